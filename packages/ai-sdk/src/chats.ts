@@ -1,4 +1,4 @@
-/** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
+/** Stores chats of the AI SDK as records, with the functions of its persistence guide. */
 import type { UIMessage } from 'ai'
 import { ownField, isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
@@ -18,7 +18,7 @@ import { pagesOf, FaultError } from 'indelible/task/kit'
 import { adapterSessions, requireMark, type Mark } from 'indelible/session/kit'
 import { reasoningId } from './stream.ts'
 
-/** How a chat begins. */
+/** The options of a new chat. */
 export interface NewChat {
   /** The id of the chat. Default: a random UUID. */
   readonly id?: string
@@ -26,7 +26,7 @@ export interface NewChat {
   readonly metadata?: JsonObject
 }
 
-/** A whole chat, as it is brought along or exported. */
+/** A whole chat, to import or export. */
 export interface Chat {
   /** The id of the chat. */
   readonly id: string
@@ -34,34 +34,34 @@ export interface Chat {
   readonly messages: readonly UIMessage[]
 }
 
-/** Chats over a store. Its functions throw a `FaultError` if the store fails, or if a message can't be read. */
+/** Chats on a store. Its functions throw a `FaultError` if the store fails, or if a message can't be read. */
 export interface ChatStore {
   /**
-   * Start a chat, and give its id.
+   * Create a chat, and return its id.
    *
    * @param options the id and the metadata. Default: a random id
    */
   readonly createChat: (options?: NewChat) => Promise<string>
-  /** The messages of a chat, as `useChat` takes them. Rejects with `NoSuchLog` if there is no such chat. */
+  /** The messages of a chat, for `useChat`. Rejects with `NoSuchLog` if there is no such chat. */
   readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
   /**
-   * Make these the messages of the chat, in one append: what is new is appended, and from the first message that
-   * changed on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing.
-   * A chat that is not there is created.
+   * Make these the messages of the chat, in one append: new messages are appended, and old ones are
+   * retracted from the first difference on. The record keeps all of them. Saving unchanged messages
+   * appends nothing. A missing chat is created.
    *
    * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
    */
   readonly saveChat: (chat: { readonly chatId: string; readonly messages: readonly UIMessage[] }) => Promise<void>
-  /** The session of a chat: for `run`, `verify`, forks, and everything that was ever said. */
+  /** The session of a chat: for `run`, `verify`, forks, and the whole record. */
   readonly openChat: (id: string) => Promise<Session>
   /**
-   * Bring chats along, and give the number of those that are stored. Chats that are there already are left as they are.
+   * Import chats. Existing chats are not changed.
    *
    * @returns the number of chats stored
    */
   readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
   /**
-   * Every chat of the store, one after the other, the last created first.
+   * Every chat of the store, last created first.
    *
    * @returns the chats, newest first
    */
@@ -69,10 +69,10 @@ export interface ChatStore {
 }
 
 /**
- * Chats of the AI SDK over a store, as its persistence guide has them: `createChat`, `loadChat`, `saveChat`.
+ * Chats of the AI SDK on a store, with the functions of its persistence guide: `createChat`, `loadChat`, `saveChat`.
  *
- * Messages come back equal as JSON, with pending approvals and unfinished inputs as they were; bytes and half surrogate pairs
- * come back, too.
+ * Messages come back equal as JSON, including pending approvals and unfinished inputs; bytes and
+ * unpaired surrogates are restored too.
  *
  * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
  *
@@ -117,10 +117,10 @@ export const chatStore = (store: Store): ChatStore => {
 
 const codec = codecs['ai-sdk-ui']
 
-/** The metadata that chats are found by. */
+/** The metadata that identifies chats. */
 const mark: Mark = { 'ai-sdk': 'chat' }
 
-/** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
+/** @param call the caller for which ids must be unique: clients and `loadChat` identify messages by id */
 const decodeMessages = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
   if (call !== undefined) {
     const known = new Map<string, number>()
@@ -145,7 +145,7 @@ const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
   return withReasoningIds(messages, written.right.wire as UIMessage[])
 }
 
-/** Reasoning of messages that a run made has the ids that its stream gave a client. */
+/** Gives reasoning from a run the ids that its stream used. */
 const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
   wire.map((message) => {
     const [, position] = /^msg-(\d+)$/.exec(message.id) ?? []
@@ -163,12 +163,12 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
     return { ...message, parts }
   })
 
-/** The field of a stored message that says where it has bytes and half surrogate pairs, which JSON can't say. */
+/** The field of a stored message that locates its bytes and unpaired surrogates, which JSON can't express. */
 const tagField = 'indelible.tags'
 
-/** A message as JSON, with tags. As JSON has it, `undefined` is absent, and a date is a text. */
+/** A message as JSON, with tags. As in JSON, an `undefined` field is absent and a date is text. */
 const tagMessage = (message: UIMessage): UIMessage => {
-  if (typeof message !== 'object' || message === null) return message // the codec says what it is
+  if (typeof message !== 'object' || message === null) return message // the codec reports it
   const { value, tags } = plainOf(message)
   const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
   if (said.length === 0) return message
@@ -177,7 +177,7 @@ const tagMessage = (message: UIMessage): UIMessage => {
   return { ...whole, [tagField]: said } as UIMessage
 }
 
-/** Messages as they were saved. */
+/** Restores messages to their saved form. */
 const live = (messages: readonly UIMessage[]): UIMessage[] =>
   messages.map((message) => {
     const { [tagField]: tags, ...rest } = message as UIMessage & { readonly [tagField]?: readonly Tag[] }
@@ -187,9 +187,9 @@ const live = (messages: readonly UIMessage[]): UIMessage[] =>
 const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
 
 /**
- * What makes these the messages of the chat. The conversation may have been written by `run`, and then its messages are
- * not those that are read from the UI messages that stand for them: so UI messages are compared first, and within the
- * first that differs the messages that it was read as.
+ * The change that makes these the chat's messages; undefined if nothing changes. If `run` wrote the
+ * conversation, its messages differ from those decoded from the equivalent UI messages. So UI
+ * messages are compared first, then, within the first that differs, the messages decoded from it.
  */
 const became = (
   session: SessionReader,
@@ -197,7 +197,7 @@ const became = (
   messages: readonly Message[],
 ): Together | undefined => {
   const conversation = session.conversation()
-  // Mostly the chat has only grown, and its messages are those that were stored: nothing is written to find that.
+  // Usually the chat has only grown and its stored messages are equal; then nothing needs to be encoded.
   const known = sameFrom(conversation, 0, messages, 0)
   if (known === conversation.length)
     return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
@@ -216,7 +216,7 @@ const became = (
   }
 }
 
-/** How many messages are the same, of a conversation from one place on and of a list from another. */
+/** The number of equal messages, from given positions in a conversation and a list. */
 const sameFrom = (
   conversation: Sequence<Message>,
   start: number,
@@ -229,13 +229,13 @@ const sameFrom = (
   return same
 }
 
-/** How many messages of a conversation stand for its first `count` UI messages. `likely` is how many were read of them. */
+/** The number of messages for a conversation's first `count` UI messages, `likely` if the guess is right. */
 const standingFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
   if (count === 0) return 0
   const written = (length: number): number =>
     encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
   if (likely < conversation.length && written(likely) === count && written(likely + 1) > count) return likely
-  // The greatest prefix that is written as so many: one more message begins another.
+  // The longest prefix that encodes to `count` UI messages.
   let [low, high] = [0, conversation.length]
   while (low < high) {
     const middle = (low + high + 1) >> 1

@@ -1,5 +1,5 @@
 /**
- * Any model of the AI SDK as a `Model`: called by its own `streamText`, one step at a time, with its retries.
+ * Any AI SDK model as a `Model`, called with its `streamText`, one step at a time, including its retries.
  *
  * Source  the types of `ai` 7
  */
@@ -20,10 +20,10 @@ import {
 } from 'indelible/run/kit'
 
 /**
- * A model of the AI SDK. The request's parameters are the settings of `streamText` (`temperature`, `maxOutputTokens`,
- * `providerOptions` …).
+ * An AI SDK model. The request's parameters are settings of `streamText` (`temperature`,
+ * `maxOutputTokens`, `providerOptions` …).
  *
- * @param model as `ai` takes it: `openai('gpt-5')`, or an id for its gateway
+ * @param model a model for `ai`: `openai('gpt-5')`, or an id for its gateway
  * @param options the name in receipts and errors, and `onLosses`
  */
 export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
@@ -32,7 +32,7 @@ export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions
     name,
     results: 'together',
     async *stream(request, signal) {
-      // Tools without `execute`: the calls are the loop's to run.
+      // No `execute`: the loop runs the calls.
       const tools: ToolSet = Object.fromEntries(
         request.tools.map(({ name, description, parameters }) => [
           name,
@@ -49,7 +49,7 @@ export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions
         }) as ModelMessage[],
         allowSystemInMessages: true,
         abortSignal: signal,
-        onError: () => undefined, // what goes wrong comes in the stream, too
+        onError: () => undefined, // errors also arrive in the stream
       })
       const answer = new AiSdkAnswer()
       for await (const part of answered.stream) yield* answer.take(part)
@@ -64,7 +64,7 @@ class AiSdkAnswer {
   readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType; text: string }>()
   #step: Step | undefined
 
-  /** Of a stream that ends early `ai` says that it finished for another reason, which the provider never named. */
+  /** For a stream that ends early, `ai` reports the reason `other`, which the provider never sent. */
   get whole(): boolean {
     const step = this.#step
     return (
@@ -76,7 +76,7 @@ class AiSdkAnswer {
 
   finish(said: readonly unknown[]): ModelEvent {
     const { finishReason, usage, response } = this.#step as Step
-    // What `ai` answers in the place of a tool is not the provider's: the loop runs the tools.
+    // `ai` adds tool messages of its own; they are left out because the loop runs the tools.
     const own = said.filter((message) => (message as { readonly role?: unknown }).role === 'assistant')
     const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
     return {
@@ -92,7 +92,7 @@ class AiSdkAnswer {
     }
   }
 
-  /** `ai` hands on the parsed input of a call; its text came piece by piece. */
+  /** `ai` provides only the parsed input of a call; the original text comes from the deltas. */
   #withRawArguments(message: Message): Message {
     return { ...message, content: message.content.map((part) => this.#raw(part)) }
   }
@@ -156,7 +156,7 @@ class AiSdkAnswer {
       case 'error':
         throw part.error
       default:
-        return // sources and files are in the messages at the end
+        return // sources and files are in the final messages
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Streams that a reader can come back to: their chunks are rows of a log in the store, so that another request, also in
- * another process, goes on where the last one was.
+ * Resumable streams: their chunks are rows of a log in the store, so that another request, even in
+ * another process, can continue where a reader stopped.
  */
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
@@ -8,26 +8,26 @@ import { amount, longestTimer } from 'indelible/task/kit'
 import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
 import { ownStore, streamLogOf } from 'indelible/store/kit'
 
-/** How a stream is published. */
+/** The options of a published stream. */
 export interface StreamOptions {
   /**
-   * Milliseconds after which a stream whose process has died counts as cut off, and after which a stream that has ended is
-   * removed from the store. A reader that is further behind gets an `error` chunk. Default: 15,000.
+   * Milliseconds after which a stream whose process died counts as cut off, and after which an ended stream
+   * is removed from the store. A reader that lags further behind gets an `error` chunk. Default: 15,000.
    */
   readonly ttl?: number
 }
 
-/** Where a reader comes back. */
+/** Where to resume reading. */
 export interface ResumeOptions {
-  /** How many chunks the reader has already. Default: 0, a replay of the whole message, as `useChat` expects it. */
+  /** The number of chunks the reader has. Default: 0, which replays the whole message, as `useChat` expects. */
   readonly from?: number
 }
 
 /** Streams of chats. Its functions throw a `FaultError` if the store fails. */
 export interface ChatStreams {
   /**
-   * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its
-   * end, whoever reads. It replaces the chat's earlier stream.
+   * Store the chunks of a chat's stream as they arrive, and return a stream that follows them. The
+   * source is read to its end even if nobody reads. Replaces the chat's earlier stream.
    */
   readonly publish: (
     chatId: string,
@@ -35,25 +35,25 @@ export interface ChatStreams {
     options?: StreamOptions,
   ) => Promise<ReadableStream<UIMessageChunk>>
   /**
-   * The chat's stream from a chunk on, while it is going on; undefined (HTTP 204) if there is none.
+   * The chat's running stream from a chunk on; undefined (HTTP 204) if there is none.
    *
-   * @param options the first chunk to send
+   * @param options the number of chunks to skip
    * @returns the stream; undefined if the chat has none
    */
   readonly resume: (chatId: string, options?: ResumeOptions) => Promise<ReadableStream<UIMessageChunk> | undefined>
 }
 
 /**
- * Resumable streams over a store: no Redis, no publisher to keep.
+ * Resumable streams on a store, without Redis or a separate publisher.
  *
- * A stream ends with its source. If the process that publishes it dies, its readers get an `error` chunk after `ttl`
- * milliseconds, and nothing more.
+ * A stream ends with its source. If the publishing process dies, readers get an `error` chunk after
+ * `ttl` milliseconds.
  *
- * In a store with keys the chunks are encrypted by the key of the chat's session, or by one of their own where the store has
- * no session of that id. A stream is removed `ttl` milliseconds after its end; one whose process died before that, by the next
- * `resume` or `publish`. `eraseMessages` names a stream that is still there.
+ * In a store with keys, chunks are encrypted with the key of the chat's session, or with a separate key if the
+ * store has no session of that id. A stream is removed `ttl` milliseconds after its end; if its process died
+ * before that, the next `resume` or `publish` removes it. `eraseMessages` reports a stream that still exists.
  *
- * Cost    one append for the chunks that come while the last one is stored
+ * Cost    one append for all chunks that arrive while the previous append is stored
  *
  * @example
  * const streams = chatStreams(store)
@@ -67,7 +67,7 @@ export const chatStreams = (given: Store): ChatStreams => {
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
       const id = streamLogOf(chatId)
-      await store.remove(id)() // an earlier one; there may be none
+      await store.remove(id)() // the earlier stream, if any
       const name = crypto.randomUUID()
       const { head } = await openStreamLog(store, chatId, { [mark]: { ttl, name } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })
@@ -91,7 +91,7 @@ export const chatStreams = (given: Store): ChatStreams => {
   })
 }
 
-/** Under which key a stream's metadata say what it is. */
+/** The metadata key of a stream. */
 const mark = 'indelible.stream'
 
 const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string } => {
@@ -99,7 +99,7 @@ const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string
   return { ttl: typeof ttl === 'number' ? ttl : 15_000, name: String(name) }
 }
 
-/** The log of a chat's stream. With keys it is encrypted by that of the chat: who destroys that destroys both. */
+/** The log of a chat's stream. In a store with keys it uses the chat's key, so destroying that key destroys both. */
 const openStreamLog = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
   const id = streamLogOf(chatId)
   if (store.encryption !== undefined) {
@@ -110,7 +110,7 @@ const openStreamLog = async (store: Store, chatId: string, meta: JsonObject): Pr
   return store.create({ id, meta, encrypt: true })
 }
 
-/** Store a stream; some time after its end it is removed. */
+/** Store a stream, and remove it some time after its end. */
 const publishStream = async (
   store: Store,
   id: string,
@@ -123,13 +123,13 @@ const publishStream = async (
   if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
 }
 
-/** Remove a stream, unless another one has taken its place. */
+/** Remove a stream, unless another one has replaced it. */
 const removeStream = async (store: Store, id: string, name: string): Promise<void> => {
   const log = await store.info(id)()
   if (!isLeft(log) && markIn(log.right.meta).name === name) await store.remove(id)()
 }
 
-/** Store every chunk: those that come while an append is on its way go together in the next one. */
+/** Store every chunk. Chunks that arrive during an append are stored together by the next one. */
 const storeChunks = async (
   store: Store,
   id: string,
@@ -145,7 +145,7 @@ const storeChunks = async (
       const rows = waiting.map((body) => ({ kind: 'entry' as const, body }))
       waiting = []
       const appended = await store.append(id, { expected: head, rows, lease: { number } })()
-      if (isLeft(appended)) return false // the log was removed, or replaced: nobody follows any more
+      if (isLeft(appended)) return false // the log was removed or replaced: nobody follows it
       head = appended.right.head
     }
     writing = undefined
@@ -173,7 +173,7 @@ const storeChunks = async (
 
 const cutOff: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
 
-/** The chunks of a log from one on, until its end or that of its publisher. */
+/** The chunks of a log from one on, until the stream ends or its publisher dies. */
 const reader = (store: Store, id: string, from: number, ttl: number): ReadableStream<UIMessageChunk> => {
   const ended = new AbortController()
   const rows = followLog(store, id, { from, signal: ended.signal })[Symbol.asyncIterator]()
@@ -183,7 +183,7 @@ const reader = (store: Store, id: string, from: number, ttl: number): ReadableSt
       const lease = await store.leaseOf(id)()
       if (!isLeft(lease) && lease.right !== undefined) return
       const last = await store.read(id, { from: -1 })()
-      if (!isLeft(last) && last.right[0]?.kind === 'note') return // its end is on its way
+      if (!isLeft(last) && last.right[0]?.kind === 'note') return // the end marker is about to arrive
       isCutOff = true
       ended.abort()
     })()

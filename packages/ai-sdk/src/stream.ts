@@ -1,4 +1,4 @@
-/** A run as a stream of UI message chunks: what `useChat` reads. */
+/** Converts a run to a stream of UI message chunks for `useChat`. */
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
 import { valueOf } from 'indelible/codecs/kit'
@@ -6,12 +6,12 @@ import { isLeft } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 
-/** What a stream says beside the events of its run. */
+/** The options of a UI message stream. */
 export interface UIStreamOptions {
-  /** The id of the message that the stream makes. Default: `msg-` and the length of the view of the run, as `loadChat` has it. */
+  /** The id of the streamed message. Default: `msg-` and the length of the run's view, as in `loadChat`. */
   readonly messageId?: string
   /**
-   * What the reader is told of an error. Default: "The answer failed."
+   * The error text for the reader. Default: "The answer failed."
    *
    * @returns the text for the reader
    */
@@ -19,11 +19,11 @@ export interface UIStreamOptions {
 }
 
 /**
- * The events of a run as UI message chunks, for `createUIMessageStreamResponse` and `useChat`. Each step is a step, and
- * the message that a client makes of it is the one that `loadChat` gives once a `sessionHandler` has stored the run.
+ * The events of a run as UI message chunks, for `createUIMessageStreamResponse` and `useChat`. Steps stay steps, and
+ * the resulting client message equals the one that `loadChat` returns once a `sessionHandler` has stored the run.
  *
- * Reading the stream reads the run: cancelling the stream cancels the run. To let a run go on without its reader, give
- * the stream to `chatStreams(store).publish`.
+ * Reading the stream reads the run, and cancelling it cancels the run. To keep a run going without
+ * its reader, pass the stream to `chatStreams(store).publish`.
  *
  * Source  `ai` 7.0.173, `UIMessageChunk`
  *
@@ -44,7 +44,7 @@ export const toUIMessageStream = <F = RunFailure>(
       while (ready.length === 0) {
         const next: IteratorResult<RunEvent, unknown> = await events.next()
         if (next.done === true) {
-          // A run that failed has no `run_complete`; its result says why.
+          // A failed run has no `run_complete`; its result has the reason.
           const result = await stream.result()()
           for (const chunk of writer.end(result._tag === 'Left' ? result.left : undefined)) controller.enqueue(chunk)
           return controller.close()
@@ -65,12 +65,12 @@ class Chunks {
   #begun = false
   #ended = false
   #inStep = false
-  /** Blocks of text and reasoning that are open, by their index. */
+  /** Open blocks of text and reasoning, by index. */
   readonly #open = new Map<number, { readonly id: string; readonly block: 'text' | 'reasoning' }>()
-  /** Calls whose input was told. */
+  /** Calls whose input, and results whose output, was sent. */
   readonly #told = new Set<string>()
   readonly #calls = new Map<number, string>()
-  /** How many steps the message has, and how many parts the step. */
+  /** The index of the step in the message, and the number of parts in the step. */
   #step = -1
   #parts = 0
 
@@ -120,7 +120,7 @@ class Chunks {
     }
   }
 
-  /** The end of a stream: an error, if it did not end by itself. */
+  /** The end of a stream: an error chunk unless the run ended on its own. */
   *end(fault: unknown): Generator<UIMessageChunk> {
     if (this.#ended) return
     yield* this.#endStep()
@@ -176,11 +176,11 @@ class Chunks {
         yield* this.#close(event.index, event.part)
         if (event.part.type === 'tool_call') yield* this.#input(event.part)
         return
-      default: // a signature; the end of the answer, which `step_complete` tells
+      default: // signatures; the end of the answer, which `step_complete` handles
     }
   }
 
-  /** The whole input of a call, once. */
+  /** The complete input of a call, sent once. */
   *#input({ id, name, arguments: args }: ToolCallPart): Generator<UIMessageChunk> {
     if (this.#told.has(id)) return
     this.#told.add(id)
@@ -198,10 +198,10 @@ class Chunks {
   }
 }
 
-/** The id of a reasoning part that a run made: the step in its message, and the part in the step. `loadChat` gives it, too. */
+/** The id of a reasoning part from a run: its step in the message, and its part in the step. `loadChat` uses it too. */
 export const reasoningId = (step: number, part: number): string => `${step}-${part}`
 
-/** The data that a provider needs back with reasoning, as a stored chat has it. */
+/** The provider metadata of reasoning, in the form of a stored chat. */
 const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined => {
   const written = aiUiMessages.encode([{ role: 'assistant', content: [part] }], { allow: 'unsettled' })
   const parts = isLeft(written) ? [] : (written.right.wire[0]?.parts ?? [])

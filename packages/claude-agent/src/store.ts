@@ -1,4 +1,4 @@
-/** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note of it. */
+/** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note. */
 import { isLeft, isObject, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { ApplicationNote } from 'indelible/notes/kit'
@@ -9,35 +9,35 @@ import { readTranscript, type Transcript } from '@indelible/transcripts'
 import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type Mark } from 'indelible/session/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
-/** What a store of sessions can do beside the least. */
+/** The optional features of a session store. */
 export interface ClaudeStoreOptions {
-  /** `foldSessionSummary` of the SDK: with it the store has `listSessionSummaries`. */
+  /** The SDK's `foldSessionSummary`. With it the store has `listSessionSummaries`. */
   readonly fold?: FoldSummary
-  /** Whether `deleteSession` removes records. With false it is a no-op, as the SDK has it for stores that only grow. Default: true. */
+  /** Whether `deleteSession` removes records. If false it is a no-op, as the SDK allows. Default: true. */
   readonly canDelete?: boolean
 }
 
-/** What the record says of a session of Claude. */
+/** A Claude session, read from its record. */
 export interface ClaudeSession {
-  /** The conversation, as a transcript of Claude Code is read: messages, notes, what stands aside, damage. */
+  /** The conversation, read like a transcript of Claude Code: messages, notes, other lines, damage. */
   readonly transcript: Transcript
-  /** Ids that lines name as their parents and that no line has: lines that were never stored. */
+  /** The parent ids for which no line exists: lines that were never stored. */
   readonly missing: readonly string[]
 }
 
-/** A `SessionStore` of the Claude Agent SDK over a store. Its functions throw a `FaultError` if the store fails. */
+/** A `SessionStore` of the Claude Agent SDK on a store. Its functions throw a `FaultError` if the store fails. */
 export interface ClaudeSessionStore {
-  /** Append lines, in the order of their commits. Lines whose `uuid` is there already are left out. */
+  /** Append lines, in commit order. A line whose `uuid` is already stored is left out. */
   readonly append: (key: ClaudeKey, entries: ClaudeEntry[]) => Promise<void>
   /** The lines of a transcript; null if it was never written. */
   readonly load: (key: ClaudeKey) => Promise<ClaudeEntry[] | null>
   /** The sessions of a project, with the times of their last appends by the store's clock. */
   readonly listSessions: (projectKey: string) => Promise<{ sessionId: string; mtime: number }[]>
-  /** Summaries of the sessions of a project. There with `fold`. */
+  /** Summaries of the sessions of a project. Present if `fold` is given. */
   readonly listSessionSummaries?: (projectKey: string) => Promise<ClaudeSummary[]>
-  /** Remove a transcript; that of a session with those of its sub-agents. Not there with `canDelete: false`. */
+  /** Remove a transcript; for a session, also those of its sub-agents. Absent if `canDelete` is false. */
   readonly delete?: (key: ClaudeKey) => Promise<void>
-  /** The sub-agents' files of a session. */
+  /** The subpaths of a session's sub-agents. */
   readonly listSubkeys: (key: { projectKey: string; sessionId: string }) => Promise<string[]>
   /** The conversation of a transcript; undefined if it was never written. */
   readonly readSession: (key: ClaudeKey) => Promise<ClaudeSession | undefined>
@@ -48,11 +48,11 @@ export interface ClaudeSessionStore {
 /**
  * A `SessionStore` for `query({ options: { sessionStore } })` of the Claude Agent SDK.
  *
- * Lines come back deeply equal, with their keys in order. Two processes may append to one transcript: the order is that
- * of the commits, and no clock of a client counts. A line with a `uuid` is stored once. An `append` that rejects has
- * stored nothing, and the SDK tells of it (`mirror_error`); `readSession` finds lines that are missing later.
+ * Lines come back deeply equal, with their keys in order. Two processes may append to one transcript: lines are
+ * in commit order, and client clocks don't matter. A line with a `uuid` is stored once. If `append` rejects,
+ * nothing was stored, and the SDK reports `mirror_error`; `readSession` later reports the missing lines.
  *
- * Cost    `append` one append, independent of the length, and with `fold` one change of metadata; `load` O(transcript)
+ * Cost    `append`: one append, independent of the length, and with `fold` one metadata update; `load`: O(transcript)
  * Source  `@anthropic-ai/claude-agent-sdk` 0.3.330, `SessionStore`
  * @example
  * const sessionStore = claudeSessionStore(store, { fold: foldSessionSummary })
@@ -70,7 +70,7 @@ export const claudeSessionStore = (
     return session === undefined ? null : entriesIn(session, 0)
   }
 
-  /** The summary of everything that is there: what is not in it yet is folded, also what another process appended. */
+  /** The summary of all lines: folds those not included yet, even those that another process appended. */
   const summarize = async (key: ClaudeKey, mtime: number): Promise<ClaudeSummary | undefined> => {
     for (;;) {
       const session = await open(key).read()
@@ -85,7 +85,7 @@ export const claudeSessionStore = (
       })
       const answer = await updated()
       if (!isLeft(answer)) return summary
-      if (answer.left._tag !== 'MetadataConflict') await updated // throws; in a conflict another one has folded
+      if (answer.left._tag !== 'MetadataConflict') await updated // throws; after a conflict, another process has folded
     }
   }
 
@@ -117,7 +117,7 @@ export const claudeSessionStore = (
         for await (const info of transcripts({ projectKey, subpath: null })) {
           const { sessionId, mtime } = mtimeOf(info)
           const { data, folded } = summaryIn(info.metadata)
-          // A process died between its append and its summary: it is made now.
+          // A process died between its append and its summary: fold it now.
           const summary =
             data === undefined || folded !== info.head.size - info.len
               ? await summarize({ projectKey, sessionId }, mtime)
@@ -195,7 +195,7 @@ const summaryIn = (
   }
 }
 
-/** A line as it is stored: what JSON has no word for (half a surrogate pair, mostly) is tagged. */
+/** A line as stored. Values that JSON can't express (mostly unpaired surrogates) are tagged. */
 const noteOf = (entry: ClaudeEntry): ApplicationNote => {
   const { value, tags } = plainOf(entry)
   const content: Json = tags.length === 0 ? value : { entry: value, tags: tags as unknown as Json }
@@ -208,7 +208,7 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] => {
   const entries: ClaudeEntry[] = []
   for (const note of session.notes().slice(from)) {
     if (note.type !== 'application' || !isObject(note.content)) continue
-    // The casts: lines of these namespaces are what `noteOf` made of an entry.
+    // Safe casts: notes with these namespaces come from `noteOf`.
     if (note.namespace === namespace) entries.push(structuredClone(note.content) as unknown as ClaudeEntry)
     if (note.namespace !== taggedNamespace) continue
     const { entry, tags } = note.content
@@ -217,7 +217,7 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] => {
   return entries
 }
 
-/** The ids of the lines of a session. Each note is looked at once for each handle. */
+/** The ids of a session's lines. Each handle reads each note once. */
 const uuidsIn = (session: Session): ReadonlySet<string> => {
   const known = seenIds.get(session) ?? { ids: new Set<string>(), notes: 0 }
   const notes = session.notes()
@@ -234,7 +234,7 @@ const uuidsIn = (session: Session): ReadonlySet<string> => {
 
 const seenIds = new WeakMap<Session, { readonly ids: Set<string>; notes: number }>()
 
-/** The parents that lines name and nobody is. */
+/** The parent ids that no line has. */
 const missingIn = (entries: readonly ClaudeEntry[]): readonly string[] => {
   const there = new Set(entries.map(({ uuid }) => uuid))
   const named = entries.flatMap(({ parentUuid }) => (typeof parentUuid === 'string' ? [parentUuid] : []))

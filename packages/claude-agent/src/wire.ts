@@ -1,42 +1,42 @@
 /**
- * The types of the Claude Agent SDK's `SessionStore`, structurally: a store of ours is assignable to its interface (a type
- * test in `adapters/` says so) without depending on it.
+ * The types of the Claude Agent SDK's `SessionStore`, declared structurally: our store is assignable
+ * to its interface without a dependency on the SDK (a type test in `adapters/` checks it).
  *
  * Source  `@anthropic-ai/claude-agent-sdk` 0.3.330
  */
 
-/** A transcript in the store: of a session, or of one of its sub-agents. */
+/** Identifies a transcript in the store: of a session, or of one of its sub-agents. */
 export interface ClaudeKey {
   /** The project, or the tenant. */
   readonly projectKey: string
   /** The id of the session. */
   readonly sessionId: string
-  /** The sub-agent's file. Default: the main transcript. */
+  /** The sub-agent's subpath. Default: the main transcript. */
   readonly subpath?: string
 }
 
 /** A line of a transcript. */
 export type ClaudeEntry = {
-  /** What it is. */
+  /** The type of the line. */
   type: string
-  /** Its id. Lines with one are stored once. */
+  /** Its id. A line with an id is stored once. */
   uuid?: string
-  /** When it was written, by the clock of its writer. */
+  /** The time of writing, by the writer's clock. */
   timestamp?: string
   [field: string]: unknown
 }
 
-/** What is known of a session without reading it. */
+/** The summary of a session. */
 export type ClaudeSummary = {
   /** The id of the session. */
   sessionId: string
-  /** When it was last appended to, by the store's clock: milliseconds since 1970. */
+  /** The time of its last append by the store's clock, in milliseconds since 1970. */
   mtime: number
-  /** The SDK's own, as `foldSessionSummary` gives it. */
+  /** The SDK's own data, from `foldSessionSummary`. */
   data: Record<string, unknown>
 }
 
-/** `foldSessionSummary` of the SDK. */
+/** The type of the SDK's `foldSessionSummary`. */
 export type FoldSummary = (
   previous: ClaudeSummary | undefined,
   key: { projectKey: string; sessionId: string; subpath?: string },

@@ -12,7 +12,7 @@ import { terminalOf, type Surroundings } from './terminal/output.ts'
  * Run a command line.
  *
  * @param args the arguments after the program's name
- * @returns the exit code. Rejects only for a defect of the command itself, and with the error of a standard output that can't be written
+ * @returns the exit code. Rejects only for a bug in the command, or if standard output can't be written
  */
 export const runCommandLine = async (args: readonly string[], around: Surroundings): Promise<number> => {
   let terminal = terminalOf(around)
@@ -42,7 +42,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
 
 const isGeneral: ReadonlySet<string> = new Set(['-h', '--help', 'help', '-V', '--version'])
 
-/** The options of every command. */
+/** The options that work without a command. */
 const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<number | void> => {
   if (first === undefined) {
     terminal.tell(firstHelp(commands, terminal.columns))
@@ -94,7 +94,7 @@ const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' |
   }
 }
 
-/** The parser's error, in our own words. */
+/** The parser's error in our own words. */
 const whatIsWrong = (error: unknown, { name: command, options }: Command): string => {
   const said = reasonOf(error)
   const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
@@ -117,7 +117,7 @@ const whatIsWrong = (error: unknown, { name: command, options }: Command): strin
   }
 }
 
-/** Set before a negative number, which the parser would take for an option. No argument of a process can have it. */
+/** Prefixes a negative number, which the parser would mistake for an option. No process argument can contain it. */
 const number = '\0'
 
 const unmarked = <T>(value: T | string): T | string =>

@@ -1,4 +1,4 @@
-/** The table of commands. A new command is a file of its own, and a name in one of the groups. */
+/** The table of commands. To add a command, create a file for it and add it to one of the groups. */
 import { append } from './change/append.ts'
 import { note, pin, rename, retag } from './change/annotate.ts'
 import { backup } from './keep/backup.ts'

@@ -1,11 +1,11 @@
-/** The help of the program and of each command, made of the table of commands. */
+/** The help of the program and of each command, generated from the table of commands. */
 import type { Command, Group } from './terminal/command.ts'
 import { hung, wrapped } from './terminal/screen.ts'
 
-/** The most columns of help: it is read in any terminal. */
+/** The most columns of help, so that it fits any terminal. */
 const widest = 80
 
-/** The help of the program: its commands and what holds for all of them. */
+/** The help of the program: its commands and the general rules. */
 export const programHelp = (groups: readonly Group[], columns: number = widest): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
@@ -22,7 +22,7 @@ export const programHelp = (groups: readonly Group[], columns: number = widest):
   ...general.flatMap((text) => [''].concat(wrapped(text, Math.min(widest, columns)))),
 ]
 
-/** The help for a call without a command: what most people begin with. */
+/** The help for a call without a command: the commands that most people start with. */
 export const firstHelp = (commands: readonly Command[], columns: number = widest): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
@@ -40,7 +40,7 @@ export const firstHelp = (commands: readonly Command[], columns: number = widest
 
 const firstCommands: ReadonlySet<string> = new Set(['import', 'record', 'list', 'search', 'show', 'view', 'continue'])
 
-/** A name and what it means, side by side, or below each other on a narrow terminal. */
+/** A name and its meaning, side by side; on a narrow terminal, one below the other. */
 const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {
   const width = Math.min(widest, columns)
   const isNarrow = width < column + leastBeside
@@ -49,10 +49,10 @@ const rowOf = (name: string, text: string, column: number, columns: number): rea
   return lines.map((line, index) => (index === 0 ? `  ${name}` : '').padEnd(column) + line)
 }
 
-/** Columns. */
+/** The fewest columns for text beside a name. */
 const leastBeside = 30
 
-/** The text about all commands. */
+/** The general part of the help. */
 export const general: readonly string[] = [
   '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
@@ -78,13 +78,13 @@ export const commandHelp = (command: Command, columns: number = widest): readonl
   ]
 }
 
-/** A line that is kept as it is; of two columns, the second is broken where it is too wide. A command is not: it is copied. */
+/** A preformatted line. The second of two columns is wrapped if needed, a command never: people copy it. */
 const keptIn = (line: string, columns: number): readonly string[] => {
   const [start] = /^ *(?:\S+ )*?\S* {2,}(?=\S)/.exec(line) ?? []
   return start === undefined ? [line] : hung(line, columns, start.length)
 }
 
-/** The options of a command as they are typed, and what each of them means. */
+/** The options of a command as typed, with their help. */
 export const optionsOf = ({
   options,
 }: Pick<Command, 'options'>): readonly { readonly flag: string; readonly help: string }[] => [
@@ -95,7 +95,7 @@ export const optionsOf = ({
   { flag: '-h, --help', help: 'print this help' },
 ]
 
-/** Either a paragraph to be wrapped, or lines that stay as they are. */
+/** A paragraph to wrap, or preformatted lines. */
 export interface Paragraph {
   readonly text: string
   readonly lines?: readonly string[]

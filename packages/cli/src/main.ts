@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-/** The program `indelible`: a command line in a process of its own. */
+/** The program `indelible`: runs a command line in this process. */
 
-// Before anything is loaded, built-ins too: an older Node fails while it loads the rest, with an error that doesn't name the cause.
+// Before loading anything: an older Node would fail during loading, with an error that doesn't name the cause.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 16)) {
   process.stderr.write(`indelible: needs Node 22.16 or later, and this is ${process.versions.node}\n`)
   process.exit(1)
 }
 
-// Node keeps what it compiled for the next start, in this user's cache folder, because another user's cache could
-// contain other code.
+// Keep Node's compile cache for the next start, in this user's cache folder, because another user's
+// cache could contain other code.
 const { env, platform } = process
 const usual = env['HOME'] && `${env['HOME']}/${platform === 'darwin' ? 'Library/Caches' : '.cache'}`
 const caches = env['XDG_CACHE_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : usual) || ''
@@ -20,15 +20,15 @@ if (isAbsolute(caches)) enableCompileCache(join(caches, 'indelible'))
 const { getSystemErrorMessage } = await import('node:util')
 const { runCommandLine } = await import('./command-line.ts')
 
-// The reader of our output may stop reading (`| head`). That ends the command without a failure; any other error is a
-// failure.
+// The reader of the output may stop reading (`| head`). That ends the command without a failure;
+// any other error is a failure.
 process.stdout.on('error', ({ code, errno, message }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') process.exit(0)
   const reason = errno === undefined ? message : getSystemErrorMessage(errno)
   process.stderr.write(`indelible: can't write the output: ${reason}\n`)
   process.exit(1)
 })
-// If standard error can't be written, the error can't be reported anywhere: the command continues.
+// If standard error can't be written, nothing can be reported: the command continues.
 process.stderr.on('error', () => {})
 
 try {
@@ -44,5 +44,5 @@ try {
     },
   })
 } catch (error) {
-  if (error !== process.stdout.errored) throw error // that one ends the process, above
+  if (error !== process.stdout.errored) throw error // the handler above ends the process
 }

@@ -1,6 +1,6 @@
 /**
- * Proof bundles: one message, the head of its session, that head in the ledger, and the signed checkpoint of the ledger,
- * in one file that is checked with nothing but public keys.
+ * Proof bundles: a message, the head of its session, that head in the ledger, and the ledger's
+ * signed checkpoint, in one file that can be checked with public keys alone.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
@@ -17,53 +17,52 @@ import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
 
-/** A bundle, as JSON. */
 export interface EvidenceBundle {
   readonly indelible: 'evidence'
   readonly version: 1
-  /** The message in a head of its session. */
+  /** Proves the message against a head of its session. */
   readonly entry: EntryProof
-  /** The row of the ledger that says this head. */
+  /** Proves that head against the ledger. */
   readonly ledger: LedgerProof
 }
 
-/** A row of the ledger that says a head of a session, with the way to a signed checkpoint, as JSON. */
+/** The proof of a ledger row with a session's head, up to a signed checkpoint, as JSON. */
 export interface LedgerProof {
   /** The text of the row. */
   readonly body: string
   /** Its time, in milliseconds since 1970. */
   readonly at: number
-  /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
+  /** Proves that the row is in the ledger with the signed checkpoint, as `c2sp.org/tlog-proof@v1`. */
   readonly proof: string
 }
 
-/** A head of a session in a checkpoint that counts. */
+/** A head of a session, covered by a trusted checkpoint. */
 export interface HeadInLedger<C extends Checkpoint = TrustedCheckpoint> {
   /** The id of the session. */
   readonly session: string
-  /** Its head, as the ledger says it. */
+  /** Its head, as recorded in the ledger. */
   readonly head: Head
-  /** The checkpoint that covers it. */
+  /** The checkpoint that covers the row. */
   readonly checkpoint: C
-  /** When the ledger took the head, in milliseconds since 1970, by the writer's clock. */
+  /** When the head was recorded in the ledger, in milliseconds since 1970, by the writer's clock. */
   readonly recorded?: number
 }
 
 /** The content of a valid bundle. */
 export interface ProvenInLedger extends Proven {
-  /** The checkpoint that counts. */
+  /** The trusted checkpoint. */
   readonly checkpoint: TrustedCheckpoint
-  /** When the ledger took the session's head, in milliseconds since 1970, by the writer's clock. */
+  /** When the session's head was recorded in the ledger, in milliseconds since 1970, by the writer's clock. */
   readonly recorded?: number
 }
 
 /**
- * Prove a message to somebody who has the public keys and nothing else. The bundle is for the last checkpoint that is
- * kept, also if the session or the ledger has grown since.
+ * Prove a message to somebody who has only the public keys. The bundle uses the last stored
+ * checkpoint, even if the session or the ledger has grown since.
  *
- * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
+ * Cost    O(rows of the ledger); the bundle is a few kilobytes larger than the message
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
- * @param position counts messages, a negative one from the end
+ * @param position counts messages; negative positions count from the end
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
   evidenceSteps(async function* () {
@@ -78,8 +77,8 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
   }, 'proveInLedger')
 
 /**
- * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
- * covers. The session may have grown since.
+ * Prove the head of a session to somebody who has the public keys and the rows: the last head that
+ * the last checkpoint covers. The session may have grown since.
  *
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
@@ -96,8 +95,8 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
   }, 'proveHead')
 
 /**
- * Read a bundle from its text, such as a file's. The text has to follow the grammar of docs/evidence.md: its members in their
- * order, each once, and no other; whole numbers in digits alone. Nothing is verified.
+ * Read a bundle from its text, such as a file. The text must follow the grammar of docs/evidence.md:
+ * the members in their order, each once, and no others; integers in plain digits. Nothing is verified.
  *
  * Errors  `BadBundle`
  */
@@ -111,7 +110,7 @@ export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> 
     : bad('a member of it is there twice, is not in its place, or is a number that is not in digits alone')
 }
 
-/** A text of JSON without white space, and with one spelling of each string. */
+/** JSON text without white space, and with canonical strings. */
 const plainText = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) =>
     found.startsWith('"') ? JSON.stringify(JSON.parse(found)) : '',
@@ -136,10 +135,10 @@ const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
 }
 
 /**
- * Check a bundle, without a store and without a network. {@link readBundle} reads one from text.
+ * Check a bundle without a store or a network. {@link readBundle} reads one from text.
  *
  * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
- * @param bundle what {@link proveInLedger} gave, as parsed JSON
+ * @param bundle a bundle from {@link proveInLedger}, as parsed JSON
  */
 export const checkBundle = (
   bundle: unknown,
@@ -159,19 +158,19 @@ export const checkBundle = (
 }
 
 /**
- * Check the proof of a head, without a store and without a network. Then compare the head with that of the rows.
+ * Check the proof of a head without a store or a network. Then compare the head with that of the rows.
  *
  * Errors  `BadBundle`, and those of {@link checkCheckpoint}
- * @param proof what {@link proveHead} gave, as parsed JSON
+ * @param proof a proof from {@link proveHead}, as parsed JSON
  */
 export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | StoreFault, HeadInLedger> =>
   headOf(proof, (note) => checkCheckpoint(note, trust))
 
 /**
- * Read the proof of a head without verifying any signature: whoever wrote it may have made up the checkpoint.
+ * Read the proof of a head without verifying signatures: its author may have forged the checkpoint.
  *
  * Errors  `BadBundle`, `BadNote`, `BadCheckpoint`
- * @param proof what {@link proveHead} gave, as parsed JSON
+ * @param proof a proof from {@link proveHead}, as parsed JSON
  */
 export const claimedHead = (proof: unknown): Either<EvidenceFault | StoreFault, HeadInLedger<Checkpoint>> =>
   headOf(proof, claimedCheckpoint)

@@ -9,21 +9,21 @@ import { base64Of, bytesOfBase64, left, right } from 'indelible/json/kit'
 import type { Head } from 'indelible/store'
 import type { EvidenceFault } from './fault.ts'
 
-/** The text of a checkpoint, read. */
+/** A parsed checkpoint. */
 export interface Checkpoint {
-  /** Which log it is of: a name without a scheme, such as `example.com/agents/default`. */
+  /** The name of the log, without a scheme, such as `example.com/agents/default`. */
   readonly origin: string
   /** The size and root of the log. */
   readonly head: Head
-  /** Further lines, which no monitor audits. Mostly none. */
+  /** Further lines, which no monitor audits. Usually none. */
   readonly extensions: readonly string[]
 }
 
 /**
- * The text of a checkpoint: what is signed.
+ * Write the text of a checkpoint, which is what gets signed.
  *
  * @param checkpoint the origin, the head and further lines
- * @throws TypeError if the origin or an extension is empty or has a line break, or the head is none
+ * @throws TypeError if the origin or an extension is empty or has a line break, or the head is invalid
  */
 export const checkpointText = ({
   origin,
@@ -39,7 +39,7 @@ export const checkpointText = ({
 }
 
 /**
- * Read the text of a checkpoint. Errors: `BadCheckpoint`.
+ * Read the text of a checkpoint.
  *
  * @returns the checkpoint; or `BadCheckpoint`
  */

@@ -1,4 +1,4 @@
-/** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
+/** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRight, eachRight, mapRight, ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
@@ -14,27 +14,27 @@ import { noteText, parseNote, signNote } from './signed-note.ts'
 import { claimedCheckpoint } from './trust.ts'
 import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
 
-/** The id of the log that keeps a scope's checkpoints. */
+/** The id of the log with a scope's checkpoints. */
 const checkpointsId = 'indelible.checkpoints'
 
 /** The options of a checkpoint. */
 export interface CheckpointOptions {
-  /** Which log it is of: a name without a scheme that is this scope's alone, such as `example.com/agents/default`. */
+  /** The name of the log, without a scheme and unique to this scope, such as `example.com/agents/default`. */
   readonly origin: string
-  /** Who signs: at least one key of a log. */
+  /** The signers: at least one key of a log. */
   readonly signers: readonly NoteSigner[]
   /**
-   * Where the signer remembers the last head that it signed; several, if each key has its own. Default: it knows only the
-   * checkpoints that are kept.
+   * Where the signer remembers the last head that it signed; several if each key has its own.
+   * Default: none; the signer relies on the stored checkpoints.
    */
   readonly memory?: SignerMemory | readonly SignerMemory[]
-  /** Further lines, such as {@link rotation} gives. Default: none. */
+  /** Further lines, such as those of {@link rotation}. Default: none. */
   readonly extensions?: readonly string[]
 }
 
 /**
- * The last head that a signer signed of each log, kept where the signer is: not in the store that it signs, whose checkpoints
- * somebody may remove. Each method resolves when it is durable.
+ * Remembers the last head that a signer signed for each log. It is kept with the signer, not in the store
+ * that it signs, where checkpoints can be removed. Each method resolves when its result is durable.
  */
 export interface SignerMemory {
   /**
@@ -44,27 +44,27 @@ export interface SignerMemory {
    */
   readonly read: (origin: string) => Promise<Head | undefined>
   /**
-   * Replace the last head, before it is signed.
+   * Replace the last head, before the new one is signed.
    *
    * @param from the head that was read
-   * @param to the head that is signed next
-   * @returns false if it is not `from` any more: another signer was quicker
+   * @param to the head to be signed next
+   * @returns false if the last head is not `from` any more: another signer was faster
    */
   readonly advance: (origin: string, from: Head | undefined, to: Head) => Promise<boolean>
 }
 
-/** A checkpoint that is kept. */
+/** A stored checkpoint. */
 export interface KeptCheckpoint {
   /** The signed note. */
   readonly note: string
-  /** The head of the ledger that it says. */
+  /** The head of the ledger in the note. */
   readonly head: Head
 }
 
 /**
- * Sign the ledger as it is now, and keep the checkpoint. It refuses to sign a ledger that does not continue the last
- * checkpoint that was kept, the last that one of these signers signed, and the last head in the signer's memory. Without a
- * memory, whoever removes checkpoints from the store can have a second history signed.
+ * Sign the ledger as it is now, and store the checkpoint. Refuses to sign a ledger that does not continue the
+ * last stored checkpoint, the last one that any of these signers signed, and the last head in the signer's
+ * memory. Without a memory, anyone who can remove checkpoints from the store can have a second history signed.
  *
  * Cost    O(rows of the ledger), a signature, one append
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
@@ -86,14 +86,14 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
           return yield* fail({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
       const isAdvanced = yield* need(remember(memories, origin, remembered, head))
-      if (!isAdvanced) continue // another signer was quicker: sign what continues it
+      if (!isAdvanced) continue // another signer was faster: sign again, continuing its head
       const stored = yield* keep(store, yield* need(signedHead(head, options)), head)
       if (stored !== undefined) return stored
     }
   }, 'signLedger')
 }
 
-/** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
+/** The heads a ledger must continue: the last stored, the largest these signers signed, and those remembered. */
 const signedBefore = (
   kept: readonly KeptCheckpoint[],
   { origin, signers }: CheckpointOptions,
@@ -129,7 +129,7 @@ const recallHeads = async (
   }
 }
 
-/** False, if one of them is not what it was: those before it know a head that the next one continues. */
+/** False if a memory has changed: the memories before it then hold a head that the next attempt continues. */
 const remember = async (
   memories: readonly SignerMemory[],
   origin: string,
@@ -146,9 +146,9 @@ const remember = async (
 }
 
 /**
- * Sign the head of a single session. The checkpoint is not kept.
+ * Sign the head of a single session. The checkpoint is not stored.
  *
- * @returns the checkpoint as text; give each session an origin of its own
+ * @returns the checkpoint as text; use a different origin for each session
  */
 export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
   const options = ownOptions('signSession', given)
@@ -158,7 +158,7 @@ export const signSession = (store: Store, id: string, given: CheckpointOptions):
   }, 'signSession')
 }
 
-/** A copy: the caller may change its own. */
+/** A copy, because the caller may change its own. */
 const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
   const { signers, extensions, ...others } = optionsOf(call, given)
   return ownFields({
@@ -182,7 +182,7 @@ const signedHead = async (
 }
 
 /**
- * The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
+ * The stored checkpoints. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
  *
  * @returns the checkpoints, oldest first
  */
@@ -195,7 +195,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
   }, 'listCheckpoints')
 
 /**
- * The last checkpoint that was kept; undefined: there is none.
+ * The last stored checkpoint.
  *
  * @returns the checkpoint; undefined if there is none
  */
@@ -210,7 +210,7 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
 const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
   mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
 
-/** Appends a checkpoint to those that are kept, wherever they end by now. Undefined: one of a longer ledger is kept by now. */
+/** Appends a checkpoint after those stored by now. Undefined if one of a longer ledger has been stored. */
 async function* keep(store: Store, note: string, head: Head): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
   const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
   const own = ownStore(store)
@@ -229,25 +229,25 @@ async function* keep(store: Store, note: string, head: Head): Steps<AnyEvidenceF
   }
 }
 
-/** The fault of a ledger that was never signed, or of none. */
+/** Fails for a ledger that was never signed, or a missing one. */
 export async function* notSigned(store: Store): Steps<AnyEvidenceFault, never> {
   yield* need(readLedger(store))
   return yield* fail({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
 }
 
-/** What witnesses said. */
+/** The signatures of witnesses. */
 export interface Witnessed extends KeptCheckpoint {
   /** The names of the witnesses that signed. */
   readonly signedBy: readonly string[]
-  /** The witnesses that did not. */
+  /** The refusals of the others. */
   readonly refusals: readonly EvidenceFault[]
 }
 
 /**
- * Ask witnesses to sign the last checkpoint, and keep it with their signatures. They are asked at the same time.
+ * Ask witnesses, all at once, to sign the last checkpoint, and store it with their signatures.
  *
- * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
- * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
+ * Cost    one or two requests for each witness, each with a proof of O(log rows) hashes
+ * Errors  `NoLedger` without a checkpoint; `BadKey`. If a witness does not sign, the fault is in `refusals`
  *
  * @returns the checkpoint with their signatures, and the refusals
  */

@@ -1,4 +1,4 @@
-/** What can go wrong with signatures, ledgers and proof bundles, as data. */
+/** The faults of signatures, ledgers and proof bundles, as data. */
 import {
   taskOf,
   taskOfSteps,
@@ -13,59 +13,60 @@ import type { SessionFault } from 'indelible/session'
 import type { Head, StoreFault } from 'indelible/store'
 import { sessionSentences } from 'indelible/session/kit'
 
-/** Why evidence can't be read, made, or believed. */
+/** Why evidence can't be read, created or trusted. */
 export type EvidenceFault =
   /** The text is not a signed note. */
   | { readonly _tag: 'BadNote'; readonly reason: string }
-  /** The text is not a key, or not one of a kind that is known here. */
+  /** The text is not a key, or of an unknown kind. */
   | { readonly _tag: 'BadKey'; readonly reason: string }
-  /** The value is not a trust: whose signatures count. */
+  /** The value is not a trust file. */
   | { readonly _tag: 'BadTrust'; readonly reason: string }
   /** A known key's signature does not match the text. */
   | { readonly _tag: 'BadSignature'; readonly name: string }
-  /** None of the signatures is by a known key that counts. */
+  /** None of the signatures is by a trusted key. */
   | { readonly _tag: 'NotSigned'; readonly wanted: readonly string[]; readonly found: readonly string[] }
-  /** The note is not a checkpoint, or of another log. */
+  /** The note is not a checkpoint, or is one of another log. */
   | { readonly _tag: 'BadCheckpoint'; readonly reason: string }
-  /** The bundle does not prove what it says. */
+  /** The bundle does not prove its claim. */
   | { readonly _tag: 'BadBundle'; readonly reason: string }
-  /** Fewer witnesses have signed than the policy wants. */
+  /** Fewer witnesses have signed than the quorum. */
   | { readonly _tag: 'TooFewWitnesses'; readonly wanted: number; readonly found: readonly string[] }
   /** A witness did not sign. `status` is absent if it could not be reached. */
   | { readonly _tag: 'WitnessRefused'; readonly url: string; readonly status?: number; readonly reason: string }
-  /** The scope has no ledger yet; or, with `missing`, it has one that was never signed. */
+  /** The scope has no ledger; with `missing`, it has one that was never signed. */
   | { readonly _tag: 'NoLedger'; readonly scope: string; readonly missing?: 'checkpoint' }
-  /** The ledger has no row of this session, or only one of fewer rows than the message needs. */
+  /** The ledger has no row of this session, or only one for fewer rows than the message needs. */
   | { readonly _tag: 'NotInLedger'; readonly id: string; readonly rows: number }
-  /** Sessions are not what the ledger says. */
+  /** Sessions do not match the ledger. */
   | { readonly _tag: 'LedgerMismatch'; readonly mismatches: readonly LedgerMismatch[] }
 
-/** How a session differs from what the ledger says of it. */
+/** How a session differs from the ledger. */
 export interface LedgerMismatch {
   /** The id of the session. */
   readonly id: string
   /**
-   * `missing`: it is not there, and no removal is recorded. `cut`: it has fewer rows. `replaced`: it has enough rows, and
-   * they are others. `altered`: it is damaged, at `position`. `present`: the ledger says that it was removed.
+   * `missing`: it does not exist, and no removal is recorded. `cut`: it has fewer rows. `replaced`:
+   * it has enough rows, but different ones. `altered`: it is damaged, at `position`. `present`: its
+   * removal is recorded, but it exists.
    */
   readonly what: 'missing' | 'cut' | 'replaced' | 'altered' | 'present'
-  /** The last head that the ledger says. */
+  /** The last head in the ledger. */
   readonly expected: Head
-  /** The head that the session has now; absent if it is not there, or altered. */
+  /** The session's head now; absent if it does not exist or is altered. */
   readonly found?: Head
-  /** The first wrong position of the log; only if it is altered. */
+  /** The first wrong position of the log, if altered. */
   readonly position?: number
-  /** What is wrong there, as a clause; only if it is altered. */
+  /** What is wrong there, as a clause, if altered. */
   readonly reason?: string
 }
 
-/** What can go wrong with evidence, a session, or the store below. */
+/** A fault of evidence, of a session, or of the store. */
 export type AnyEvidenceFault = EvidenceFault | SessionFault | StoreFault | CallbackThrew
 
-/** What can be asked about evidence of a store, and fail. */
+/** A task about the evidence of a store. */
 export type EvidenceTask<T> = Task<AnyEvidenceFault, T>
 
-/** A mismatch as a sentence for people. */
+/** Describes a mismatch in a sentence for people. */
 export const mismatchText = ({ id, what, expected, found, position, reason }: LedgerMismatch): string => {
   const name = JSON.stringify(id)
   const was = `the ledger says ${expected.size} rows with root ${expected.root.slice(0, 12)}…`
@@ -83,7 +84,7 @@ export const mismatchText = ({ id, what, expected, found, position, reason }: Le
   }
 }
 
-/** A sentence for each of them. */
+/** A sentence for each fault. */
 const evidenceSentences: Sentences<AnyEvidenceFault> = {
   ...sessionSentences,
   BadNote: (fault) => `the text is not a signed note: ${fault.reason}`,
@@ -113,14 +114,14 @@ const list = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : names.map((name) => JSON.stringify(name)).join(', ')
 
 /**
- * A fault of evidence, of a session or of its store as a sentence for people.
+ * Describe a fault of evidence, a session or a store in a sentence for people.
  *
  * @returns what failed, where, and what to do next
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)
 
-/** Makes tasks of this folder. */
+/** Makes a task from an operation. */
 export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)
 
-/** Makes them of steps. */
+/** Makes a task from steps. */
 export const evidenceSteps: TaskOfSteps<AnyEvidenceFault> = taskOfSteps(evidenceTask)

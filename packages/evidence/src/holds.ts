@@ -1,4 +1,4 @@
-/** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
+/** Holds: a session on hold can't be erased or removed until it is released. Each hold is a row of the ledger. */
 import { emptyRange } from 'indelible/proof/kit'
 import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
@@ -16,15 +16,15 @@ import { fail, need } from 'indelible/task/kit'
 import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**
- * Hold a session: from here on, erasing its messages, removing it or destroying its key is the fault `LogHeld`, also of messages that it shares
- * with others, until `releaseSession`. A session that is held already stays so, and nothing is written. One that the ledger
- * calls removed although it is there, because it was restored or its removal was not completed, is held too, and the ledger
- * says that it is there.
+ * Put a session on hold: until `releaseSession`, erasing its messages (even those it shares with other
+ * sessions), removing it or destroying its key is the fault `LogHeld`. If the session is already on
+ * hold, nothing is written. A session that the ledger lists as removed but that exists, because it was
+ * restored or its removal did not complete, can be held too; the ledger then records that it exists.
  *
- * Cost    one append to the ledger, which is made if there is none
- * Errors  `NoSuchLog`, also if it was removed meanwhile; `NoKey` if its key was destroyed; `NotALedger`
+ * Cost    one append to the ledger, which is created if missing
+ * Errors  `NoSuchLog`, also if it was removed in the meantime; `NoKey` if its key was destroyed; `NotALedger`
  *
- * @param reason the reason and the person, for the ledger
+ * @param reason the reason and the person, recorded in the ledger
  * @returns the head of the ledger
  */
 export const holdSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
@@ -49,7 +49,7 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
         return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, logs, ...because }], more: { isBack } })
       }),
     )
-    const there = await store.info(id)() // removed before the row was written: then nothing is held
+    const there = await store.info(id)() // removed before the row was written: nothing to hold
     if (!isLeft(there) && said.isBack) {
       const row = { type: 'head', id, head } as const
       return (yield* need(appendToLedger(store, async () => right({ rows: [row], more: {} })))).head
@@ -60,12 +60,12 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
   }, 'holdSession')
 
 /**
- * End the hold of a session. Nothing is written if it is not held.
+ * Release a session from its hold. If it is not held, nothing is written.
  *
  * Cost    one append to the ledger
- * Errors  `NoSuchLog` if it is not held and not there; `NotALedger`
+ * Errors  `NoSuchLog` if it is neither held nor existing; `NotALedger`
  *
- * @param reason the reason and the person, for the ledger
+ * @param reason the reason and the person, recorded in the ledger
  * @returns the head of the ledger
  */
 export const releaseSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
@@ -74,18 +74,18 @@ export const releaseSession = (store: Store, id: string, reason: Because = {}): 
     const info = await describeSession(store, id)()
     const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
       if (!held.has(id)) return isLeft(info) ? info : right({ rows: [], more: {} })
-      // One that can't be read any more can be released, too.
+      // A session that can't be read any more can still be released.
       const head = isLeft(info) ? (sessions.get(id)?.head ?? headOf(emptyRange, store.hash)) : info.right.head
       return right({ rows: [{ type: 'released', id, head, ...because }], more: {} })
     })
     return mapRight(said, (row) => row.head)
   }, 'releaseSession')
 
-/** A hold, and how many of the first messages of a session it keeps. */
+/** A hold, and the number of messages it protects. */
 export interface MessageHold {
-  /** The hold: of the session itself, or of another that shares its first messages. */
+  /** The hold on the session, or on another one that shares its first messages. */
   readonly hold: Hold
-  /** How many of the session's messages, from the first, may not be erased. */
+  /** The number of messages, from the first, that can't be erased. */
   readonly messages: number
 }
 
@@ -105,7 +105,7 @@ export const holdsOn = (store: Store, id: string): EvidenceTask<readonly Message
     const shares = yield* need(store.sharing(id))
     const found: MessageHold[] = []
     for (const { hold, rows } of holdsOnRows(held, { id, rows: head.size }, shares)) {
-      const bare = store.encryption?.bare ?? store // whether it is a message needs no key
+      const bare = store.encryption?.bare ?? store // no key is needed to see whether it is a message
       const [next] = rows < head.size ? yield* need(bare.read(id, { from: rows, to: rows + 1 })) : []
       const messages = next === undefined ? entries : next.kind === 'entry' ? next.index : rows - next.index
       found.push(Object.freeze({ hold, messages }))

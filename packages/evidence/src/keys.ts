@@ -12,27 +12,27 @@ import { base64Of, bytesOfBase64, left, right, utf8Of } from 'indelible/json/kit
 import { portableSha256 } from 'indelible/proof/kit'
 import type { EvidenceFault } from './fault.ts'
 
-/** A key that verifies. */
+/** A key that verifies signatures. */
 export interface NoteVerifier {
-  /** The name of the key: not empty, without spaces and plus signs. */
+  /** The name of the key: not empty, without spaces or plus signs. */
   readonly name: string
   /** The id of the key: 8 lowercase hexadecimal digits. */
   readonly keyId: string
   /** The key as text: `name+id+base64`. */
   readonly vkey: string
-  /** Whether it is a log's key, or a witness's, whose signatures say a time. */
+  /** Whether it is a log's key, or a witness's, whose signatures carry a time. */
   readonly kind: 'log' | 'witness'
   /**
-   * What a signature of these bytes says; undefined if it does not fit.
+   * Verify a signature of these bytes.
    *
    * Cost    about a millisecond
    *
-   * @returns the content of the signature; undefined if it is wrong
+   * @returns the signature's content; undefined if it does not match
    */
   readonly verify: (text: Uint8Array, signature: Uint8Array) => { readonly at?: number } | undefined
 }
 
-/** A key that signs. Make one of a private key with {@link signerOf}, or of a service (KMS, HSM) with {@link remoteSigner}. */
+/** A key that signs: {@link signerOf} for a private key, {@link remoteSigner} for a service (KMS, HSM). */
 export interface NoteSigner {
   /** The name of the key. */
   readonly name: string
@@ -40,7 +40,7 @@ export interface NoteSigner {
   readonly keyId: string
   /** The public key as text. */
   readonly vkey: string
-  /** The signature of these bytes. */
+  /** Sign these bytes. */
   readonly sign: (text: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
@@ -55,13 +55,13 @@ export interface KeyPair {
 const types = { log: 1, witness: 4 } as const
 
 /**
- * Make a key pair.
+ * Create a key pair.
  *
- * @param name of the key, such as `example.com/agents`: not empty, without spaces and plus signs
+ * @param name the key's name, such as `example.com/agents`: not empty, without spaces or plus signs
  * @param kind `log` for a key that signs checkpoints (the default), `witness` for one that cosigns
- * @param seed 32 random bytes; default from the platform's `crypto`
+ * @param seed 32 random bytes. Default: from the platform's `crypto`
  * @returns the public and the private key, as texts
- * @throws TypeError if the name or the seed can't be those of a key
+ * @throws TypeError if the name or the seed is invalid
  */
 export const newKey = (
   name: string,
@@ -80,7 +80,7 @@ export const newKey = (
 }
 
 /**
- * The verifier of a public key. Errors: `BadKey`.
+ * The verifier for a public key.
  *
  * @returns the verifier; or `BadKey`
  */
@@ -101,7 +101,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
   const fits = (text: Uint8Array, signature: Uint8Array): boolean => {
     if (signature.length !== 64) return false
     try {
-      // RFC 8032: one signature, one encoding; and without the cofactor, so that every verifier says the same.
+      // RFC 8032: one encoding for each signature, and no cofactor, so that all verifiers agree.
       return ed25519.verify(signature, text, publicKey, { zip215: false }) && fitsExactly(text, signature, publicKey)
     } catch {
       return false // not a point of the curve
@@ -119,7 +119,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
           : (text, signature) => {
               if (signature.length !== 72) return undefined
               const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
-              // A time beyond what a number holds exactly is no time.
+              // A time too large for an exact number is invalid.
               if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) return undefined
               return fits(cosignedText(text, Number(seconds)), signature.subarray(8))
                 ? { at: Number(seconds) * 1000 }
@@ -130,10 +130,10 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
 }
 
 /**
- * The signer of a private key.
+ * The signer for a private key.
  *
  * Errors  `BadKey`, which never repeats the key
- * @param skey the private key as text, as {@link newKey} gives it
+ * @param skey the private key as text, from {@link newKey}
  * @param now the clock of a witness's key, in milliseconds since 1970
  */
 export const signerOf = (skey: string, now: () => number = Date.now): Either<EvidenceFault, NoteSigner> => {
@@ -166,11 +166,11 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
 }
 
 /**
- * A signer whose private key is elsewhere: in a key management service, or on a card.
+ * A signer whose private key is elsewhere: in a key management service, or on a smart card.
  *
  * Errors  `BadKey`
- * @param vkey the public key as text, of a log's key
- * @param sign gives the 64 bytes of the Ed25519 signature of the bytes that it is given (RFC 8032, without a prehash)
+ * @param vkey a log's public key as text
+ * @param sign returns the 64-byte Ed25519 signature of the given bytes (RFC 8032, without a prehash)
  */
 export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<EvidenceFault, NoteSigner> => {
   const verifier = verifierOf(vkey)
@@ -180,8 +180,8 @@ export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<Evi
 }
 
 /**
- * Whether S·B = R + k·A, without the factor 8 that the library multiplies both sides by: Go, OpenSSL and browsers compare
- * so. Whoever has the private key can make signatures that hold only with the factor.
+ * Whether S·B = R + k·A, without the factor 8 by which the library multiplies both sides. Go, OpenSSL and
+ * browsers compare it so. The owner of the private key can create signatures that match only with the factor.
  */
 const fitsExactly = (text: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean => {
   const { Point } = ed25519
@@ -193,10 +193,10 @@ const fitsExactly = (text: Uint8Array, signature: Uint8Array, publicKey: Uint8Ar
     .equals(Point.BASE.multiplyUnsafe(numberOf(s)))
 }
 
-/** A number whose bytes have the least one first. */
+/** A number from its little-endian bytes. */
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toReversed())}`)
 
-/** What a witness signs: the text behind a head of its own and a time. */
+/** The bytes that a witness signs: a header with the time, and the text. */
 const cosignedText = (text: Uint8Array, seconds: number): Uint8Array =>
   concatBytes(utf8Of(`cosignature/v1\ntime ${seconds}\n`), text)
 

@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For the packages of this repository, which are released together. Not a public API. */
 export { claimedHead } from './bundle.ts'
 export { checkpointText, parseCheckpoint } from './checkpoint.ts'
 export { lastCheckpoint, listCheckpoints, signSession } from './checkpoints.ts'

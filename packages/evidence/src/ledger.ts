@@ -1,6 +1,6 @@
 /**
- * A ledger: one log a scope whose rows say the heads of its sessions, and which of them were removed. Its own head covers
- * all of them: a session that was cut, replaced or deleted no longer matches.
+ * A ledger: one log for each scope that records the heads and removals of its sessions. Its own
+ * head covers all of them: a session that was cut, replaced or deleted no longer matches.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
@@ -34,28 +34,28 @@ import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, 
 export interface Ledger {
   /** The head of the ledger itself. */
   readonly head: Head
-  /** The last that it says of each session, by id. */
+  /** The last entry of each session, by id. */
   readonly sessions: ReadonlyMap<string, LedgerEntry>
-  /** The sessions that are held, by id: they may not be erased or removed until they are released. */
+  /** The sessions on hold, by id: they can't be erased or removed until they are released. */
   readonly held: ReadonlyMap<string, Hold>
-  /** The keys of sessions that were destroyed, by the ids of the keys. */
+  /** The destroyed keys of sessions, by key id. */
   readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** Every erasure, in order. */
   readonly erasures: readonly Erasure[]
 }
 
 /**
- * Read what the ledger of a scope says.
+ * Read the ledger of a scope.
  *
  * Cost    O(rows of the ledger)
  * Errors  `NoLedger`, `NotALedger`
- * @param size only its first rows. Default: all
+ * @param size the number of rows to read, from the first. Default: all
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
   evidenceSteps(async function* () {
     const { head, sessions, held, destroyed, erasures } = yield* need(ledgerContent(store, size))
     if (head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
-    // Maps of the caller's own: those that were read stay as they are.
+    // Copies for the caller: the cached maps must not change.
     return Object.freeze({
       head,
       sessions: new Map(sessions),
@@ -65,24 +65,25 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
     })
   }, 'readLedger')
 
-/** What an update of a ledger did. */
+/** The result of updating a ledger. */
 export interface LedgerUpdate {
-  /** The head of the ledger after it. */
+  /** The head of the ledger after the update. */
   readonly head: Head
-  /** How many sessions it says something new of. */
+  /** The number of sessions with a new row. */
   readonly recorded: number
-  /** Sessions that are not what the ledger says. Nothing new is recorded of them. */
+  /** Sessions that do not match the ledger. No row was added for them. */
   readonly mismatches: readonly LedgerMismatch[]
 }
 
 /**
- * Bring the ledger of a scope up to date: a row for each session whose head is not the last that the ledger says. The
- * first update makes the ledger. A session that does not continue what the ledger says is left as it is and reported.
+ * Bring the ledger of a scope up to date: add a row for each session whose head differs from its
+ * last one in the ledger. The first update creates the ledger. A session that does not continue its
+ * head in the ledger is reported, and gets no row.
  *
- * Cost    O(rows of the ledger that were not read yet + sessions); O(log rows) nodes for each session that has grown. If
- *         nothing else has written to the ledger since the last update by this handle, only digests of the sessions are
- *         computed, and sessions that were created near a changed one are listed. With `sessions`, only those are looked up
- * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
+ * Cost    O(unread rows of the ledger + sessions); O(log rows) nodes for each session that has grown. If nothing else
+ *         has written to the ledger since the last update by this handle, only digests of the sessions are computed,
+ *         and only sessions created near a changed one are listed. With `sessions`, only those are looked up
+ * Errors  `NotALedger`; store faults. Of two concurrent updates, one retries
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
@@ -106,24 +107,24 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
   }, 'updateLedger')
 }
 
-/** Sessions of a store, in a piece of its logs. */
+/** A piece of the store's sessions. */
 interface KnownPiece {
   readonly name: string
   readonly digest: string
   readonly ids: readonly string[]
 }
 
-/** The sessions that a ledger is known to say the heads of, as long as it has this head and their pieces these digests. */
+/** The pieces that the ledger covers, valid while the ledger has this head and each piece its digest. */
 const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: readonly KnownPiece[] }>()
 
 /**
- * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
- * dies between the two leaves a session that `verifyLedger` names, and removing it again completes it.
+ * Remove a session and record it in the ledger, which is created if missing. The row is written first: if the
+ * process dies between the two, `verifyLedger` reports the session, and removing it again completes the removal.
  *
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
- * @param reason the reason and the person, for the ledger
+ * @param reason the reason and the person, recorded in the ledger
  * @returns the new head of the ledger
  */
 export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
@@ -134,7 +135,7 @@ export const removeRecorded = (store: Store, id: string, reason: Because = {}): 
     return recorded
   }, 'removeRecorded')
 
-/** The row of a removal, once: a removal that was begun has its row. */
+/** Writes the row of a removal, unless it was written when an earlier removal began. */
 export const recordRemoval = async (
   store: Store,
   id: string,
@@ -148,7 +149,7 @@ export const recordRemoval = async (
     const hold = held.get(id)
     if (hold !== undefined) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id, ...becauseOf(hold) })
     const entry = sessions.get(id)
-    const head = isLeft(found) ? entry?.head : found.right.head // a damaged one can be removed, too
+    const head = isLeft(found) ? entry?.head : found.right.head // a damaged session can be removed, too
     if (head === undefined) return right({ rows: [], more: {} })
     const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
     return right({ rows: begun ? [] : [{ type: 'removed', id, head, ...because }], more: {} })
@@ -156,11 +157,10 @@ export const recordRemoval = async (
   return mapRight(appended, ({ head }) => head)
 }
 
-/** How to verify a ledger. */
 export interface VerifyLedgerOptions {
   /**
-   * True: compare the heads that sessions say of themselves, and read no rows. This finds a session that was cut, replaced or
-   * deleted, and no row that was altered below its head. Default: false.
+   * Whether to compare only the heads that sessions report, without reading rows. This finds
+   * sessions that were cut, replaced or deleted, but no altered rows below a head. Default: false.
    */
   readonly headsOnly?: boolean
   /**
@@ -171,35 +171,35 @@ export interface VerifyLedgerOptions {
   readonly progress?: (rows: number) => void
 }
 
-/** What holds of a ledger. */
+/** The result of verifying a ledger. */
 export interface LedgerReport {
   /** The ledger's head. */
   readonly head: Head
-  /** True if only heads were compared, and the rows of sessions were not read. */
+  /** True if only heads were compared and no session rows were read. */
   readonly headsOnly: boolean
-  /** How many sessions are as the ledger says, or have grown since. */
+  /** The number of sessions that match the ledger, or have grown since. */
   readonly good: number
-  /** How many removals it says. */
+  /** The number of recorded removals. */
   readonly removed: number
-  /** The sessions that are held. */
+  /** The sessions on hold. */
   readonly held: readonly string[]
-  /** How many rows of messages and notes it says were erased. */
+  /** The number of recorded erasures of messages and notes. */
   readonly erased: number
-  /** Sessions that the ledger does not name yet. */
+  /** Sessions that the ledger does not list yet. */
   readonly unrecorded: readonly string[]
 }
 
 /**
- * Hold the ledger against its own tree, and every session of the scope against what the ledger says: its rows and blocks, as
- * `verifySession` does, and that they continue the head in the ledger. Encrypted sessions are verified as they are stored,
- * without keys. Sessions that the ledger does not name are not read.
+ * Verify the ledger against its own tree, and every session of the scope against the ledger: its rows
+ * and blocks, as `verifySession` does, and that they continue the head in the ledger. Encrypted
+ * sessions are verified as stored, without keys. Sessions that the ledger does not list are not read.
  *
  * Cost    O(rows of the ledger + rows of sessions + bytes of blocks), in pieces; with `headsOnly`,
  *         O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `earlier`;
  *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
- * @param earlier a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
- * @param options whether to compare heads only, and a callback for progress
+ * @param earlier a head of the ledger from elsewhere, such as a signed checkpoint. Default: none
+ * @param options whether to compare heads only, and a progress callback
  * @throws TypeError if an option is unknown
  */
 export const verifyLedger = (
@@ -242,10 +242,10 @@ export const verifyLedger = (
   }, 'verifyLedger')
 }
 
-/** How often it is looked whether a session goes whose removal the ledger has, and the milliseconds between. */
+/** How often to check whether a removal in progress completes, and the milliseconds between checks. */
 const [looks, pause] = [20, 25]
 
-/** The mismatches that are not made by removals which go on meanwhile: the ledger is told first, then the session goes. */
+/** The mismatches without those of removals in progress: the ledger is written first, then the session is removed. */
 async function* withoutRemovals(
   store: Store,
   mismatches: readonly LedgerMismatch[],
@@ -262,7 +262,7 @@ async function* withoutRemovals(
   return rest
 }
 
-/** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */
+/** How a session's rows differ from its head in the ledger; undefined if they match or it was just removed. */
 async function* altered(
   store: Store,
   { id, head }: LedgerEntry,
@@ -292,19 +292,19 @@ const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expect
 
 const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined && !entry.removed
 
-/** The head that a log had when it was `size` rows long. Cost: O(log size). */
+/** The head of a log when it had `size` rows. Cost: O(log size). */
 export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
   mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
 
 type Entries = LedgerContent['sessions']
 
 interface LedgerComparison {
-  /** Rows that the ledger lacks. */
+  /** Rows missing from the ledger. */
   readonly news: readonly LedgerRow[]
   readonly mismatches: readonly LedgerMismatch[]
 }
 
-/** Hold sessions against what the ledger says of them. */
+/** Compares sessions with the ledger. */
 async function* compare(
   store: Store,
   ledger: Entries,
@@ -325,8 +325,8 @@ async function* compare(
       news.push({ type: 'head', id, head })
   }
   for (const { id, head } of absent) {
-    const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
-    if (!isLeft(info)) continue // it was not listed because its piece has not changed, or it came meanwhile
+    const info = await describeSession(store, id)() // a list skips sessions whose description can't be read
+    if (!isLeft(info)) continue // not listed because its piece is unchanged, or created in the meantime
     if (info.left._tag === 'Io' || info.left._tag === 'Busy') return yield* fail(info.left)
     const damage = isDamageOf(id, info.left) ? info.left : undefined
     mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
@@ -334,32 +334,31 @@ async function* compare(
   return { news: news.toReversed(), mismatches: Object.freeze(mismatches) }
 }
 
-/** How a session that is there differs from its entry; undefined: it is the same, or continues it. */
+/** How an existing session differs from its entry; undefined if it is equal or continues it. */
 const difference = async (
   store: Store,
   { id, head: said, removed }: LedgerEntry,
   head: Head,
 ): Promise<Either<AnyEvidenceFault, LedgerMismatch['what'] | undefined>> => {
-  if (removed) return right(head.size === said.size && head.root === said.root ? 'present' : undefined) // else made anew
+  if (removed) return right(head.size === said.size && head.root === said.root ? 'present' : undefined) // else recreated
   if (head.size < said.size) return right('cut')
   const then = head.size === said.size ? right(head) : await headAt(store, id, said.size)
   return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
 }
 
-/** Sessions to compare. */
 interface FoundSessions {
-  /** Those that are there, the last created first. */
+  /** The existing ones, last created first. */
   readonly there: ReadonlyMap<string, Pick<SessionInfo, 'id' | 'head'>>
-  /** What the ledger says of those that are not, and were not removed. */
+  /** The ledger entries of those that are missing without a recorded removal. */
   readonly absent: readonly LedgerEntry[]
-  /** All sessions of the store, where it has digests of them. */
+  /** All sessions of the store, if it has digests of its pieces. */
   readonly pieces?: readonly KnownPiece[]
 }
 
 const isAbsent = (entry: LedgerEntry | undefined, there: FoundSessions['there']): entry is LedgerEntry =>
   entry !== undefined && !entry.removed && !there.has(entry.id)
 
-/** The sessions of a store; only those of pieces that are not as they are known. */
+/** The sessions of a store; only those in pieces that have changed. */
 async function* sessionsOf(
   store: Store,
   ledger: Entries,
@@ -385,7 +384,7 @@ async function* sessionsOf(
     for (const session of sessions) there.set(session.id, session)
     pieces.push({ name, digest, ids: sessions.map(({ id }) => id) })
   }
-  // Of pieces that have changed, what is not there any more; without any known, all of the ledger.
+  // Sessions gone from the changed pieces; if no pieces were known, from the whole ledger.
   const gone =
     known === undefined ? ledger.values() : [...before.values()].flatMap(({ ids }) => ids.map((id) => ledger.get(id)))
   return { there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces }

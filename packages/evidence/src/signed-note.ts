@@ -1,5 +1,5 @@
 /**
- * Signed notes: a text with signatures below it, each by a named key.
+ * Signed notes: a text followed by signatures, each by a named key.
  *
  * Source  https://c2sp.org/signed-note@v1.0.0
  */
@@ -15,33 +15,33 @@ export interface NoteSignature {
   readonly name: string
   /** The id of the key: 8 lowercase hexadecimal digits. */
   readonly keyId: string
-  /** What the algorithm of the key makes: 64 bytes for Ed25519, 72 for a cosignature. */
+  /** The signature bytes: 64 for Ed25519, 72 for a cosignature. */
   readonly signature: Uint8Array
 }
 
-/** A note: its text, and who signed it. */
+/** A note: its text and signatures. */
 export interface SignedNote {
-  /** It ends with a newline. Ignore it until a trusted key's signature was verified. */
+  /** The text, ending with a newline. Ignore it until a trusted key's signature is verified. */
   readonly text: string
-  /** In the order of the note. At least one. */
+  /** The signatures, in the order of the note. At least one. */
   readonly signatures: readonly NoteSignature[]
 }
 
-/** A signature that was verified. */
+/** A verified signature. */
 export interface VerifiedSignature {
   /** The name of the key. */
   readonly name: string
   /** The id of the key: 8 lowercase hexadecimal digits. */
   readonly keyId: string
-  /** When a witness signed, in milliseconds since 1970; absent for a signature that says no time. */
+  /** When a witness signed, in milliseconds since 1970; absent if the signature has no time. */
   readonly at?: number
 }
 
-/** A note with more signatures is refused. The specification wants at least 16 to be read. */
+/** A note with more signatures is refused. The specification requires at least 16 to be supported. */
 const maxSignatures = 100
 
 /**
- * Read a note. Its signatures are not verified: see {@link openNote}.
+ * Read a note without verifying its signatures: see {@link openNote}.
  *
  * Errors  `BadNote`
  * @example
@@ -49,7 +49,7 @@ const maxSignatures = 100
  */
 export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
   if (!note.isWellFormed()) return bad('it is not valid UTF-8')
-  // oxlint-disable-next-line no-control-regex -- that is what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches them on purpose
   if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) return bad('it contains a control character')
   const split = note.lastIndexOf('\n\n')
   if (split < 0) return bad('no empty line separates its text from its signatures')
@@ -60,7 +60,7 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
 }
 
 /**
- * Read signature lines alone, as a witness answers with them. Errors: `BadNote`.
+ * Read signature lines alone, as in a witness's answer.
  *
  * @returns the signatures; or `BadNote`
  */
@@ -79,24 +79,24 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
   return right(Object.freeze(signatures))
 }
 
-/** A note as text. */
+/** Formats a note. */
 export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n${signatureLines(signatures)}`
 
-/** Signatures as the lines of a note. */
+/** Formats signatures as the lines of a note. */
 export const signatureLines = (signatures: readonly NoteSignature[]): string =>
   signatures
     .map(({ name, keyId, signature }) => `\u2014 ${name} ${base64Of(concatBytes(hexToBytes(keyId), signature))}\n`)
     .join('')
 
 /**
- * Sign a text with each of the signers.
+ * Sign a text with each signer.
  *
  * @param text the text, which ends with a newline
  * @param signers at least one
- * @throws TypeError if the text can't be that of a note; what a signer throws is thrown
+ * @throws TypeError if the text can't be that of a note; the error of a signer
  */
 export const signNote = async (text: string, signers: readonly NoteSigner[]): Promise<string> => {
-  // oxlint-disable-next-line no-control-regex -- that is what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches them on purpose
   if (!text.endsWith('\n') || !text.isWellFormed() || /[\u0000-\u0009\u000b-\u001f]/.test(text))
     throw new TypeError('the text of a note ends with a newline, is well-formed, and has no control character')
   if (signers.length === 0) throw new TypeError('a note is signed by at least one key')
@@ -106,16 +106,16 @@ export const signNote = async (text: string, signers: readonly NoteSigner[]): Pr
   return noteText({ text, signatures })
 }
 
-/** A note whose signatures were verified. */
+/** A note with verified signatures. */
 export interface OpenedNote extends SignedNote {
   /** The signatures by known keys: at least one. */
   readonly verified: readonly VerifiedSignature[]
 }
 
 /**
- * Read a note and verify the signatures by known keys. Signatures by other keys are ignored.
+ * Read a note and verify the signatures by known keys. Other signatures are ignored.
  *
- * Errors  `BadNote`; `BadSignature` if a known key's signature does not fit; `NotSigned` if no known key has signed
+ * Errors  `BadNote`; `BadSignature` if a known key's signature does not match; `NotSigned` if no known key has signed
  */
 export const openNote = (note: string, verifiers: readonly NoteVerifier[]): Either<EvidenceFault, OpenedNote> => {
   const parsed = parseNote(note)

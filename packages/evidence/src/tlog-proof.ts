@@ -1,5 +1,5 @@
 /**
- * Proofs as text: an index, the hashes that lead from a leaf to the root, and the checkpoint of that root.
+ * Proofs as text: an index, the hashes from a leaf to the root, and the checkpoint of that root.
  *
  * Source  https://c2sp.org/tlog-proof
  */
@@ -8,21 +8,21 @@ import { base64Of, bytesOfBase64, isLeft, left, right } from 'indelible/json/kit
 import type { EvidenceFault } from './fault.ts'
 import { parseNote } from './signed-note.ts'
 
-/** A proof, read. Nothing of it is verified. */
+/** A parsed, unverified proof. */
 export interface TlogProof {
-  /** Opaque bytes of the application, which nothing authenticates. */
+  /** Opaque bytes of the application, which are not authenticated. */
   readonly extra?: Uint8Array
   /** The position of the leaf in the log. */
   readonly index: number
-  /** From the leaf's sibling up to the root's child, 32 bytes each. */
+  /** The hashes from the leaf's sibling up to the root's child, 32 bytes each. */
   readonly path: readonly Uint8Array[]
-  /** The signed checkpoint, as it was given. */
+  /** The signed checkpoint, unchanged. */
   readonly checkpoint: string
 }
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/** A proof as text. */
+/** Formats a proof. */
 export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>
   [
     firstLine,
@@ -34,9 +34,9 @@ export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): st
   ].join('\n')
 
 /**
- * Read a proof. Errors: `BadBundle`, and `BadNote` for its checkpoint.
+ * Read a proof.
  *
- * @returns the proof; or a fault
+ * @returns the proof; or `BadBundle`, or `BadNote` for its checkpoint
  */
 export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })

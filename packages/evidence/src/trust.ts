@@ -1,4 +1,4 @@
-/** Whom a verifier trusts: the keys of a log, as they were rotated and revoked, and how many of which witnesses. */
+/** Trust: the keys of a log with their rotations and revocations, and the required number of witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount } from 'indelible/task/kit'
 import { eachRight, isLeft, left, right } from 'indelible/json/kit'
@@ -7,32 +7,32 @@ import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteVerifier } from './keys.ts'
 import { openNote, parseNote, verifySignatures, type VerifiedSignature } from './signed-note.ts'
 
-/** A log's key that is trusted. */
+/** A trusted key of a log. */
 export interface TrustedKey {
   /** The public key as text. */
   readonly vkey: string
   /**
-   * When the key was revoked, in milliseconds since 1970. A checkpoint that it signed counts only if a trusted witness
-   * signed it, too, no later than this: the key itself could sign any time. Default: it was not.
+   * When the key was revoked, in milliseconds since 1970. A checkpoint that it signed then counts only if a trusted
+   * witness signed it no later than this, because the key itself could sign at any time. Default: not revoked.
    */
   readonly revoked?: number
 }
 
-/** Whom a verifier trusts. As JSON it is the trust file of the command. */
+/** A verifier's trust. As JSON it is the trust file of the command. */
 export interface Trust {
   /** The origin that checkpoints must name. */
   readonly origin: string
-  /** The log's keys. A checkpoint must be signed by one that counts. */
+  /** The log's keys. A checkpoint must be signed by at least one that counts. */
   readonly keys: readonly (string | TrustedKey)[]
-  /** Checkpoints, as text, under keys that are trusted, that name further keys ({@link rotation}). In order. Default: none. */
+  /** Checkpoints as text, in order, by trusted keys, that add further keys ({@link rotation}). Default: none. */
   readonly rotations?: readonly string[]
   /** The public keys of witnesses. Default: none. */
   readonly witnesses?: readonly string[]
-  /** How many of the witnesses must have signed. Default: 0. */
+  /** The number of witnesses that must have signed. Default: 0. */
   readonly quorum?: number
 }
 
-/** A checkpoint that counts. */
+/** A trusted checkpoint. */
 export interface TrustedCheckpoint extends Checkpoint {
   /** The names of the log's keys that signed it. */
   readonly signedBy: readonly string[]
@@ -43,20 +43,19 @@ export interface TrustedCheckpoint extends Checkpoint {
 const rotationMark = 'indelible-next-key '
 
 /**
- * The extension line by which a checkpoint names the next key of its log. Put it into the last checkpoint under the old
- * key, and give that checkpoint to verifiers as one of their `rotations`.
+ * The extension line by which a checkpoint names the next key of its log. Put it into the last
+ * checkpoint under the old key, and give that checkpoint to verifiers as one of their `rotations`.
  */
 export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
 
 /**
  * Read a checkpoint and decide whether it counts.
  *
- * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log or its key was
- *         revoked
- *         before a witness signed, `TooFewWitnesses`
+ * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log
+ *         or its key was revoked before a witness signed, `TooFewWitnesses`
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
-  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would be no quorum at all
+  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would disable the quorum
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
 }
@@ -66,7 +65,7 @@ interface Keys {
   readonly witnesses: readonly NoteVerifier[]
 }
 
-/** The keys of a trust, with those that rotations name. */
+/** The keys of a trust, including those from rotations. */
 const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
   const cosigners = eachRight(trust.witnesses ?? [], (vkey) => verifierOfKind('witness', vkey))
   if (isLeft(cosigners)) return cosigners
@@ -131,7 +130,7 @@ const checkWith = (
   return right(Object.freeze({ ...checkpoint.right, signedBy: Object.freeze(signedBy), witnessed }))
 }
 
-/** The text of a note that claims to be a checkpoint, unverified. Errors: `BadNote`, `BadCheckpoint`. */
+/** Reads a checkpoint from a note without verifying it. Errors: `BadNote`, `BadCheckpoint`. */
 export const claimedCheckpoint = (note: string): Either<EvidenceFault, Checkpoint> => {
   const parsed = parseNote(note)
   return isLeft(parsed) ? parsed : parseCheckpoint(parsed.right.text)
@@ -140,7 +139,7 @@ export const claimedCheckpoint = (note: string): Either<EvidenceFault, Checkpoin
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
- * Read a trust, such as from a JSON file. Errors: `BadTrust` with what is wrong.
+ * Read a trust, such as from a JSON file. Errors: `BadTrust` with the problem.
  *
  * @param value JSON; untrusted data
  * @returns the trusted keys; or a fault

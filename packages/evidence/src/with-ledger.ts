@@ -1,4 +1,4 @@
-/** A store that keeps its ledger by itself: every so many appends, and with every removal. */
+/** A store that maintains its ledger: after every so many appends, and with every removal. */
 import { isLeft, left } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import type { Because, Store } from 'indelible/store'
@@ -7,29 +7,28 @@ import { FaultError } from 'indelible/task/kit'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
 
-/** Sessions whose appends are counted: those that were appended to last. */
+/** The number of sessions whose appends are counted, by last append. */
 const mostCounted = 50_000
 
-/** When a ledger is written. */
+/** When the ledger is written. */
 export interface WithLedgerOptions extends Because {
   /**
-   * Record a session's head after each that many appends to it by this handle, counted for the 50,000 sessions
-   * that were appended to last. Default: only removals are recorded.
+   * Record a session's head after each `every` appends to it through this handle, counted for the
+   * 50,000 sessions last appended to. Default: only removals are recorded.
    */
   readonly every?: number
-  /**
-   * Told what kept a head from being recorded: the append that it was for is stored. Default: nobody.
-   */
+  /** Receives the fault if a head could not be recorded. The append itself is stored. Default: none. */
   readonly onFault?: (fault: AnyEvidenceFault) => void
 }
 
 /**
- * The same store, which records heads of its sessions and every removal in the ledger. Create and open sessions on it.
+ * The same store, but it records the heads of its sessions and every removal in the ledger. Create
+ * and open sessions on it.
  *
- * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be
- * recorded fails no append.
+ * If the row of a removal can't be written, nothing is removed and the fault is `Io` with the
+ * cause. A head that can't be recorded does not fail the append.
  *
- * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
+ * Cost    an append to the ledger with every `every`-th append of a session, and with each removal
  * @throws TypeError if `every` is not a whole number above 0
  * @example
  * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })
@@ -55,7 +54,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
     try {
       onFault?.(fault)
     } catch {
-      // Whoever is told can't end an append that is stored.
+      // A throwing callback must not fail an append that is stored.
     }
   }
   const kept = Object.freeze<Store>({

@@ -1,5 +1,5 @@
 /**
- * Witnesses: others that look at every checkpoint of a log and sign it if it continues the one before.
+ * Witnesses: third parties that see every checkpoint of a log, and sign it if it continues the previous one.
  *
  * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
  */
@@ -15,33 +15,32 @@ import { parseNote, parseSignatures, type NoteSignature } from './signed-note.ts
 export interface Witness {
   /** Its submission prefix: requests go to `<url>/add-checkpoint`. */
   readonly url: string
-  /** Its public key as text. Signatures by others are ignored. */
+  /** Its public key as text. Signatures by other keys are ignored. */
   readonly vkey: string
 }
 
-/** How witnesses are asked. */
 export interface WitnessOptions {
   /** Default: the platform's `fetch`. */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
-  /** Milliseconds until a request is given up, also by a `fetch` that does not heed the signal. Default: 10,000. */
+  /** Milliseconds until a request is abandoned, even if `fetch` ignores the signal. Default: 10,000. */
   readonly timeout?: number
 }
 
-/** A request as `fetch` takes it. */
+/** A request in the form that `fetch` accepts. */
 export interface WitnessRequest {
   /** Always `POST`. */
   readonly method: 'POST'
-  /** The old size, the consistency proof, and the checkpoint, as the specification says. */
+  /** The old size, the consistency proof and the checkpoint, as specified. */
   readonly body: string
-  /** Ends the request. */
+  /** Aborts the request. */
   readonly signal: AbortSignal
 }
 
-/** What is read of a response: any `fetch` gives it. */
+/** The part of a response that is used; any `fetch` returns it. */
 export interface WitnessResponse {
   /** The HTTP status. */
   readonly status: number
-  /** The body, piece by piece: it is read up to 100,000 bytes, then given up. Absent: `text` is asked. */
+  /** The body as a stream, of which at most 100,000 bytes are read. If absent, `text` is called. */
   readonly body?: ReadableStream<Uint8Array> | null
   /** The body. */
   readonly text: () => Promise<string>
@@ -49,15 +48,15 @@ export interface WitnessResponse {
 
 declare const fetch: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
 
-/** What a witness is asked about. */
+/** The request to a witness. */
 interface Question {
   readonly last: { readonly note: string; readonly head: Head }
-  /** The size that the witness signed last, as far as it is known here. */
+  /** The size that the witness last signed, as far as known here. */
   readonly oldSize: number
   readonly proofFrom: (oldSize: number) => Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>>
 }
 
-/** Ask a witness for its signature. One that has signed another size than was thought is asked once more. */
+/** Ask a witness for its signature. If it last signed a different size than assumed, ask once more. */
 export const askWitness = async (
   { url }: Witness,
   verifier: NoteVerifier,
@@ -102,10 +101,10 @@ export const askWitness = async (
   }
 }
 
-/** As many bytes as are read of a witness's answer. */
+/** The most bytes to read of a witness's answer. */
 const mostBytes = 100_000
 
-/** The beginning of an answer: what comes behind it is never read. */
+/** The beginning of an answer; the rest is not read. */
 const beginningOf = async (response: WitnessResponse): Promise<string> => {
   const { body } = response
   if (body === undefined || body === null) return (await response.text()).slice(0, mostBytes)
@@ -122,7 +121,7 @@ const beginningOf = async (response: WitnessResponse): Promise<string> => {
   return textOfUtf8(bytes.subarray(0, length)) ?? ''
 }
 
-/** What a request gives, or an error after so many milliseconds: also of a `fetch` that does not heed the signal. */
+/** The result of a request, or an error after the timeout, even if `fetch` ignores the signal. */
 const within = <T>(milliseconds: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = new AbortController()

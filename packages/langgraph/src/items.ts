@@ -1,4 +1,4 @@
-/** Items of a channel, as JSON text: a message of LangChain is a message of the record, anything else stands in its note. */
+/** Items of a channel as JSON text: a LangChain message is stored as a message, anything else in a note. */
 import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
@@ -6,10 +6,10 @@ import type { SessionReader } from 'indelible/session'
 
 const codec = codecs.langchain
 
-/** Where an item is stored: its text, or the position of its message, with the id that it was given later. */
+/** Where an item is stored: its text, or the position of its message, with an id assigned later. */
 export type ItemRef = string | { readonly m: number; readonly id?: string }
 
-/** An item as it was read: its text is made of its message when it is asked for. */
+/** An item. Its text is computed from its message on first use. */
 export interface Item {
   readonly ref: ItemRef
   text: string | undefined
@@ -23,11 +23,10 @@ export const textOf = (item: Item, session: SessionReader): string => {
   return (item.text = JSON.stringify(valueOf(session.view().at(ref.m) as Message, ref.id)))
 }
 
-/** An item as JSON. */
 export const jsonOf = ({ ref }: Item, session: SessionReader): Json =>
   typeof ref === 'string' ? (JSON.parse(ref) as Json) : valueOf(session.view().at(ref.m) as Message, ref.id)
 
-/** The message of LangChain that a message of the record stands for. */
+/** The LangChain message for a message of the record. */
 const valueOf = (message: Message, id: string | undefined): JsonObject => {
   const written = codec.encode([message], { allow: 'unsettled' })
   const value = (isLeft(written) ? {} : written.right.wire[0]) as unknown as JsonObject
@@ -45,7 +44,7 @@ export const messageOf = (text: string): Message | undefined => {
   return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right) ? message : undefined
 }
 
-/** How a message of the record stands for an item: as it is, or with an id that the item has and the message has not. */
+/** A reference to an item's message: unchanged, or with an id that only the item has. Undefined if it differs. */
 export const refTo = (text: string, message: Message, position: number): ItemRef | undefined => {
   const parsed = parseJson(text)
   if (isLeft(parsed) || !isObject(parsed.right as Json)) return undefined

@@ -1,13 +1,13 @@
-/** Threads from one checkpointer to another: into records, and out of them again. */
+/** Copies threads between checkpointers, into records or out of them. */
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
 
 /**
- * Copy the checkpoints of a thread, or of all threads, with their writes, from one checkpointer to another: from
+ * Copy the checkpoints and writes of a thread, or of all threads, from one checkpointer to another: from
  * `SqliteSaver`, `PostgresSaver` or any other into an `IndelibleSaver`, and back. Copying again changes nothing.
  *
- * @param from the checkpointer that has them
- * @param to the checkpointer that gets them
+ * @param from the source
+ * @param to the target
  * @param threadId the thread. Default: all threads
  * @returns the number of checkpoints
  */
@@ -19,7 +19,7 @@ export const copyCheckpoints = async (
   const config: RunnableConfig = threadId === undefined ? {} : { configurable: { thread_id: threadId } }
   const tuples: CheckpointTuple[] = []
   for await (const tuple of from.list(config)) tuples.push(tuple)
-  // The oldest first: each continues one that is there.
+  // Oldest first, so that each checkpoint's parent is already there.
   for (const { config: at, checkpoint, metadata, parentConfig, pendingWrites = [] } of tuples.toReversed()) {
     const { thread_id, checkpoint_ns = '' } = at.configurable ?? {}
     const parent: unknown = parentConfig?.configurable?.['checkpoint_id']

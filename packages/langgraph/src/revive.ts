@@ -1,7 +1,7 @@
 /**
- * Messages of LangChain made of their JSON. LangGraph's serializer walks each property of each message twice, awaiting each.
- * Here it makes the first message of a shape; where its class, called with the same fields, makes an equal one, the class
- * makes the others of that shape.
+ * Creates LangChain messages from JSON. LangGraph's serializer walks each property of each message twice,
+ * with an await each time. Here the serializer creates the first message of each shape; if its class,
+ * called with the same fields, creates an equal one, the class creates the other messages of that shape.
  */
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
 import { isArray, isObject, type Json, type JsonObject } from 'indelible/json/kit'
@@ -9,9 +9,9 @@ import { isArray, isObject, type Json, type JsonObject } from 'indelible/json/ki
 type Fields = { [key: string]: unknown }
 type Make = new (fields: Fields) => object
 
-/** What a serializer makes of messages. */
+/** Creates messages from JSON. */
 export class Reviver {
-  /** By shape: the class that makes messages of it, or `null`: only the serializer does. */
+  /** By shape: the class that creates its messages, or `null` if only the serializer can. */
   readonly #makes = new Map<string, Make | null>()
 
   /** The value that LangGraph's serializer loads from this JSON, at once or as a promise. */
@@ -34,10 +34,10 @@ export class Reviver {
 const loadValue = (value: Json, serde: SerializerProtocol): Promise<unknown> =>
   serde.loadsTyped('json', JSON.stringify(value))
 
-/** The shapes that are remembered. A thread has a few. */
+/** The most shapes to remember. A thread has a few. */
 const most = 1000
 
-/** The class and the names of the fields; undefined if it is no message. */
+/** The class and field names of a message; undefined if it is not a message. */
 const shapeOf = (value: Json): string | undefined => {
   if (!isObject(value) || Object.keys(value).length !== 4) return undefined
   const { lc, type, id, kwargs } = value as JsonObject
@@ -45,7 +45,7 @@ const shapeOf = (value: Json): string | undefined => {
   return JSON.stringify([id, Object.keys(kwargs)])
 }
 
-/** A copy that its owner may change; undefined where the serializer would find more than data in it. */
+/** A mutable copy; undefined if the serializer would find more than plain data in it. */
 const copyOf = (value: Json, depth: number): unknown => {
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest) return undefined
@@ -68,7 +68,7 @@ const copyOf = (value: Json, depth: number): unknown => {
   return fields
 }
 
-/** LangChain refuses what is nested deeper than 50. */
+/** LangChain refuses values nested deeper than 50. */
 const deepest = 40
 
 const classOf = (made: unknown, fields: Fields): Make | null => {
@@ -76,7 +76,7 @@ const classOf = (made: unknown, fields: Fields): Make | null => {
   try {
     return isAlike(new constructor(fields), made) ? constructor : null
   } catch {
-    return null // what it says of these fields, the serializer says of the next
+    return null // let the serializer report the error
   }
 }
 

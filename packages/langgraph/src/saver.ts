@@ -1,4 +1,4 @@
-/** A checkpointer of LangGraph: each thread is a record, its messages the messages of the record, its checkpoints notes. */
+/** A LangGraph checkpointer: each thread is a record with its messages, and its checkpoints are notes. */
 import {
   BaseCheckpointSaver,
   compareWritesSortKeys,
@@ -43,31 +43,31 @@ import {
   type Write,
 } from './thread.ts'
 
-/** How a saver keeps threads. */
+/** The options of a saver. */
 export interface SaverOptions {
-  /** The serializer of the values. Default: that of LangGraph. */
+  /** The serializer of values. Default: LangGraph's own. */
   readonly serde?: SerializerProtocol
-  /** The channel whose messages are the conversation of the record. Default: `messages`. */
+  /** The channel that holds the conversation of the record. Default: `messages`. */
   readonly channel?: string
 }
 
-/** Which checkpoints stay. */
+/** The checkpoints to keep. */
 export interface PruneOptions {
-  /** How many of the last checkpoints of each namespace stay, with all that they were made from. Default: 1. */
+  /** The number of latest checkpoints to keep in each namespace, with those they depend on. Default: 1. */
   readonly keep?: number
 }
 
-/** The metadata of a thread's session. */
+/** The metadata that marks a thread's session. */
 const markOf = (threadId: string): Mark => ({ [namespace]: 'thread', thread_id: threadId })
 
 /**
- * A checkpointer over a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.
+ * A checkpointer on a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.
  *
- * Each message of a thread is stored once, and a checkpoint notes what changed since the one that it continues, so a
- * thread grows with its messages. `record(threadId)` gives the thread as a session: its conversation, forks, `verify`.
- * Several processes may use one thread. It throws a `FaultError` if the store fails.
+ * Each message of a thread is stored once, and a checkpoint notes only the changes since the previous one,
+ * so a thread grows with its messages. `record(threadId)` returns the thread as a session: its conversation,
+ * forks, `verify`. Several processes may use one thread. It throws a `FaultError` if the store fails.
  *
- * Cost    `put` and `putWrites` one append each; the first `getTuple` of a thread in a process reads its record
+ * Cost    `put` and `putWrites` one append each; the first `getTuple` of a thread in each process reads its record
  * Source  `@langchain/langgraph-checkpoint` 1.2.2
  */
 export class IndelibleSaver extends BaseCheckpointSaver {
@@ -76,9 +76,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #open: (threadId: string) => AdapterSession
   readonly #threads = new WeakMap<Session, Thread>()
   readonly #reviver = new Reviver()
-  /** LangGraph's own serializer, which does to every message what it did to the first; undefined if another was given. */
+  /** LangGraph's own serializer, whose results for equal shapes can be reused; undefined if another one was passed. */
   readonly #ownSerde: SerializerProtocol | undefined
-  /** The lists that were put last, by namespace and channel. */
+  /** The lists last stored, by namespace and channel. */
   readonly #known = new WeakMap<AdapterSession, Map<string, Texts>>()
   readonly #coming = new WeakMap<AdapterSession, Coming>()
 
@@ -100,15 +100,15 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * The record of a thread, created if it is not there: `conversation()` has the messages of its last checkpoint, `view()`
-   * all that there ever were.
+   * The record of a thread, created if missing: `conversation()` has the messages of its last
+   * checkpoint, `view()` every message it ever had.
    */
   async record(threadId: string): Promise<Session> {
     return this.#open(threadId).change(() => undefined)
   }
 
   /**
-   * A checkpoint with its writes.
+   * Read a checkpoint with its writes.
    *
    * @param config the thread, the namespace, and the id of the checkpoint. Default: the last one
    * @returns the checkpoint; undefined if there is none
@@ -123,10 +123,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Checkpoints, the last first.
+   * List checkpoints, latest first.
    *
    * @param config the thread, the namespace and the checkpoint. Default: all
-   * @param options `before` a checkpoint, a `limit`, and a `filter` of their metadata
+   * @param options `before` a checkpoint, a `limit`, and a `filter` on their metadata
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { before, limit, filter = {} } = options
@@ -163,8 +163,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /**
    * Store a checkpoint.
    *
-   * @param config the thread, the namespace, and the checkpoint that this one continues
-   * @param newVersions the channels that changed: only their values are stored. Default: all
+   * @param config the thread, the namespace, and the parent checkpoint
+   * @param newVersions the changed channels, whose values are stored. Default: all channels
    * @returns the config of the stored checkpoint
    */
   override async put(
@@ -199,7 +199,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     for (const [channel, value] of Object.entries(channels))
       if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
     const versions = checkpoint.channel_versions
-    // What was written before is in the record before, so that this checkpoint finds its messages there.
+    // Store earlier writes first, so that this checkpoint finds their messages in the record.
     await Promise.allSettled(this.#comingOf(kept).dumps)
     for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
     await kept.change((session) => {
@@ -213,7 +213,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         const before = base?.values.get(channel)
         const version = versions[channel]
         if (given === undefined) {
-          // The version of another branch may have the same number: that of the checkpoint which it continues comes first.
+          // Another branch may use the same version number, so the base checkpoint's value comes first.
           if (before !== undefined && base?.versions[channel] === version) noted[channel] = { same: true }
           else if (version !== undefined && thread.valueAt(ns, channel, version) !== undefined)
             noted[channel] = { at: version }
@@ -262,11 +262,11 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Store the writes of a task beside a checkpoint. Those that are there stay, but for errors, interrupts and the like.
-   * With the durability `async` they come before their checkpoint is stored; then they wait for it.
+   * Store the writes of a task for a checkpoint. Existing writes are kept, except errors, interrupts and the
+   * like. With the durability `async` they can arrive before their checkpoint is stored; then they wait for it.
    *
    * @param config the thread, the namespace and the checkpoint
-   * @param taskPath where the task stands in its step. Default: first
+   * @param taskPath the task's place in its step. Default: first
    */
   override async putWrites(
     config: RunnableConfig,
@@ -296,7 +296,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     if (one.isNoted) return
     coming.writes.add(one)
     while (!one.isNoted) {
-      // LangGraph calls `put` for one checkpoint behind the other: the next one comes in this turn of the loop.
+      // LangGraph calls `put` for one checkpoint after the other: the next call comes in this turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 0))
       if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
       else await this.#noteWrites(kept, one, true)
@@ -304,8 +304,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Note writes. Their messages are in the record behind those of their checkpoint, or they would be in the way there: if
-   * that is not stored, only `anyway` notes them, and the note has their text.
+   * Note writes. Their messages belong after those of their checkpoint in the record. If the
+   * checkpoint is not stored, only `anyway` notes the writes, with the messages' text in the note.
    */
   async #noteWrites(kept: AdapterSession, one: ComingWrites, anyway: boolean): Promise<void> {
     const { ns, id, taskId, taskPath, given } = one
@@ -346,11 +346,11 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Take old checkpoints and their writes out of a thread. `getTuple` and `list` have them no more; the record keeps them,
-   * as it keeps everything, and its messages are what they were.
+   * Remove old checkpoints and their writes from a thread. `getTuple` and `list` no longer return
+   * them; the record keeps them, and its messages are unchanged.
    *
-   * @param options how many stay
-   * @returns how many checkpoints were taken out
+   * @param options how many to keep
+   * @returns the number of checkpoints removed
    */
   async prune(threadId: string, { keep = 1 }: PruneOptions = {}): Promise<number> {
     if (!Number.isSafeInteger(keep) || keep < 1)
@@ -363,7 +363,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       const notes = [...thread.checkpoints].flatMap(([ns, there]) => {
         const sorted = [...there.keys()].toSorted()
         const staying = new Set(sorted.slice(-keep))
-        // Values that a delta channel is made of stand beside the checkpoints before.
+        // The values of a delta channel are stored with earlier checkpoints.
         const needed = new Set<string>()
         for (const id of staying) for (const each of ancestry(there, id, this.#channel)) needed.add(each)
         const ids = sorted.filter((id) => !staying.has(id) && !needed.has(id))
@@ -376,9 +376,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * What delta channels are made of: the writes of the checkpoints before, and the value that they begin with.
+   * The history of delta channels: the writes of earlier checkpoints, and the values they start from.
    *
-   * @param options the checkpoint, and the channels
+   * @param options the checkpoint and the channels
    */
   override async getDeltaChannelHistory({
     config,
@@ -418,7 +418,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return result
   }
 
-  /** The threads of the store. */
+  /** The ids of the store's threads. */
   async *#all(): AsyncGenerator<string> {
     const threads = { where: { [namespace]: 'thread' }, limit: 1000 }
     for await (const { sessions } of pagesOf((from) => listSessions(this.#store, { ...threads, ...from })))
@@ -464,7 +464,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Checkpoints before version 4 have their sends among the writes of their parent. */
+  /** In checkpoints before version 4 the sends are among the parent's writes. */
   async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
     const sends = inOrder(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
     checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#live(value, thread.session)))
@@ -482,7 +482,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return this.serde.loadsTyped(type, type === 'json' ? text : (bytesOfBase64(text) ?? utf8Of('')))
   }
 
-  /** The value of a channel. */
+  /** Deserializes the value of a channel. */
   async #live(value: Value, session: Session): Promise<unknown> {
     if (value.kind === 'whole' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
@@ -493,7 +493,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return value.isSnapshot ? new DeltaSnapshot(items) : items
   }
 
-  /** A list item by item, anything else whole. */
+  /** Serializes a list item by item, any other value whole. */
   async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
     const isSnapshot = isDeltaSnapshot(value)
     const given: unknown = isSnapshot ? value.value : value
@@ -506,35 +506,35 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     return { items: texts.items, isSnapshot }
   }
 
-  /** The text of each item; undefined if the serializer writes one of them as bytes. */
+  /** The text of each item; undefined if the serializer writes any of them as bytes. */
   async #texts(list: readonly unknown[]): Promise<Texts | undefined> {
     const dumped = await Promise.all(list.map((item) => this.#dump(item)))
     const items = dumped.map(([, text]) => text)
     return dumped.every(([type]) => type === 'json') ? { items, open: `[${items.join(',')}` } : undefined
   }
 
-  /** The same of a list that goes on as an earlier one: its text is written at once, and that of the new items alone. */
+  /** The same for a list that extends an earlier one: dumps the list at once, and only the new items singly. */
   async #grown(list: readonly unknown[], before: Texts | undefined): Promise<Texts | undefined> {
     if (before === undefined || list.length < before.items.length) return undefined
     const [[type, text], fresh] = await Promise.all([this.#dump(list), this.#texts(list.slice(before.items.length))])
     if (type !== 'json' || fresh === undefined) return undefined
     const rest = `${fresh.items.map((item) => `,${item}`).join('')}]`
     const { open } = before
-    // `===` compares two texts at once, `startsWith` one character after the other.
+    // `===` compares whole strings at once, `startsWith` character by character.
     if (text.slice(0, open.length) !== open || text.slice(open.length) !== rest) return undefined
     return { items: [...before.items, ...fresh.items], open: text.slice(0, -1) }
   }
 }
 
-/** What of a thread is on its way to the store. */
+/** The pending operations of a thread. */
 interface Coming {
   readonly puts: Set<Promise<unknown>>
   readonly dumps: Set<Promise<unknown>>
-  /** Those whose checkpoint was not stored when they came. */
+  /** Writes whose checkpoint was not stored when they arrived. */
   readonly writes: Set<ComingWrites>
 }
 
-/** The writes of a task. */
+/** The pending writes of a task. */
 interface ComingWrites {
   readonly ns: string
   readonly id: string
@@ -544,26 +544,25 @@ interface ComingWrites {
   isNoted: boolean
 }
 
-/** A list as it was dumped. */
+/** A serialized list. */
 interface Texts {
   readonly items: readonly string[]
-  /** All of them in one text, which lacks its last bracket. */
+  /** The whole list as text, without its last bracket. */
   readonly open: string
 }
 
-/** A value to store. */
 type ValueToStore =
-  /** `isEmpty`: a list without items. */
+  /** `isEmpty`: the value is an empty list. */
   | { readonly dumped: DumpedValue; readonly isEmpty: boolean }
   | { readonly items: readonly string[]; readonly isSnapshot: boolean }
 
-/** What a caller configured: a prototype configures nothing. */
+/** The caller's own fields: a prototype configures nothing. */
 const fieldsOf = ({ configurable = {} }: RunnableConfig): { readonly [field: string]: unknown } =>
   ownFields(configurable)
 
-/** The id of the checkpoint that a caller asks for; '' for the last one. */
+/** The id of the requested checkpoint; '' for the last one. */
 const checkpointIdOf = (config: RunnableConfig): string => {
-  const { checkpoint_id, thread_ts } = fieldsOf(config) // `thread_ts`: its name in earlier versions of LangGraph
+  const { checkpoint_id, thread_ts } = fieldsOf(config) // the older name in LangGraph
   return String(checkpoint_id ?? thread_ts ?? '')
 }
 
@@ -583,15 +582,15 @@ const inOrder = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
     compareWritesSortKeys(writesSortKey(a.path, a.task, a.idx), writesSortKey(b.path, b.task, b.idx)),
   )
 
-/** The checkpoints before one that its channel is made of: back to the first that has its value. */
+/** The ancestors that a checkpoint's channel depends on, back to the first that has its value. */
 function* ancestry(there: ReadonlyMap<string, StoredCheckpoint>, id: string, channel: string): Generator<string> {
   for (let at = there.get(id); at !== undefined && !at.values.has(channel); at = there.get(at.parent ?? ''))
     if (at.parent !== undefined) yield at.parent
 }
 
 /**
- * The items of the conversation, each with the message that stands for it: those that the conversation has at their
- * place, and from the first that differs on new ones, behind a retraction.
+ * The items of the conversation, each with the message that represents it: existing messages up to
+ * the first difference, then new ones after a retraction.
  */
 const placedIn = (
   session: Session,
@@ -633,10 +632,10 @@ const placedIn = (
   return { items, messages, retractFrom: at < conversation.length ? conversation.positionAt(at) : undefined }
 }
 
-/** The text and id of each message, kept so that a message is compared once. */
+/** The text and id of each message, cached so that a message is compared only once. */
 const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
 
-/** A list as what it adds to an earlier one. */
+/** A list as additions to an earlier one. */
 const listOf = (
   given: Extract<ValueToStore, { items: readonly string[] }>,
   before: Value | undefined,

@@ -1,4 +1,4 @@
-/** What the notes of a thread's record say: its checkpoints, and the writes beside them. */
+/** Reads the notes of a thread's record: its checkpoints and their writes. */
 import { hasField, ownFields, isObject, type Json } from 'indelible/json/kit'
 import type { ApplicationNote, Note } from 'indelible/notes/kit'
 import type { Session, SessionReader } from 'indelible/session'
@@ -6,7 +6,7 @@ import { textOf, type Item, type ItemRef } from './items.ts'
 
 export const namespace = 'langgraph'
 
-/** A value as the serializer gave it. */
+/** A value serialized by the serializer. */
 export type DumpedValue = readonly [type: string, text: string]
 
 /** The value of a channel: whole, or a list that shares its beginning with an earlier one. */
@@ -17,18 +17,17 @@ export type Value =
       readonly base: Extract<Value, { kind: 'list' }> | undefined
       readonly keep: number
       readonly add: readonly Item[]
-      /** A snapshot of a delta channel. */
+      /** Whether it is a snapshot of a delta channel. */
       readonly isSnapshot: boolean
-      /** All of its items, while somebody may ask for them. */
+      /** The cached items; undefined until first needed. */
       items: readonly Item[] | undefined
     }
 
-/** A checkpoint. */
 export interface StoredCheckpoint {
   readonly ns: string
   readonly id: string
   readonly parent: string | undefined
-  /** The checkpoint without the values of its channels. */
+  /** The checkpoint without its channel values. */
   readonly rest: DumpedValue
   readonly metadata: DumpedValue
   readonly values: ReadonlyMap<string, Value>
@@ -36,7 +35,7 @@ export interface StoredCheckpoint {
   readonly versions: { readonly [channel: string]: string | number }
 }
 
-/** A write beside a checkpoint. */
+/** A write of a task for a checkpoint. */
 export interface Write {
   readonly task: string
   readonly idx: number
@@ -45,23 +44,23 @@ export interface Write {
   readonly value: Value
 }
 
-/** How the value of a channel is noted. */
+/** The value of a channel as noted. */
 type NotedValue =
-  /** That of the checkpoint `base`. */
+  /** The same value as in the checkpoint `base`. */
   | { readonly same: true }
-  /** That which the channel had at an earlier version. */
+  /** The value that the channel had at an earlier version. */
   | { readonly at: string | number }
   | { readonly whole: DumpedValue }
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
-/** The content of our notes. */
+/** The content of this package's notes. */
 export type ThreadNote =
   | {
       readonly type: 'checkpoint'
       readonly ns: string
       readonly id: string
       readonly parent: string | null
-      /** The checkpoint whose values it shares. */
+      /** The checkpoint that it shares values with. */
       readonly base: string | null
       readonly rest: DumpedValue
       readonly metadata: DumpedValue
@@ -85,7 +84,7 @@ export const noteOf = (content: ThreadNote): ApplicationNote => ({
   content: content as unknown as Json,
 })
 
-/** The checkpoints and writes of a thread, as far as its session has been read. */
+/** The checkpoints and writes of a thread, up to the notes that were read. */
 export class Thread {
   readonly session: Session
   readonly checkpoints: Map<string, Map<string, StoredCheckpoint>> = new Map()
@@ -97,7 +96,7 @@ export class Thread {
     this.session = session
   }
 
-  /** Take in what the session has beyond what was read. */
+  /** Read the notes added since the last call. */
   update(): this {
     const notes = this.session.notes()
     for (const note of notes.slice(this.#notes)) this.#read(note)
@@ -105,7 +104,7 @@ export class Thread {
     return this
   }
 
-  /** The checkpoint with an id; without one the last of the namespace. */
+  /** The checkpoint with an id; without an id, the last one of the namespace. */
   checkpoint(ns: string, id: string | undefined): StoredCheckpoint | undefined {
     const there = this.checkpoints.get(ns)
     if (there === undefined || id !== undefined) return id === undefined ? undefined : there?.get(id)
@@ -179,10 +178,10 @@ const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Val
   }
 }
 
-/** All items of a list. The list that it began with lets go of its own. */
+/** All items of a list, cached on first use. */
 export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[] => {
   if (value.items !== undefined) return value.items
-  // From the end to the beginning: of each list only what the later ones kept.
+  // Collected from the end: of each base only the items that later lists kept.
   const pieces: (readonly Item[])[] = []
   let most = Number.POSITIVE_INFINITY
   for (let at: typeof value | undefined = value; at !== undefined && most > 0; at = at.base) {
@@ -198,7 +197,7 @@ export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[
   return items
 }
 
-/** The serialized value of a channel. */
+/** Serializes the value of a channel. */
 export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   if (value.kind === 'whole') return value.dumped
   const list = `[${itemsOf(value)
@@ -207,7 +206,7 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
 
-/** How a value is noted that continues another one. */
+/** The noted form of a value. */
 export const notedOf = (value: Value): NotedValue =>
   value.kind === 'whole'
     ? { whole: value.dumped }

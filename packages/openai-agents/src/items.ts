@@ -1,4 +1,4 @@
-/** Items of the Agents SDK as messages of a record, and back. The items that come back are deeply equal. */
+/** Converts items of the Agents SDK to messages of a record, and back. The items that come back are deeply equal. */
 import type { AgentInputItem } from '@openai/agents-core'
 import { isObject, jsonEqual, isLeft, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
@@ -7,10 +7,10 @@ import type { Sequence } from 'indelible/sequence/kit'
 
 const codec = codecs['openai-agents']
 
-/** The field of a stored item that says what JSON can't. */
+/** The field of a stored item that describes values which JSON can't express. */
 const tagField = 'indelible.tags'
 
-/** The messages that items are stored as. Throws a TypeError for what can't be stored. */
+/** The messages that store these items. Throws TypeError for an item that can't be stored. */
 export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[] => {
   const plain = items.map(tagItem)
   return decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [asItIs(item)])
@@ -22,7 +22,7 @@ const tagItem = (item: AgentInputItem): Json => {
   return tags.length === 0 ? value : { ...value, [tagField]: tags as unknown as Json }
 }
 
-/** The messages, if they give back just these items. */
+/** The messages, if they convert back to exactly these items. */
 const decodeItems = (items: readonly Json[]): readonly Message[] | undefined => {
   const read = codec.decode(items)
   if (isLeft(read) || read.right.losses.length > 0) return undefined
@@ -35,15 +35,15 @@ const encodeItems = (messages: Sequence<Message>): readonly unknown[] | undefine
   return isLeft(written) ? undefined : written.right.wire
 }
 
-/** An item that the codec can't read, or not back: raw. */
+/** Stores an item raw if the codec can't read it or convert it back. */
 const asItIs = (item: Json): Message => assistant(provider(codec.format, item))
 
-/** The items that messages stand for, as the SDK has them. */
+/** The SDK's items for messages. */
 export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
   const wire = encodeItems(messages)
   if (wire === undefined)
     throw new TypeError('a message names a stored block, which items of the Agents SDK have no word for')
-  // The one cast: they are what was stored, or what the codec writes of other messages (a type test says they fit).
+  // Safe cast: these are stored items, or items that the codec writes (a type test checks their type).
   return wire.map(live) as AgentInputItem[]
 }
 

@@ -1,17 +1,14 @@
-/** Conversations from one session of the Agents SDK to another: into a record, and out of it again. */
+/** Copies conversations between sessions of the Agents SDK, into a record or out of one. */
 import type { AgentInputItem, Session } from '@openai/agents-core'
 
-/** Where items come from: any session of the SDK, such as `MemorySession`, a file's or a database's. */
+/** The source of items: any session of the SDK, such as `MemorySession` or one in a file or database. */
 export type ItemSource = Pick<Session, 'getItems'>
 
 /**
- * Copy the items of one session to the end of another, and give their number. Into a record:
- * `copyItems(old, agentsSession(store, { sessionId }))`. Back out:
- * `copyItems(agentsSession(store, { sessionId }), other)`.
+ * Copy the items of one session to the end of another. Into a record: `copyItems(old, agentsSession(store,
+ * { sessionId }))`. Back out: `copyItems(agentsSession(store, { sessionId }), other)`.
  *
- * Throws  an error if the target has items already: a copy that is run twice would store them twice
- *
- * @param to the session to write; it must be empty
+ * @param to the session to write to; it must be empty
  * @returns the number of items
  * @throws Error if the target has items already, because a second copy would store them twice
  */

@@ -1,4 +1,4 @@
-/** A `Session` of the OpenAI Agents SDK, kept as a record. */
+/** A `Session` of the OpenAI Agents SDK, stored as a record. */
 import {
   MemorySession,
   type AgentInputItem,
@@ -15,22 +15,22 @@ import type { Store } from 'indelible/store'
 import { adapterSession, type Mark } from 'indelible/session/kit'
 import { itemsOf, messagesOf } from './items.ts'
 
-/** Which session it is, and how it begins. */
+/** The id of a session, and its initial state. */
 export interface AgentsSessionOptions {
   /** The id of the session in the store. Default: a random UUID. */
   readonly sessionId?: string
-  /** What a session starts with that is not there yet. Default: nothing. */
+  /** The first items of a new session. Default: none. */
   readonly initialItems?: readonly AgentInputItem[]
-  /** The metadata of a session that is created. Default: none. */
+  /** The metadata of a new session. Default: none. */
   readonly metadata?: JsonObject
 }
 
 /**
- * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
+ * A `Session` of `@openai/agents-core` on a store: `run(agent, input, { session })` keeps the conversation there.
  *
- * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles,
- * also in two processes, may use one session: each change is one append to the conversation as it is then. Reading
- * creates nothing.
+ * Items come back deeply equal. Pops, clears and rewrites retract messages, and the record keeps
+ * them. Two handles, even in two processes, may use one session: each change is one append to the
+ * latest conversation. Reading creates nothing.
  *
  * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function,
  *         a map)
@@ -65,7 +65,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   /**
    * Read the items of the conversation.
    *
-   * @param limit how many of the last items. Default: all
+   * @param limit the number of last items to read. Default: all
    * @returns the items of the conversation, oldest first
    */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
@@ -73,7 +73,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     return limit <= 0 ? [] : (await this.#items()).slice(-limit)
   }
 
-  /** Append items, in one append. */
+  /** Append items in one append. */
   async addItems(added: AgentInputItem[]): Promise<void> {
     if (added.length === 0) return
     const messages = messagesOf(added)
@@ -115,7 +115,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
-   * Replace function calls in the conversation. What stood there is retracted, and stays in the record.
+   * Replace function calls in the conversation. The old items are retracted, and stay in the record.
    *
    * @param args the function calls and what replaces them
    */
@@ -129,7 +129,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
-   * @param args the operation and its change; the same again changes nothing
+   * @param args the operation and its change; repeating it changes nothing
    * @throws Error if the operation was applied with another change, or its precondition does not hold
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
@@ -160,8 +160,8 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
-   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what the
-   * SDK sees. It is created if it is not there.
+   * The record itself, created if missing. `view()` includes everything that was popped, cleared
+   * and rewritten; `conversation()` is what the SDK sees.
    */
   async record(): Promise<Session> {
     await this.#begin()
@@ -189,7 +189,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
 }
 
 /**
- * Make an {@link AgentsSession}.
+ * Create an {@link AgentsSession}.
  *
  * @param options the id, the first items and the metadata
  * @returns the session, for `run(agent, input, { session })`
@@ -204,7 +204,7 @@ const mark: Mark = { 'openai-agents': 'session' }
 
 const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
 
-/** Everything from a position of the conversation on, taken out of it. */
+/** A retraction of the conversation from a position on. */
 const retraction = (session: SessionReader, from: number): readonly RetractionNote[] => {
   const conversation = session.conversation()
   const first = conversation.positionAt(from)
@@ -214,8 +214,8 @@ const retraction = (session: SessionReader, from: number): readonly RetractionNo
 }
 
 /**
- * What makes these the items: the messages from the first that differs on are retracted, and what comes instead is
- * appended.
+ * The change that makes `items` the conversation: messages from the first difference on are
+ * retracted, and the new ones appended. Undefined if nothing changes.
  */
 const became = (
   session: SessionReader,
@@ -235,17 +235,17 @@ const became = (
   return { messages: messagesOf(items.slice(Math.max(start, 0))), notes: retraction(session, at) }
 }
 
-/** Whether two values are deeply equal, tags of what JSON can't say included. */
+/** Whether two values are deeply equal, including the tags of values that JSON can't express. */
 const same = (one: unknown, other: unknown): boolean => jsonEqual(jsonOf(one), jsonOf(other))
 
-/** A value as JSON data, with its tags in one order. */
+/** A value as JSON data, with sorted tags. */
 const jsonOf = (given: unknown): Json => {
   const { value, tags } = plainOf(given)
   const inOrder = tags.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   return { value, tags: inOrder as unknown as Json }
 }
 
-/** What was done under the name of an operation since the conversation was cleared. */
+/** The transaction of an operation since the conversation was last cleared; undefined if there is none. */
 const operationOf = (session: SessionReader, id: string): Json | undefined => {
   let found: Json | undefined
   for (const content of ownNotes(session)) {
@@ -266,7 +266,7 @@ function* ownNotes(session: SessionReader): Generator<JsonObject> {
     if (found.type === 'application' && found.namespace === namespace && isObject(found.content)) yield found.content
 }
 
-/** A snapshot of a transaction, which the SDK's own session has checked. Throws its errors. */
+/** A snapshot of a transaction that the SDK's own session accepts. Throws its errors. */
 const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
   let once: SessionHistoryTransactionArgs = args
   let suffix: AgentInputItem[] = []
@@ -274,9 +274,9 @@ const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionH
     once = { operationId: args.operationId, transaction: args.transaction }
     if (once.transaction.type === 'replace_suffix') suffix = structuredClone(once.transaction.expectedSuffix)
   } catch {
-    // the SDK says below what is wrong
+    // the SDK reports the problem below
   }
-  // On what it expects, and nothing else, a transaction fails only if it is not in order.
+  // With exactly the expected suffix, a transaction fails only if it is invalid.
   const scratch = new MemorySession({ initialItems: Array.isArray(suffix) ? suffix : [] })
   const judged = scratch.applyHistoryTransaction(once)
   const snapshot = snapshotOf(once)
@@ -288,11 +288,11 @@ const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransact
   try {
     return structuredClone(args)
   } catch {
-    return undefined // then it was refused
+    return undefined // it was refused above
   }
 }
 
-/** The items with function calls replaced: the first one of an id, and its others left out. */
+/** The items with function calls replaced: the first one with an id is replaced, the others are removed. */
 const applyMutations = (
   items: readonly AgentInputItem[],
   mutations: SessionHistoryRewriteArgs['mutations'],

@@ -1,4 +1,4 @@
-/** A provider's answer, read from its body or stream: the message, its usage, and how it ended. */
+/** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
 import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -7,24 +7,24 @@ import { reasonOf } from 'indelible/task/kit'
 import { mostPlain } from './body.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
-/** An answer, as far as it came. */
+/** An answer, as far as it was received. */
 export interface RecordedAnswer {
   /** The messages to record. */
   readonly messages: readonly Message[]
-  /** Whether it came to its end. */
+  /** Whether it is complete. */
   readonly whole: boolean
   readonly usage: Usage | undefined
-  /** The model that answered, if it says so. */
+  /** The model that answered, if reported. */
   readonly model: string | undefined
   /** The stop reason. */
   readonly stop: string | undefined
-  /** The id by which a later request continues it. */
+  /** The id that a later request uses to continue it. */
   readonly id: string | undefined
   /** The error that the provider reports. */
   readonly error: string | undefined
 }
 
-/** Reads an answer piece by piece. Never throws. */
+/** Reads an answer chunk by chunk. Never throws. */
 export class AnswerReader {
   readonly #api: Api
   readonly #streams: boolean
@@ -33,7 +33,7 @@ export class AnswerReader {
   readonly #state: StreamState
   #body = ''
   #length = 0
-  /** The reason why the rest of it is not read. */
+  /** Why the rest is not read. */
   #unread: string | undefined
 
   constructor(api: Api, contentType: string | undefined) {
@@ -51,7 +51,7 @@ export class AnswerReader {
       if (this.#streams) this.#parser.feed(text)
       else this.#body += text
     } catch (cause) {
-      // Such as a body that is longer than a text can be.
+      // For example, the body is longer than a string can be.
       this.#unread = `the answer can't be read: ${reasonOf(cause)}`
       this.#body = ''
     }
@@ -72,7 +72,7 @@ export class AnswerReader {
     return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after)
   }
 
-  /** One chunk, or a list of them, as far as it came. */
+  /** Reads a single chunk, or a list of them that may be incomplete. */
   #ofChunks(body: string, after: readonly Message[]): RecordedAnswer {
     const isList = body.trimStart().startsWith('[')
     for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
@@ -111,7 +111,7 @@ export class AnswerReader {
 
 declare const TextDecoder: new () => { decode: (bytes?: Uint8Array, options?: { readonly stream: boolean }) => string }
 
-/** The texts of the objects of a list, without one that broke off. */
+/** The texts of the objects in a list, without an incomplete last one. */
 const objectsOf = (list: string): readonly string[] => {
   const found: string[] = []
   let depth = 0

@@ -2,24 +2,24 @@
 
 import { endOfString, joinBytes } from 'indelible/json/kit'
 
-/** Reads bytes of another encoding than text. */
+/** Decodes bytes in a content encoding. */
 export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
 
-/** Whether a `content-encoding` says that nothing is compressed. */
+/** Whether a `content-encoding` means no compression. */
 export const isIdentity = (encoding: string | undefined): boolean =>
   encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity'
 
-/** The maximum number of bytes read from one body. A few compressed kilobytes can expand to more than the memory. */
+/** The most bytes to read from one body. A few compressed kilobytes can expand beyond the available memory. */
 export const mostPlain: number = 2 ** 28
 
-/** Bytes of requests that may wait to be recorded, all together. What comes beyond is not recorded. */
+/** The most bytes of all requests waiting to be recorded. Requests beyond that are not recorded. */
 export const mostWaiting: number = 2 ** 28
 
-/** JSON values of a request, and messages: more than any model takes, and few enough to be read in a moment. */
+/** The most JSON values and messages in a request: more than any model accepts, yet fast to parse. */
 export const mostValues = 400_000
 export const mostMessages = 20_000
 
-/** Whether a text of JSON has more values than that: known before any of them is made. */
+/** Whether JSON text has more than `mostValues` values, checked before parsing. */
 export const hasTooManyValues = (json: string): boolean => {
   let values = 0
   const sign = /[",{[]/g
@@ -30,7 +30,7 @@ export const hasTooManyValues = (json: string): boolean => {
   return false
 }
 
-/** Bytes of `gzip` or `deflate`, by the platform. Throws Error on another encoding, and on more bytes than `limit`. */
+/** Decompresses `gzip` or `deflate` with the platform. Throws Error for another encoding or more than `limit` bytes. */
 export const decompressBytes = async (
   encoding: string,
   bytes: Uint8Array,

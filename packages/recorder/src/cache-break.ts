@@ -10,17 +10,17 @@ import type { CacheBreak } from './receipt.ts'
 
 /** An earlier message that a client changed, such as an old tool result that it shortened. */
 export interface Edit {
-  /** The index of the first one. */
+  /** The index of the first changed message. */
   readonly index: number
-  /** The change, as text. */
+  /** A description of the change. */
   readonly because: string
-  /** The previous call, if it is in the session from which this one was forked. */
+  /** The previous call, if it is in the session that this one was forked from. */
   readonly before?: SentBefore | undefined
 }
 
 /**
- * The edit that leads from a conversation to a request which shares its first `len` messages; undefined if the request
- * only goes back. After an edit, answers or results that stood behind it are sent again.
+ * The edit that leads from a conversation to a request sharing its first `len` messages; undefined
+ * if the request only goes back. After an edit, later answers or results are sent again.
  */
 export const editOf = (said: IndexedMessages, given: readonly Message[], len: number): Edit | undefined => {
   const behind = new Set<string>()
@@ -39,7 +39,7 @@ export const editOf = (said: IndexedMessages, given: readonly Message[], len: nu
   return { index: len, because: `message ${len}: ${done}` }
 }
 
-/** A message in words. */
+/** Describes a message. */
 const nameMessage = ({ role, content }: Message, before: readonly Message[]): string => {
   if (role !== 'tool') return role === 'assistant' ? 'an answer' : `a ${role} message`
   const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
@@ -48,7 +48,7 @@ const nameMessage = ({ role, content }: Message, before: readonly Message[]): st
   return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).join(', ')}`
 }
 
-/** How a call differs from the one before it; undefined: it continues it unchanged. */
+/** How a call differs from the one before it; undefined if it continues that one unchanged. */
 export const cacheBreak = (
   last: SentBefore | undefined,
   now: SentBefore,
@@ -91,7 +91,7 @@ const namesIn = (tools: string | undefined): readonly string[] => {
     if (!isObject(tool)) return [`tool ${index}`]
     const { functionDeclarations: declared = tool['function_declarations'] } = tool
     if (Array.isArray(declared)) return declared.map((one: unknown, at) => nameOf(one) ?? `function ${at}`)
-    // A tool of Gemini's own is an object under its name.
+    // A built-in Gemini tool is an object under its name.
     return [nameOf(tool['function']) ?? nameOf(tool) ?? Object.keys(tool)[0] ?? `tool ${index}`]
   })
 }
@@ -111,7 +111,7 @@ const systemChanged = (before: string | undefined, now: string | undefined): str
     : `\`system\` changed in line ${line + 1}`
 }
 
-/** All text of a system prompt, which may be a text, a list of parts, or an object with one. */
+/** The text of a system prompt, which may be a string, a list of parts, or an object with parts. */
 const textIn = (json: string): string => {
   const parsed = parseJson(json)
   if (isLeft(parsed)) return json

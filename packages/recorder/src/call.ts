@@ -1,4 +1,4 @@
-/** A call, recorded: what its request says first, then its answer with the receipt. */
+/** Records a call: first its request, then its answer with the receipt. */
 import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/notes/kit'
@@ -24,13 +24,13 @@ import {
 import type { Tally } from './summary.ts'
 import type { ParsedRequest } from './wire.ts'
 
-/** A call whose request is recorded: where its answer goes. */
+/** A recorded request, with the state to record its answer. */
 export interface RecordedRequest {
   readonly asked: ParsedRequest
   readonly conversation: Conversation
   /** The length of the conversation that was sent. */
   readonly len: number
-  /** Its chain, and the messages of the request, which are its end. */
+  /** Its chain, and the request's messages, which end the conversation. */
   readonly chain: readonly string[]
   readonly given: readonly Message[]
   readonly sent: SentRuns
@@ -41,10 +41,10 @@ export interface RecordedRequest {
   readonly head: { readonly size: number; readonly root: string }
 }
 
-/** Told of the session in which the receipt of a call is about to be appended. It must not throw. */
+/** Receives the session to which a call's receipt is about to be appended. It must not throw. */
 export type OnPlace = (session: string) => void
 
-/** How a call went, seen from outside. */
+/** The outcome of a call as observed from outside. */
 export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
 /** Records calls into the conversations that they continue. */
@@ -88,7 +88,7 @@ export class Calls {
         ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
         ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
       }
-      // A compaction has a place for each message.
+      // A compaction needs an entry for every message.
       const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
       const { last } = conversation
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
@@ -108,12 +108,12 @@ export class Calls {
     }
   }
 
-  /** Whether a response is recorded. */
+  /** Whether a response was recorded. */
   hasResponse(id: string): Promise<boolean> {
     return this.#conversations.hasResponse(id)
   }
 
-  /** The messages that were sent, by position if the record has the same ones. */
+  /** The sent messages: positions if the record has the same message, else blocks. */
   async #entries(
     conversation: Conversation,
     given: readonly Message[],
@@ -121,7 +121,7 @@ export class Calls {
     taken: number,
   ): Promise<SentEntries> {
     const entries: (number | BlockId)[] = []
-    const before = from - taken // the messages that a provider already has, if the request names an earlier response
+    const before = from - taken // messages the provider already has, if the request names an earlier response
     for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
     for (const [index, message] of given.entries()) {
       const recorded = conversation.at(before + index)
@@ -131,7 +131,7 @@ export class Calls {
     return entries
   }
 
-  /** The blocks of messages that only a compaction has. */
+  /** The blocks of messages that exist only in a compaction. */
   async #made(
     conversation: Conversation,
     { places }: Compaction,
@@ -144,7 +144,7 @@ export class Calls {
     return blocks
   }
 
-  /** Keep JSON as a block, once. */
+  /** Store JSON as a block, once. */
   async #block(value: Json): Promise<BlockId> {
     const text = JSON.stringify(value)
     const id = blockIdOf(value)
@@ -199,7 +199,7 @@ export class Calls {
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
       }
       const { alike, fields } = receiptFields(details, conversation.receipts)
-      // What directly follows what it answers says by that where the record was.
+      // A receipt directly after its answer needs no `head`: its place tells.
       const follows = conversation === begun.conversation && conversation.session.head().size === head.size
       const receipt: ReceiptNote = {
         type: 'receipt',
@@ -210,7 +210,7 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
-      // Before the append, so that a kill never leaves messages that can't be found.
+      // Indexed before the append, so that a kill leaves no messages that can't be found.
       await this.#conversations.index(conversation, conversation.len, messages)
       for (const id of messages.length > 0 ? responses : [])
         await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)

@@ -1,11 +1,10 @@
 /**
- * What a client's own compaction makes of a conversation. It asks for a summary, or drops what is old, and from then on
- * sends other messages for the same conversation: some that it kept, the summary, and what is new.
+ * Recognizes a client's own compaction of a conversation. The client asks for a summary or drops old messages,
+ * and from then on sends other messages for the same conversation: some that it kept, the summary, and new ones.
  *
- * It is recognised by what is there: a request of a client leaves the conversation, but holds the last answer that the
- * client was given, as a message, or its text within one. The request for the summary, if it was made in the
- * conversation, is taken out of it again. Which messages are sent from then on is a note, so that the next call, also
- * after a restart, continues them.
+ * The signs: a client's request leaves the conversation, but contains the client's last answer, as a message
+ * or as text within one. If the summary was requested in the conversation, that request is retracted. A note
+ * records which messages are sent from then on, so that the next call, even after a restart, continues them.
  *
  * Source  Claude Code 2.1.330, Codex 0.169.0 and opencode 1.18.33 on loopback (2026-11)
  */
@@ -18,32 +17,28 @@ import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.t
 
 /** The change that a client's compaction made to a conversation. */
 export interface Compaction {
-  /**
-   * The index in the conversation from which on the request for the summary is retracted; its length, if nothing is.
-   */
+  /** The index in the conversation from which the request for the summary is retracted; its length if nothing is. */
   readonly upTo: number
-  /** The summary, as text; undefined if there is none, or only its provider can read it. */
+  /** The summary as text; undefined if there is none, or if only its provider can read it. */
   readonly summary: string | undefined
-  /**
-   * For each message of the request: its index in the conversation, or whether it is new, or part of the compaction.
-   */
+  /** For each message of the request: its index in the conversation, or whether it is new or part of the compaction. */
   readonly places: readonly (number | 'new' | 'made')[]
 }
 
-/** Messages that can be read by their index. */
+/** Messages by index. */
 export interface IndexedMessages {
   readonly len: number
-  /** Undefined, where only a compaction has it. */
+  /** Undefined for messages that exist only in a compaction. */
   readonly at: (index: number) => Immutable<Message> | undefined
-  /** What it says, by its identity. */
+  /** The identity of the message at an index. */
   readonly identityAt: (index: number) => string
 }
 
 /**
  * The compaction that leads from a conversation to a request; undefined if there is none.
  *
- * Cost    O(request + last answers) where there is none, else O(request + conversations)
- * @param shared how many messages the request continues
+ * Cost    O(request + last answers) if there is none, else O(request + conversations)
+ * @param shared the number of messages that the request shares with the conversation
  * @param others the same client's other conversations
  */
 export const compactionOf = (
@@ -60,7 +55,7 @@ export const compactionOf = (
     const asked = questionOf(said)
     const known = new Set(ids.slice(0, own.index))
     const isAsked = some(asked, said.len - 1, (index) => known.has(said.identityAt(index)))
-    // A question that is sent again, before its answer, was no request for a summary: what came before was dropped.
+    // If a question is sent again before its answer, it was not a request for a summary: earlier messages were dropped.
     if (asked < said.len - 1 && !isAsked) return compaction(said, ids, asked, own)
     if (own.isWhole) return compaction(said, ids, said.len, undefined)
   }
@@ -74,12 +69,12 @@ export const compactionOf = (
 /** The place of an answer in a request: as a message, or as text in one. */
 interface Holder {
   readonly index: number
-  /** Whether it is the answer, and no text around it. */
+  /** Whether the message is exactly the answer. */
   readonly isWhole: boolean
   readonly summary: string | undefined
 }
 
-/** The place of a conversation's last answer in a request, after the messages that it continues. */
+/** Where a request contains a conversation's last answer, after the shared messages. */
 const holderOf = (
   said: IndexedMessages,
   given: readonly Message[],
@@ -99,7 +94,7 @@ const holderOf = (
   return undefined
 }
 
-/** Whether a conversation quotes a user's text of another one. */
+/** Whether the first conversation quotes a user text of the second. */
 const isAbout = (about: IndexedMessages, said: IndexedMessages): boolean => {
   const told = (one: IndexedMessages, role?: string): readonly string[] =>
     Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
@@ -109,14 +104,14 @@ const isAbout = (about: IndexedMessages, said: IndexedMessages): boolean => {
   return told(said, 'user').some((text) => text.length >= 8 && all.includes(text))
 }
 
-/** Whether only figures of a message are recorded, in which another message may be "found". */
+/** Whether only the message's lengths are recorded. Such text could match by accident. */
 const isDigested = ({ meta }: Immutable<Message>): boolean => {
   const own = meta?.['indelible']
   return isObject(own) && own['digest'] !== undefined
 }
 
 /**
- * The texts of an answer that a summary may quote: all of it, or one of its longest elements. Short texts do not count.
+ * The texts of an answer that a summary may quote: the whole text, or its longest elements. Short texts do not count.
  */
 const summariesIn = (answer: string): readonly { readonly text: string; readonly spaced: string }[] =>
   [
@@ -128,15 +123,15 @@ const summariesIn = (answer: string): readonly { readonly text: string; readonly
     .map((text) => ({ text: text.trim(), spaced: joinSpaces(text) }))
     .filter(({ spaced }) => spaced.length >= 20)
 
-/** Each of them is looked for in each message of a request. */
+/** The most summaries to search for in each message of a request. */
 const mostSummaries = 16
 
 /**
- * The content of the outermost elements of a text, each up to the first closing tag of its name. Cost: O(text), however
- * they nest.
+ * The contents of the outermost elements of a text, each up to the first closing tag of its name.
+ * Cost: O(text), however deep they nest.
  */
 const insidesOf = (text: string): readonly string[] => {
-  // The next one is the last.
+  // Reversed: the next closing tag is the last in its list.
   const ends = Map.groupBy([...text.matchAll(/<\/(\w+)>/g)].toReversed(), ({ 1: name = '' }) => name)
   const insides: string[] = []
   let behind = 0
@@ -154,7 +149,7 @@ const insidesOf = (text: string): readonly string[] => {
 
 const joinSpaces = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-/** The index of the first message of the question that the last message answers. */
+/** The index of the first message of the question that the conversation's last message answers. */
 const questionOf = (said: IndexedMessages): number => {
   let index = said.len - 1
   while (index > 0 && !['assistant', 'tool'].includes(said.at(index - 1)?.role ?? '')) index--
@@ -188,12 +183,12 @@ const compaction = (
   return { upTo, summary: held?.summary, places }
 }
 
-/** The part of a conversation that a client sends since its last compaction: messages by position, then the rest. */
+/** The messages that a client sends since its last compaction; those after `from` in the record follow. */
 export interface Base {
   readonly entries: SentEntries
-  /** What each of them says, by its identity. */
+  /** The identity of each entry. */
   readonly identities: readonly string[]
-  /** The position in the record from which on the messages of the conversation follow. */
+  /** The position in the record after which the conversation continues. */
   readonly from: number
 }
 
@@ -202,7 +197,7 @@ export const noBase: Base = { entries: [], identities: [], from: 0 }
 
 const namespace = 'indelible.recorder'
 
-/** A base, as its note has it. It has identities only for entries that are not messages of the record. */
+/** The note of a base. It has identities only for entries that are not messages of the record. */
 export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote => ({
   type: 'application',
   namespace,
@@ -215,14 +210,14 @@ export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote
   ) as JsonObject,
 })
 
-/** The base that was noted last. Cost: O(notes). */
+/** The last base noted. Cost: O(notes). */
 export const baseOf = (session: SessionReader): Base => {
   const notes = session.notes()
   for (let index = notes.length - 1; index >= 0; index--) {
     const note = notes.at(index)
     if (note?.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) continue
     const { sent, identities, from } = note.content
-    if (!Array.isArray(sent) || !Array.isArray(identities) || typeof from !== 'number') continue // of a newer version
+    if (!Array.isArray(sent) || !Array.isArray(identities) || typeof from !== 'number') continue // a newer version's
     const others = (identities as readonly string[]).values()
     const entries = expandRuns(sent as unknown as SentRuns)
     const view = session.view()

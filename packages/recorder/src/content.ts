@@ -1,4 +1,4 @@
-/** The recorded form of a message: all of it, without secrets, or only its length. */
+/** The recorded form of a message: complete, redacted, or only its length. */
 import { ownFields, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { createRedactor, type Redact as Redaction } from 'indelible/redact'
@@ -7,30 +7,30 @@ import { identityOf } from './identity.ts'
 /** Changes a message before it is recorded, for example to remove secrets. */
 export type Redact = (message: Message) => Message
 
-/** Which content of messages is recorded. */
+/** What content of messages is recorded. */
 export interface ContentOptions {
   /**
-   * Takes secrets out of everything before it is recorded: rules, or a redactor of `indelible/redact`. A function changes
-   * each message, and sees nothing else. Default: nothing is changed.
+   * Removes secrets from everything before it is recorded: rules, or a redactor of `indelible/redact`.
+   * A function changes each message, and receives nothing else. Default: nothing is changed.
    */
   readonly redact?: Redact | Redaction
-  /** With false only lengths, digests and figures are recorded. Default: true. */
+  /** If false, only lengths, digests and counts are recorded. Default: true. */
   readonly content?: boolean
 }
 
 /** The recorded form of requests and answers. */
 export interface Forms {
-  /** A message of a request, which may have come before. */
+  /** A message of a request. It may have been recorded before. */
   readonly asked: (message: Message) => Message
-  /** A message of a request that is recorded now: its removed secrets are counted. */
+  /** Count the removed secrets of a request message that is recorded now. */
   readonly count: (message: Message) => void
   /** A message of an answer. */
   readonly answered: (message: Message) => Message
-  /** The recorded form of other data: system prompts, tools, parameters, errors. */
+  /** Other data: system prompts, tools, parameters, errors. */
   readonly beside: <T extends Json>(value: T) => T
 }
 
-/** The recording options. Throws TypeError if a redaction rule is invalid. */
+/** The forms for these options. Throws TypeError if a redaction rule is invalid. */
 export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   if (redact === undefined || typeof redact === 'function') {
@@ -46,7 +46,7 @@ export const formsOf = (kept: ContentOptions): Forms => {
   }
 }
 
-/** A message as it is recorded. A changed one keeps the digest of its original, so that it is found again. */
+/** The recorded form of a message. A changed message keeps the digest of its original, so that it can be found. */
 const recordedForm = (message: Message, redact: Redact | undefined, content: boolean): Message => {
   const redacted = redact === undefined ? message : redact(message)
   const form = content ? redacted : { ...redacted, content: redacted.content.map(figure) }

@@ -1,4 +1,4 @@
-/** A session that the recorder appends to, with the chain of its messages. */
+/** A session that the recorder appends to, with the digests of its messages. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, type Immutable } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -13,27 +13,27 @@ import type { SentEntries } from './receipt.ts'
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
 
-/** A fault as a sentence. */
+/** An Error for a fault. */
 export const problem = (what: string, where: string, fault: RecordFault): Error =>
   new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
 
 /**
- * A session with its state. Its messages are those of the client: the conversation, or the client's last compaction of
- * it with the later messages.
+ * A session with its state. Its messages are those that the client sends: the conversation, or the
+ * client's last compaction of it with the later messages.
  */
 export class Conversation {
   readonly session: Session
   /** The client's name for it. */
   readonly client: string | undefined
-  /** The client that knows all of it, because it created or continued it. Undefined: none since it was opened. */
+  /** The client that created or continued it, so knows all of it. Undefined if none has since it was opened. */
   caller: string | undefined
-  /** The call before, to see where the cached prefix ended. */
+  /** The previous call, to see where the cached prefix ended. */
   last: SentBefore | undefined
-  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
+  /** The receipts that later ones can refer to, by shared values: their indexes among the notes. */
   readonly #receipts = new Map<string, number>()
   #base: Base
   #chain: string[]
-  /** The ends of what its client took back lately, as chains. */
+  /** The chain ends of messages that the client recently retracted. */
   readonly #left: string[] = []
 
   constructor(session: Session, client: string | undefined) {
@@ -43,24 +43,23 @@ export class Conversation {
     this.#chain = this.#linked()
   }
 
-  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
   get receipts(): ReadonlyMap<string, number> {
     return this.#receipts
   }
 
-  /** A receipt was written. */
+  /** Remember a written receipt. */
   wrote(alike: string, note: number): void {
     if (this.#receipts.has(alike)) return
     if (this.#receipts.size === 16) this.#receipts.clear()
     this.#receipts.set(alike, note)
   }
 
-  /** How many messages the conversation has. */
+  /** The number of messages. */
   get len(): number {
     return this.#chain.length - 1
   }
 
-  /** Whether its first messages hold all that its client's compaction made. */
+  /** Whether the first `len` messages include the client's whole compaction. */
   isCompactedIn(len: number): boolean {
     const { entries } = this.#base
     return entries.length > 0 && len >= entries.length
@@ -71,46 +70,46 @@ export class Conversation {
     return this.#left.some((end) => chain.includes(end))
   }
 
-  /** The chains of its first messages, from none on. */
+  /** The chains of all prefixes, from the empty one on. */
   get chain(): readonly string[] {
     return this.#chain
   }
 
-  /** The chain of its first messages; undefined beyond its end. */
+  /** The chain of the first `len` messages; undefined beyond the end. */
   chainAt(len: number): string | undefined {
     return this.#chain[len]
   }
 
-  /** The message at an index: its position in the record, or the block with it, where only a compaction has it. */
+  /** The message at an index: its position in the record, or its block if it exists only in a compaction. */
   entryAt(index: number): number | BlockId {
     const { entries } = this.#base
     return entries[index] ?? this.#positionAt(index - entries.length)
   }
 
-  /** How long the record was when it had the first messages. */
+  /** The length of the record when it had the first `len` messages. */
   recordAt(len: number): number {
     const own = len - this.#base.entries.length
     return own <= 0 ? this.#base.from : this.#positionAt(own - 1) + 1
   }
 
-  /** The message at an index; undefined where only a compaction has it. */
+  /** The message at an index; undefined if it exists only in a compaction. */
   at(index: number): Immutable<Message> | undefined {
     const entry = this.entryAt(index)
     return typeof entry === 'number' ? this.session.view().at(entry) : undefined
   }
 
-  /** What the message at an index says, by its identity. */
+  /** The identity of the message at an index. */
   identityAt(index: number): string {
     return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
   }
 
-  /** The position of a message of the conversation, counted from where its client's last compaction was. */
+  /** The position of a message, counted from the client's last compaction. */
   #positionAt(index: number): number {
     const conversation = this.session.conversation()
     return conversation.positionAt(conversation.before(this.#base.from) + index) ?? this.session.len
   }
 
-  /** Append messages from an index of the conversation on. The messages there are retracted. */
+  /** Append messages at an index of the conversation, retracting the messages there. */
   async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
     const { entries, identities } = this.#base
     if (from < entries.length) {
@@ -132,10 +131,10 @@ export class Conversation {
   }
 
   /**
-   * Record what the client's compaction made of it: the new messages, the summary as a note, and which messages the
-   * client has from here on.
+   * Record a client's compaction: the new messages, the summary as a note, and the messages that
+   * the client sends from now on.
    *
-   * @param blocks the blocks of messages that only the compaction has, by their index
+   * @param blocks the blocks of messages that exist only in the compaction, by index
    */
   async compact(
     { upTo, summary, places }: Compaction,
@@ -159,7 +158,7 @@ export class Conversation {
     return this.#rebase({ entries, identities: given.slice(0, own).map(identityOf), from: next }, from, news, note)
   }
 
-  /** Append messages, with what the client has from here on. What stands in the record from a position on is retracted. */
+  /** Append messages and a new base. Messages of the record from a position on are retracted. */
   async #rebase(
     base: Base,
     from: number,
@@ -181,7 +180,7 @@ export class Conversation {
     return right(undefined)
   }
 
-  /** Append an answer and the receipt of its call, as one. */
+  /** Append an answer and the receipt of its call together. */
   async finish(messages: readonly Message[], receipt: ReceiptNote): Promise<Either<RecordFault, void>> {
     const done = await this.session.append({ messages, notes: [receipt] }, { expectedHead: this.session.head() })()
     if (isLeft(done)) return this.#after(done)
@@ -189,7 +188,7 @@ export class Conversation {
     return right(undefined)
   }
 
-  /** After a conflict: what another process has appended is here, too. */
+  /** After a conflict the session includes what another process appended: read its state again. */
   #after<F extends Either<RecordFault, never>>(fault: F): F {
     this.#base = baseOf(this.session)
     this.#chain = this.#linked()
@@ -211,9 +210,9 @@ export class Conversation {
 export interface SentBefore {
   readonly tools: string | undefined
   readonly system: string | undefined
-  /** The digests of its messages, as they were written. */
+  /** The digests of its messages, in order. */
   readonly messages: readonly string[]
-  /** The same by where they stand. */
+  /** The entries of its messages. */
   readonly entries: SentEntries
   /** The index of its receipt among the notes, once that is written. */
   note?: number

@@ -1,4 +1,4 @@
-/** The conversations of a store: which of them a request continues. */
+/** Finds the recorded conversation that a request continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, present } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -13,34 +13,34 @@ import { Places, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
 import type { ParsedRequest } from './wire.ts'
 
-/** How many sessions are kept open. */
+/** The number of sessions to keep open. */
 const maxOpen = 500
 
 /** The conversation that a request continues. */
 export interface FoundConversation {
   readonly conversation: Conversation
-  /** The index of the conversation from which it appends. */
+  /** The index in the conversation at which to append. */
   readonly from: number
-  /** How many messages of the request the conversation already has. */
+  /** The number of the request's messages that the conversation already has. */
   readonly taken: number
   /** The client's own compaction of the conversation, from which the request continues. */
   readonly compaction?: Compaction
-  /** Set if the client changed earlier messages, and did not only go back. */
+  /** Set if the client changed earlier messages rather than only going back. */
   readonly edit?: Edit
 }
 
-/** A log that can't be read, and why, in words. */
+/** A log that can't be read, and the reason. */
 export interface Unread {
   readonly session: string
   readonly reason: string
 }
 
-/** Finds, makes and forks conversations, and keeps those open that were used last. */
+/** Finds, creates and forks conversations, and keeps the most recently used ones open. */
 export class Conversations {
   readonly #store: Store
   readonly #places: Places
   readonly #tell: (unread: Unread) => void
-  /** By session id, the one that was used last at the end. */
+  /** By session id, the most recently used last. */
   readonly #open = new Map<string, Conversation>()
   /** The logs that can't be read, each with its reason until that is reported. */
   readonly #unread = new Map<string, string | undefined>()
@@ -71,7 +71,7 @@ export class Conversations {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session)
-        // The messages after it were asked but not answered, so the provider does not have them.
+        // The messages after it were sent but not answered, so the provider does not have them.
         if (conversation === undefined || conversation.len < len) continue
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
         const before = await this.#askedBefore(conversation, len, given)
@@ -95,20 +95,19 @@ export class Conversations {
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const { conversation, len } = match
     const found = { conversation, from: len, taken: len }
-    // Another one that begins with all of it, such as a sub-agent that has its parent's history, is a fork.
+    // A different conversation that begins with all of it, such as a sub-agent with its parent's history, is a fork.
     const isOthers =
       asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
     if (len === conversation.len && !isOthers) return found
-    // Their shared messages contain no answer, and then they differ: two conversations that begin alike, even with the
-    // same name.
+    // They share no answer and then differ: two conversations that begin alike, even under the same name.
     const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
     const isOwn =
       asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
     if (!isAnswered && !(isOwn && len === given.length))
       return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const edit = editOf(conversation, given, len)
-    // The client has rewound its own. A client that only knows the name gets a separate session. So does a client that
-    // continues with retracted messages: those are two conversations under one name.
+    // The client has rewound its own conversation. A client that only knows the name gets a separate session,
+    // and so does one that continues retracted messages: those are two conversations under one name.
     if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
     const forked = await this.forked(conversation, len, asked.client)
     return {
@@ -118,7 +117,7 @@ export class Conversations {
     }
   }
 
-  /** If the same question after the first messages of a conversation has no answer, it is being asked again. */
+  /** Finds the same question after the first `len` messages, unanswered: it is being asked again. */
   async #askedBefore(
     conversation: Conversation,
     len: number,
@@ -131,7 +130,7 @@ export class Conversations {
     return { conversation: match.conversation, from: match.len, taken: given.length }
   }
 
-  /** The client's conversation whose compaction the request is. */
+  /** The client's conversation that the request is a compaction of. */
   async #compacted(
     client: string,
     asked: ParsedRequest,
@@ -160,7 +159,7 @@ export class Conversations {
     client: string | undefined,
   ): Promise<{ readonly conversation: Conversation; readonly len: number } | undefined> {
     const messages = chain.length - 1
-    // Nearly every call continues an open conversation by a few messages.
+    // Almost every call continues an open conversation by a few messages.
     for (let len = messages; len > Math.max(0, messages - 8); len--)
       for (const conversation of [...this.#open.values()].toReversed())
         if (conversation.len === len && conversation.chainAt(len) === chain[len]) return { conversation, len }
@@ -190,7 +189,7 @@ export class Conversations {
     )
   }
 
-  /** The conversations that have these first messages, the one that was recorded last first. */
+  /** The conversations with these first messages, most recently recorded first. */
   async #at(chain: readonly string[], len: number): Promise<readonly Conversation[]> {
     const fitting: Conversation[] = []
     const places = await this.#placesOf(`m:${chain[len] as string}`)
@@ -209,8 +208,8 @@ export class Conversations {
   }
 
   /**
-   * Let a conversation be found by the messages that it is about to have behind its first ones. Before they are appended: what
-   * is found is compared, and what a kill leaves unfound would be recorded again.
+   * Index messages that are about to be appended. Indexed first, because matches are verified
+   * anyway, and messages that a kill left unindexed would be recorded again.
    */
   async index(conversation: Conversation, from: number, messages: readonly Message[]): Promise<void> {
     const session = conversation.session.id
@@ -223,7 +222,7 @@ export class Conversations {
     )
   }
 
-  /** Let a session be found. One that can't be read is not. */
+  /** Index a session. An unreadable index is skipped. */
   async #add(session: string, keys: Parameters<Places['add']>[0]): Promise<void> {
     const added = await this.#places.add(keys)
     if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
@@ -241,7 +240,7 @@ export class Conversations {
     return conversation
   }
 
-  /** A session as it is now; undefined if it is gone or has ended. */
+  /** The open session; undefined if it is gone, sealed or unreadable. */
   async #opened(id: string): Promise<Conversation | undefined> {
     const open = this.#open.get(id)
     if (open !== undefined) return this.#keep(open)
@@ -273,23 +272,23 @@ export class Conversations {
     return right(this.#keep(new Conversation(session.right, asked.client)))
   }
 
-  /** Let a session be found by what its client calls the conversation. */
+  /** Index a session by its client's name for the conversation. */
   async #indexClient(session: string, client: string | undefined): Promise<void> {
     if (client === undefined) return
     await this.#add(session, [[`c:${client}`, { session, len: 0 }]])
   }
 
-  /** Undefined: it has ended, or can't be read. */
+  /** The session with this id, created if missing; undefined if it has ended or can't be read. */
   async #named(id: string, asked: ParsedRequest, given: readonly Message[]): Promise<Conversation | undefined> {
     const known = await this.#opened(id)
     if (known !== undefined) return known
     const made = await this.#made(asked, given, id)
     if (!isLeft(made)) return made.right
     if (made.left._tag !== 'LogExists') throw problem('create', id, made.left)
-    return this.#opened(id) // another process was quicker
+    return this.#opened(id) // another process created it first
   }
 
-  /** A fork of a conversation behind its first messages. */
+  /** A fork of a conversation after its first `len` messages. */
   async forked(from: Conversation, len: number, client: string | undefined): Promise<Conversation> {
     const { id } = from.session
     const at = from.recordAt(len)
@@ -301,7 +300,7 @@ export class Conversations {
       metadata: { ...metadata, ...(client !== undefined && { client }) },
     })()
     if (isLeft(forked)) {
-      this.forget(id) // the next call passes it over, where it can't be read any more
+      this.forget(id) // the next call skips it if it can't be read any more
       throw problem('fork', id, forked.left)
     }
     const session = await openSession(this.#store, to)()
@@ -310,21 +309,21 @@ export class Conversations {
     const conversation = this.#keep(new Conversation(session.right, client))
     const mark = marksUpTo(len).at(-1)
     if (mark !== undefined)
-      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // its messages are searched from there
+      await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // searches start there
     return conversation
   }
 
-  /** Let a conversation be found by the answer that ends at a length of it. */
+  /** Index a conversation by the answer that ends at `len`. */
   async indexResponse(id: string, session: string, len: number): Promise<void> {
     await this.#add(session, [[`r:${id}`, { session, len }]])
   }
 
-  /** Whether a conversation can be found by that answer. */
+  /** Whether a conversation is indexed under a response. */
   async hasResponse(id: string): Promise<boolean> {
     return (await this.#placesOf(`r:${id}`)).length > 0
   }
 
-  /** Whether a log can permanently not be read: without its key, damaged, or written by another program. */
+  /** Whether a log is permanently unreadable: its key is missing, it is damaged, or another program wrote it. */
   isUnread(fault: RecordFault): boolean {
     if (!unread.has(fault._tag) || !('id' in fault)) return false
     if (this.#unread.size > 10_000) this.#unread.clear()
@@ -332,7 +331,7 @@ export class Conversations {
     return true
   }
 
-  /** A session that has ended is looked up anew. */
+  /** Close the cached handle, so the session is opened again. */
   forget(id: string): void {
     this.#open.delete(id)
   }
@@ -346,30 +345,30 @@ const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
   'NewerSession',
 ])
 
-/** Whether a session takes nothing more. */
+/** Whether a session accepts no more appends. */
 export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
-/** The key of a conversation that its provider keeps, beside those of responses. */
+/** The index key of a conversation that its provider stores, among those of responses. */
 export const keptAs = (conversation: string): string => `conversation:${conversation}`
 
-/** The lengths at which conversations are found: a few short ones, then each sixteenth. From there on they are compared. */
+/** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
 const marksUpTo = (len: number): readonly number[] => {
   const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
   for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
   return marks
 }
 
-/** How many conversations that begin alike are looked at, the last ones first. */
+/** The most conversations with the same beginning to compare, latest first. */
 const maxCandidates = 32
 
-/** How many messages a chain shares with a conversation; at least `from`. */
+/** The number of messages that a chain shares with a conversation; at least `from`. */
 export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
   let shared = from
   while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
   return shared
 }
 
-/** Whether a request comes with the tools or the system text of a conversation, or says the same to its model. */
+/** Whether a request has the tools or the system text of a conversation, or the same system messages. */
 const isAkin = (conversation: Conversation, { system, tools }: ParsedRequest, given: readonly Message[]): boolean => {
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true

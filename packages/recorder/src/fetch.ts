@@ -1,13 +1,12 @@
-/** A `fetch` that records: for any client that takes one. */
+/** A recording `fetch`, for any client that accepts one. */
 import { reasonOf } from 'indelible/task/kit'
 import type { ObservedCall } from './observed-call.ts'
 import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
 import type { RecorderSummary } from './summary.ts'
 
-/** A `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-/** How a recording `fetch` works. */
+/** The options of a recording `fetch`. */
 export interface RecordingFetchOptions extends RecorderOptions {
   /** The function that makes the requests. Default: the platform's `fetch`. */
   readonly fetch?: Fetch
@@ -15,7 +14,7 @@ export interface RecordingFetchOptions extends RecorderOptions {
 
 /** A `fetch` that records. */
 export interface RecordingFetch extends Fetch {
-  /** Everything that was answered so far is stored. Await it before the process ends. */
+  /** Resolves when everything answered so far is stored. Await it before the process ends. */
   readonly settled: () => Promise<void>
   /** The recordings so far. */
   readonly summary: () => RecorderSummary
@@ -24,12 +23,11 @@ export interface RecordingFetch extends Fetch {
 /**
  * A `fetch` for clients of OpenAI, Anthropic and Gemini that records their conversations.
  *
- * Requests and answers pass through unchanged and without delay: nothing is buffered before the caller gets it, and its
- * backpressure and aborts reach the provider. `onNotice` receives calls that can't be recorded, and the traffic
- * continues.
+ * Requests and answers pass through unchanged and without delay: nothing is buffered, and the caller's backpressure
+ * and aborts reach the provider. If a call can't be recorded, `onNotice` is called and the traffic continues.
  *
- * Cost    after the request was forwarded, CPU linear in its body; two appends to the store a call, and one for each new
- *         message to the index
+ * Cost    after the request is forwarded, CPU linear in its body; two appends to the store for each
+ *         call, and one to the index for each new message
  * @example
  * const fetch = recordingFetch({ store })
  * const client = new OpenAI({ fetch })
@@ -53,7 +51,7 @@ export const recordingFetch = ({
     let response: Response
     try {
       const answer = send(input, init)
-      void body.then(call.sent) // after it was forwarded
+      void body.then(call.sent) // after forwarding
       response = await answer
     } catch (cause) {
       void body.then(() => call.fail(cause))
@@ -71,7 +69,7 @@ export const recordingFetch = ({
   return Object.assign(recording, { settled: () => recorder.settled(), summary: () => recorder.summary() })
 }
 
-/** The body of a request. A stream that can be read once only is not recorded. */
+/** The body of a request. A one-shot stream can't be recorded. */
 const bodyOf = async (
   body: RequestInit['body'] | undefined,
   request: Request | undefined,
@@ -84,7 +82,7 @@ const bodyOf = async (
   throw new Error('the body of the request is a stream: give it as text or bytes')
 }
 
-/** The same response, whose pieces are shown to the recorder when the caller takes them. */
+/** The same response. The recorder sees its chunks as the caller reads them. */
 const observeResponse = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
   const reader = source.getReader()
   const body = new ReadableStream<Uint8Array>(

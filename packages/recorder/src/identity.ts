@@ -1,5 +1,5 @@
 /**
- * Decides whether two messages are the same, with a digest of their content, not of the client's spelling. Clients
+ * Decides whether two messages are the same, using a digest of their content, not of their spelling. Clients
  * reorder keys, drop empty fields, turn a text into a list of parts, move cache marks, and omit reasoning.
  */
 import { isMadeId } from 'indelible/codecs/kit'
@@ -11,26 +11,26 @@ import { digestOf } from 'indelible/proof/kit'
 export const identityOf = (message: Message): string => {
   const meta = ownField(message, 'meta')
   const kept = meta && ownField(meta, 'indelible')
-  const original = isObject(kept) ? kept['digest'] : undefined // of a message that was recorded with less than was said
+  const original = isObject(kept) ? kept['digest'] : undefined // set if the message was recorded in a reduced form
   return typeof original === 'string'
     ? original
     : digestOf(JSON.stringify([message.role === 'developer' ? 'system' : message.role, contentOf(message.content)]))
 }
 
-/** The digests of all prefixes of a conversation, from the empty one on, for look-ups. */
+/** The digests of all prefixes of a conversation, from the empty one on, used for look-ups. */
 export const chainOf = (messages: Iterable<Message>, start: string = emptyChain): readonly string[] => {
   const chain = [start]
   for (const message of messages) chain.push(extendChain(chain.at(-1) as string, message))
   return chain
 }
 
-/** The chain of no message. */
+/** The chain of the empty conversation. */
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
-/** A chain with one message more. */
+/** The chain after one more message. */
 export const extendChain = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
 
-/** The same by the message's identity. */
+/** The same, given the message's identity. */
 export const linkedTo = (chain: string, identity: string): string => digestOf(chain + identity)
 
 type MessageContent = readonly unknown[]
@@ -51,7 +51,7 @@ const contentOf = (parts: readonly (Part | ResultPart)[]): MessageContent => {
     }
     const one = saidBy(part)
     flush()
-    // Gemini CLI sends a result twice, once it was resumed.
+    // Gemini CLI sends a result twice after a resume.
     if (part.type === 'tool_result') {
       const text = JSON.stringify(one)
       if (results.has(text)) continue
@@ -79,10 +79,10 @@ const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): u
   }
 }
 
-/** An id that stands for none counts the calls before it: it is another one where some were left out. */
+/** Generated ids count the preceding calls, so they change when calls are left out; they are ignored. */
 const idOf = (id: string): string => (isMadeId(id) ? '' : id)
 
-/** JSON text in one order of keys: the arguments of a call are written anew by some clients. */
+/** JSON with sorted keys, because some clients rewrite the arguments of a call. */
 const sameJson = (text: string): unknown => {
   const parsed = parseJson(text === '' ? '{}' : text)
   return isLeft(parsed) ? text : sortKeys(parsed.right)

@@ -1,7 +1,7 @@
 /** Request fields that hold a key: their values are never recorded. */
 import { isObject, type Json } from 'indelible/json/kit'
 
-/** A value in which no field that is named for a key has a text. Schemas of such fields, which are objects, stay. */
+/** A value without the texts of fields named like a key. Schemas of such fields, which are objects, are kept. */
 export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
   (typeof value === 'string'
     ? hidden

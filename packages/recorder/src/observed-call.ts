@@ -1,4 +1,4 @@
-/** A call in progress: it is recorded in the right order, even if its pieces are reported in another one. */
+/** Observes a call in progress, and records it in the right order even if its events arrive out of order. */
 import { isLeft, joinBytes, present } from 'indelible/json/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { AnswerReader, type RecordedAnswer } from './answer.ts'
@@ -7,37 +7,37 @@ import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
 import type { RecordedRequest, OnPlace, CallOutcome } from './call.ts'
 import { readAsked, type ParsedRequest, type ObservedRequest } from './wire.ts'
 
-/** A call that is observed: tell it what goes by. None of this throws or waits. */
+/** An observed call. Report its traffic here. None of these methods throws or waits. */
 export interface ObservedCall {
-  /** A piece of the request's body. */
+  /** A chunk of the request's body. */
   readonly piece: (bytes: Uint8Array) => void
   /**
-   * The body of the request, which was forwarded; or why it can't be seen. Default: the pieces that were told. The answer may
-   * have come before.
+   * The request was forwarded: its whole body, or an Error that explains why it can't be seen.
+   * Default: the chunks reported so far. The answer may have arrived before.
    */
   readonly sent: (body?: string | Uint8Array | Error) => void
-  /** The status and the headers of the answer came. */
+  /** The status and headers of the answer arrived. */
   readonly answered: (status: number, header: (name: string) => string | undefined) => void
-  /** A piece of the body of the answer. It is copied, if it is kept. */
+  /** A chunk of the answer's body. It is copied if it is kept. */
   readonly chunk: (bytes: Uint8Array) => void
-  /** The answer is whole. */
+  /** The answer is complete. */
   readonly end: () => void
   /** The connection broke, or the client gave up. */
   readonly fail: (reason: unknown) => void
-  /** Resolves once it is recorded, or was told to be none that is. It never rejects. */
+  /** Resolves when the call is recorded, or is reported as not recorded. Never rejects. */
   readonly over: Promise<void>
 }
 
-/** Records the call. */
+/** The recorder's functions for one call. */
 export interface Recording {
   readonly now: () => number
-  /** Queue a step after all earlier ones. Undefined: it failed, and the failure was reported. */
+  /** Queue a step after all earlier ones. Undefined if it failed, which has been reported. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
-  /** Whether so many bytes more may wait; they are released once they are read. */
+  /** Reserve bytes for a waiting request; false if there is no room. `release` frees them. */
   readonly hold: (bytes: number) => boolean
   readonly release: (bytes: number) => void
   readonly plain: Decompress
-  /** Record a request; undefined: it is not to be recorded. */
+  /** Record a request; undefined if it should not be recorded. */
   readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
   /** Record its answer. */
   readonly finish: (
@@ -48,10 +48,9 @@ export interface Recording {
   ) => Promise<void>
 }
 
-/** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
+/** The milliseconds to let the answer go first; then the request is recorded while the model thinks. */
 export const beforeBegin = 20
 
-/** Observe a call. */
 export const observeCall = (
   api: Api,
   request: ObservedRequest,
@@ -70,11 +69,11 @@ export const observeCall = (
   let finishing: (() => void) | undefined
   const pieces: Uint8Array[] = []
   let size = 0
-  /** The reason why its body is not read. */
+  /** Why its body is not read. */
   let refused: Error | undefined
   let isRecorded = (): void => {}
   const recorded = new Promise<void>((resolve) => (isRecorded = resolve))
-  /** Whether so many bytes of its body more may wait. */
+  /** Reserves room for more bytes of the body. */
   const hold = (length: number): boolean => {
     if (size + length > mostPlain) refused ??= new Error(`the request is longer than ${mostPlain} bytes`)
     else if (refused === undefined && !recording.hold(length))
@@ -88,18 +87,18 @@ export const observeCall = (
     over = true
     begin()
     const duration = Math.max(0, recording.now() - at)
-    // After the request, even if it was reported first: a provider may refuse a request before it has read it.
+    // After the request, even if reported before it: a provider may refuse a request before reading it.
     finishing = () => {
       const done = recording.later(request.url, 'answer', async () => {
         const call = await begun
         if (call === undefined) return
         if (encoded !== undefined) {
           const plain = recording.plain(encoded.encoding, joinBytes(encoded.chunks))
-          // A compressed body that broke off can't be read.
+          // A compressed body that broke off can't be decompressed.
           reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
         }
         const answered = reader?.end(call.asked.messages)
-        // A client may stop reading when the stream has said that it is done, or what its provider's error is.
+        // A client may stop reading once the stream has ended or reported the provider's error.
         const isSaid = answered?.whole === true || answered?.error !== undefined
         const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
         await recording.finish(

@@ -1,6 +1,6 @@
 /**
- * The index of recorded conversations: which session continues a chain of messages, and at which length. Kept in logs
- * of the store, so that a process that starts later finds them; each look-up reads one short log of 256.
+ * The index of recorded conversations: which session continues a chain of messages, and at which length. It
+ * is stored in logs of the store, so that later processes find it; each look-up reads one of 256 short logs.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, parseJson, right } from 'indelible/json/kit'
@@ -8,7 +8,7 @@ import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
 
-/** A session, and the number of messages of its conversation that a key covers. */
+/** A session, and the number of its messages that a key covers. */
 export interface Place {
   readonly session: string
   readonly len: number
@@ -20,18 +20,18 @@ export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
 interface Bucket {
   head: Head
   readonly places: Map<string, Place[]>
-  /** How many places it has. */
+  /** The number of its places. */
   count: number
 }
 
 /**
- * The index of a store. It may be outdated, so the caller compares the result with the session. Its digests are keyed
- * by a secret of the scope, which is encrypted if the store has keys: without it nobody can guess a text.
+ * The index of a store. Entries may be outdated, so callers verify them against the session. Digests are keyed
+ * with a secret of the scope, encrypted if the store has keys: without it nobody can confirm a guessed text.
  */
 export class Places {
   readonly #given: Store
   #own: Store | undefined
-  /** Those that were read last, up to so many places: the others are read again. */
+  /** The buckets read last, up to a number of places. Others are read again. */
   readonly #buckets = new Map<string, Bucket>()
   #secret: string | undefined
 
@@ -43,7 +43,7 @@ export class Places {
     return (this.#own ??= ownStore(this.#given))
   }
 
-  /** The places of a key, the last one first. */
+  /** The places of a key, latest first. */
   async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
@@ -51,7 +51,7 @@ export class Places {
     return mapRight(await this.#read(name), ({ places }) => (places.get(digest) ?? []).toReversed())
   }
 
-  /** Keep places. Cost: an append to a log for each key, at the same time. */
+  /** Add places. Cost: one append for each log, in parallel. */
   async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
     const secret = keys.length === 0 ? right('') : await this.#secretOf()
     if (isLeft(secret)) return secret
@@ -61,7 +61,7 @@ export class Places {
     return added.find(isLeft) ?? right(undefined)
   }
 
-  /** The secret of the scope, which the first recorder makes. */
+  /** The scope's secret, created by the first recorder. */
   async #secretOf(): Promise<Either<StoreFault, string>> {
     if (this.#secret !== undefined) return right(this.#secret)
     const found = await this.#store.read(secretLog)()
@@ -109,7 +109,7 @@ export class Places {
     }
   }
 
-  /** A bucket with all of its stored entries. Cost: the new entries since the last read. */
+  /** A bucket with all stored entries. Cost: the entries added since the last read. */
   async #read(name: string): Promise<Either<StoreFault, Bucket>> {
     const bucket = this.#buckets.get(name) ?? {
       head: headOf(emptyRange, this.#store.hash),
@@ -152,10 +152,10 @@ export class Places {
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
 
-/** Others may append meanwhile; the number of attempts is limited, so a store that always refuses blocks nobody. */
+/** Other processes may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
 
-/** Places that are kept in memory, of up to 500 bytes each. */
+/** The most places in memory, of up to 500 bytes each. */
 const mostPlaces = 20_000
 
 const put = (bucket: Bucket, digest: string, place: Place): void => {

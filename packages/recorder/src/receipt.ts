@@ -22,12 +22,12 @@ import type { Task } from 'indelible/task/kit'
 import type { RecordedApi } from './apis/index.ts'
 
 /**
- * The sent messages, in order: messages of the record by their positions, others as a block of JSON, and the first
- * `count` messages of another call by the index of its receipt among the session's notes.
+ * The sent messages, in order: messages of the record by position, others as a block of JSON, and the
+ * first `count` messages of an earlier call by the index of its receipt among the session's notes.
  */
 export type SentRuns = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
 
-/** The first messages that an earlier call was sent. */
+/** The first messages of an earlier call. */
 export interface SentBeforeThis {
   /** The index of its receipt among the notes of the session. */
   readonly note: number
@@ -35,12 +35,12 @@ export interface SentBeforeThis {
   readonly count: number
 }
 
-/** Each message that was sent: its position in the record, or the block with its JSON. */
+/** The position in the record of each sent message, or the block with its JSON. */
 export type SentEntries = readonly (number | BlockId)[]
 
 /**
- * Entries in a shorter form. They refer to the previous call, so a conversation that its client rewrites does not cost
- * more per call.
+ * Shortens entries by referring to the previous call, so a conversation that its client rewrites
+ * costs no more with every call.
  */
 export const sentOf = (
   entries: SentEntries,
@@ -54,7 +54,7 @@ export const sentOf = (
   return count > 0 && rest.length + 1 < plain.length ? [{ note: before.note, count }, ...rest] : plain
 }
 
-/** Entries as runs of positions. */
+/** Groups positions into runs. */
 export const runsOf = (entries: SentEntries): SentRuns => {
   const runs: (readonly [number, number] | BlockId)[] = []
   for (const entry of entries) {
@@ -66,7 +66,7 @@ export const runsOf = (entries: SentEntries): SentRuns => {
   return runs
 }
 
-/** The complete entries of a receipt. Cost: O(messages + receipts that it goes back to). */
+/** The complete entries of a receipt. Cost: O(messages + receipts that it refers to). */
 const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentEntries => {
   const after: SentRuns[] = []
   let first = sent
@@ -95,7 +95,7 @@ export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
         : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
   )
 
-/** A message as in a request, without fields that only the record or the answer has. */
+/** A message as in a request, without the fields that only the record or the answer has. */
 export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
   const { id: _id, meta, ...rest } = ownFields(message as Message)
   const {
@@ -111,7 +111,7 @@ export const asSent = (message: Immutable<Message> | Message): Immutable<Message
 export interface CallDetails {
   /** The API that was called. */
   readonly api: RecordedApi
-  /** The messages that the call was sent: {@link sentMessages} reads it. */
+  /** The messages of the call, to be read with {@link sentMessages}. */
   readonly sent: SentRuns
   /** The block with the `system` or `instructions` of the request, as JSON. */
   readonly system?: BlockId
@@ -123,11 +123,11 @@ export interface CallDetails {
   readonly client?: string
   /** The id of the answer. */
   readonly response?: string
-  /** When the request was sent: milliseconds since 1970. */
+  /** When the request was sent, in milliseconds since 1970. */
   readonly at: number
   /** Milliseconds until the first byte of the answer; absent if none came. */
   readonly firstByte?: number
-  /** Milliseconds until its end. */
+  /** Milliseconds until the end of the answer. */
   readonly duration: number
   /** The HTTP status; absent if there was no answer. */
   readonly status?: number
@@ -135,9 +135,9 @@ export interface CallDetails {
   readonly stop?: string
   /** The error. */
   readonly error?: string
-  /** The answer broke off. */
+  /** Whether the answer broke off. */
   readonly cut?: true
-  /** Where the prefix of the previous call ended, and why; absent if it was continued unchanged. */
+  /** Where the cached prefix of the previous call ended, and why; absent if the call continued it unchanged. */
   readonly broke?: CacheBreak
 }
 
@@ -147,7 +147,7 @@ export interface CacheBreak {
   readonly where: 'tools' | 'system' | 'messages'
   /** The index of the first message that changed. */
   readonly index?: number
-  /** The change, as text. */
+  /** A description of the change. */
   readonly because: string
 }
 
@@ -171,7 +171,7 @@ const writtenAt = ({ notes }: Pick<SessionReader, 'notes'>, index: number): Writ
  * The details of a receipt. Values that calls share are stored in one receipt of their session.
  *
  * @param session the opened session, or its notes
- * @returns the details; undefined if the recorder did not write the receipt, or the one that it names is erased
+ * @returns the details; undefined if the recorder did not write the receipt, or if the one it refers to was erased
  */
 export const detailsOf = (
   receipt: Pick<ReceiptNote, 'details' | 'parameters'>,
@@ -219,13 +219,13 @@ export const receiptFields = (
 /** Details as JSON. */
 export const detailsJson = (details: object): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
 
-/** The id of the block that JSON is kept in. */
+/** The id of the block with this JSON. */
 export const blockIdOf = (value: Json): BlockId => digestOf(JSON.stringify(value)) as BlockId
 
 /**
- * The messages that a recorded call was sent, each by its position in the record, or by its block if the record has it not.
+ * The messages that a recorded call sent: positions in the record, or blocks for messages that it lacks.
  *
- * Cost    O(messages + receipts that the receipt goes back to)
+ * Cost    O(messages + receipts that the receipt refers to)
  *
  * @param session an opened session, or its notes
  * @returns the entries, in order; undefined if the recorder did not write the receipt
@@ -239,11 +239,11 @@ export const sentEntries = (
 }
 
 /**
- * The messages that were sent with a recorded call, without cache marks and message ids.
+ * The messages that a recorded call sent, without cache marks and message ids.
  *
- * Cost    the blocks that the receipt names
- * Errors  `MissingBlock`, `DamagedBlock`, and what a store gives
- * @param receipt one of its notes, that the recorder wrote
+ * Cost    the blocks in the receipt
+ * Errors  `MissingBlock`, `DamagedBlock`, and other store faults
+ * @param receipt a note of the session that the recorder wrote
  * @throws TypeError if the recorder did not write the receipt
  */
 export const sentMessages = (

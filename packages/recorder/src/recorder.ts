@@ -13,20 +13,20 @@ import { observeCall, type ObservedCall, type Recording } from './observed-call.
 import { Tally, type RecorderSummary } from './summary.ts'
 import { apiOf, shownUrl, type ParsedRequest, type ObservedRequest } from './wire.ts'
 
-/** How a recorder works. */
+/** The options of a recorder. */
 export interface RecorderOptions extends ContentOptions {
   /** The store of the sessions. The recorder does not close it. */
   readonly store: Store
   /**
-   * The session of a request, by its id in the store, if the host knows it. Default: the one whose messages it continues,
-   * or that the client names.
+   * The session of a request, by its id in the store, if the host knows it. Default: the session
+   * whose messages the request continues, or that the client names.
    */
   readonly sessionOf?: (request: ObservedRequest) => string | undefined
-  /** The share of conversations that are recorded, from 0 to 1; their beginning decides which. Default: 1. */
+  /** The share of conversations to record, from 0 to 1, decided by how each begins. Default: 1. */
   readonly sample?: number
   /** Receives notices about calls that could not be recorded, and sessions that could not be read. Default: none. */
   readonly onNotice?: (notice: RecorderNotice) => void
-  /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
+  /** Decodes compressed requests and answers. Default: `gzip` and `deflate`, using the platform. */
   readonly decompress?: Decompress
   /** The time of an observation, in milliseconds since 1970. Default: the store's clock. */
   readonly now?: () => number
@@ -34,7 +34,7 @@ export interface RecorderOptions extends ContentOptions {
 
 /** A notice of a recorder. `reason` is a sentence. */
 export type RecorderNotice =
-  /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
+  /** A call is not recorded, or not completely. `url` has no password or query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
   /**
    * A session can't be read, because its key is missing or it is damaged, so the recorder can't tell whether a call
@@ -45,17 +45,17 @@ export type RecorderNotice =
 /** A recorder. */
 export interface Recorder {
   /**
-   * Begin to observe a request. Undefined: it carries no conversation, and is counted. `onPlace` is called with the id of the
-   * session directly before the receipt of the call is appended to it.
+   * Begin to observe a request. Undefined if it carries no conversation; it is only counted. `onPlace`
+   * is called with the session id just before the call's receipt is appended to that session.
    */
   readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
-  /** Resolves when every observed call is stored, or reported to `onNotice`. */
+  /** Resolves when every observed call is stored or reported to `onNotice`. */
   readonly settled: () => Promise<void>
   /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
 
-/** Make a recorder. Several, also in other processes, may record into one store. */
+/** Create a recorder. Several, even in different processes, may record into one store. */
 export const createRecorder = (options: RecorderOptions): Recorder => {
   amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
   const keeper = new Keeper(options)
@@ -66,14 +66,14 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
   })
 }
 
-/** Records one call after the other. */
+/** Records calls one after the other. */
 class Keeper {
   readonly #options: RecorderOptions
   readonly #tally = new Tally()
   readonly #recording: Recording
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
-  /** Bytes of requests that wait. */
+  /** Bytes of waiting requests. */
   #held = 0
 
   constructor(options: RecorderOptions) {
@@ -125,7 +125,7 @@ class Keeper {
     }
   }
 
-  /** Queue it after all earlier steps. Failures are reported. */
+  /** Queue work after all earlier steps. Failures are reported. */
   #later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
@@ -137,7 +137,7 @@ class Keeper {
     return done
   }
 
-  /** Whether a conversation is one of those that are recorded: the same for each of its calls. */
+  /** Whether a conversation is in the sample; the same for all its calls. */
   async #isSampled(calls: Calls, { messages, client, previous }: ParsedRequest): Promise<boolean> {
     const { sample = 1 } = this.#options
     if (sample >= 1 || sample <= 0) return sample > 0

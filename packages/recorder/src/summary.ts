@@ -1,4 +1,4 @@
-/** What was recorded so far, in figures. */
+/** Counts what was recorded. */
 import { ownField } from 'indelible/json/kit'
 import { usageDollars } from 'indelible/context/kit'
 import { RecentMap } from 'indelible/sequence/kit'
@@ -7,33 +7,33 @@ import type { CacheBreak } from './receipt.ts'
 
 /** The recordings so far. */
 export interface RecorderSummary {
-  /** The last 10,000 sessions that calls were recorded in, in the order of their last call. */
+  /** The last 10,000 sessions with recorded calls, by last call. */
   readonly sessions: readonly string[]
-  /** How many more there were; one that was passed and then recorded into again is counted twice. */
+  /** The number of further sessions; one that dropped out of the list and was recorded into again counts twice. */
   readonly moreSessions: number
-  /** How many calls were recorded. */
+  /** The number of recorded calls. */
   readonly calls: number
-  /** How many of them failed or broke off. */
+  /** The number of calls that failed or broke off. */
   readonly failed: number
-  /** How many others had no token counts, because their provider sent none. */
+  /** The number of other calls without token counts, because their provider sent none. */
   readonly silent: number
-  /** How many requests went by that carry no conversation. */
+  /** The number of requests without a conversation. */
   readonly passed: number
-  /** How many calls could not be recorded, or not whole. */
+  /** The number of calls that were not recorded, or only in part. */
   readonly lost: number
-  /** How many of them have no answer, because only their request could be recorded. */
+  /** The number of those whose request was recorded but not their answer. */
   readonly unanswered: number
-  /** The tokens of all calls, as the providers counted them. */
+  /** The tokens of all calls, as counted by the providers. */
   readonly usage: Required<Usage>
-  /** Where cached prefixes ended: the first 1,000 of them. */
+  /** Where cached prefixes ended: the first 1,000 cases. */
   readonly breaks: readonly (CacheBreak & { readonly session: string })[]
-  /** How many more there were. */
+  /** The number of further cases. */
   readonly moreBreaks: number
   /** Tokens by model; those of more than 1,000 models under `others`. */
   readonly models: ReadonlyMap<string, Required<Usage>>
   /** The list price of the calls whose model has a known one, in US dollars. */
   readonly dollars: number
-  /** How many calls with tokens have no known price. */
+  /** The number of calls with tokens but without a known price. */
   readonly unpriced: number
 }
 
@@ -43,17 +43,16 @@ const mostModels = 1000
 
 const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** A recorded call, as far as it is counted. */
+/** The counted values of a recorded call. */
 export interface CountedCall {
   readonly session: string
   readonly model: string
-  /** It failed or broke off. */
+  /** Whether it failed or broke off. */
   readonly failed: boolean
   readonly usage: Usage | undefined
   readonly broke: CacheBreak | undefined
 }
 
-/** Counts what a recorder does. */
 export class Tally {
   readonly #sessions = new RecentMap<string, true>(mostSessions)
   readonly #breaks: (CacheBreak & { readonly session: string })[] = []
@@ -69,7 +68,7 @@ export class Tally {
   #dollars = 0
   #unpriced = 0
 
-  /** A call was recorded. */
+  /** Count a recorded call. */
   called({ session, model, failed, usage, broke }: CountedCall): void {
     if (this.#sessions.set(session, true) !== undefined) this.#moreSessions++
     this.#calls++
@@ -86,12 +85,12 @@ export class Tally {
     else this.#dollars += dollars
   }
 
-  /** A request went by that is not recorded. */
+  /** Count a request that is not recorded. */
   passed(): void {
     this.#passed++
   }
 
-  /** The request of a call, or its answer alone, could not be recorded. */
+  /** Count a call whose request, or only its answer, could not be recorded. */
   lost(of: 'request' | 'answer'): void {
     this.#lost++
     if (of === 'answer') this.#unanswered++

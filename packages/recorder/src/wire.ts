@@ -1,4 +1,4 @@
-/** Which requests carry a conversation, and what such a request asks. */
+/** Recognizes requests that carry a conversation, and parses them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -7,28 +7,28 @@ import { apis, type Api, type RecordedApi } from './apis/index.ts'
 import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
 import { withoutKeys } from './keys.ts'
 
-/** A request, as far as it is looked at. */
+/** The parts of a request that are inspected. */
 export interface ObservedRequest {
   /** Such as `POST`. */
   readonly method: string
-  /** The whole address. */
+  /** The complete URL. */
   readonly url: string
-  /** A header's value by its name in lower case. */
+  /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined
 }
 
-/** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
+/** The API that a request calls; undefined if it is not recorded. Any path prefix is accepted. */
 export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined => {
   if (method.toUpperCase() !== 'POST') return undefined
   const path = pathOf(url)
   return apis.find((api) => api.path.test(path))
 }
 
-/** Whether a request carries a conversation that a recorder records. Others pass, and are counted. */
+/** Whether a request carries a conversation that a recorder records. Others pass through, and are counted. */
 export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
   apiOf(request) !== undefined
 
-/** The path of an address, without slashes at its end. Cost: O(url) for any input. */
+/** The path of a URL, without trailing slashes. Cost: O(url) for any input. */
 const pathOf = (url: string): string => {
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
   let end = path.length
@@ -36,7 +36,7 @@ const pathOf = (url: string): string => {
   return path.slice(0, end)
 }
 
-/** An address for messages, without parts that may hold a key or a password. */
+/** A URL for notices, without the parts that may hold a key or a password. */
 export const shownUrl = (url: string): string =>
   url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')
 
@@ -50,9 +50,9 @@ export interface ParsedRequest {
   readonly tools: Json | undefined
   /** The rest of the request. */
   readonly parameters: JsonObject
-  /** The response that it continues, where the API keeps conversations itself. */
+  /** The response that it continues, if the API stores conversations. */
   readonly previous: string | undefined
-  /** The conversation that it continues, where the API keeps what came before under a name. */
+  /** The conversation that it continues, if the API stores earlier messages under a name. */
   readonly conversation: string | undefined
   /** The client's name for the conversation, if it has one. */
   readonly client: string | undefined
@@ -60,7 +60,7 @@ export interface ParsedRequest {
   readonly caller: string
 }
 
-/** Read the body of a request. Errors: why it can't be read. */
+/** Parse the body of a request. The error says why it can't be read. */
 export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
@@ -87,7 +87,7 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
   })
 }
 
-/** How long the longest list of a request is. Code Assist has it in an envelope. */
+/** The length of the longest list in a request, or in its envelope (Code Assist). */
 const longestListIn = (body: JsonObject): number =>
   [...Object.values(body), ...Object.values(isObject(body['request']) ? body['request'] : {})].reduce<number>(
     (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
@@ -97,19 +97,19 @@ const longestListIn = (body: JsonObject): number =>
 /** The caller, as a digest of the request's credentials. It is compared and never stored. */
 const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
 
-/** Headers that say who calls. */
+/** Headers that identify the caller. */
 export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
-/** A note's values, with texts of whole characters only. */
+/** The same parameters with well-formed texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
   ) as JsonObject
 
 /**
- * A client's name for its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,
- * others in the `conversation` of OpenAI's Responses. Codex's sub-agents have the `session-id` of the one that began
- * them, and each a `thread-id` of its own.
+ * A client's name for its conversation: Claude Code in `metadata.user_id`, Codex in headers and in
+ * `prompt_cache_key`, others in the `conversation` of OpenAI's Responses. Codex's sub-agents share
+ * the `session-id` of their parent, and have a `thread-id` each.
  *
  * Source  Claude Code 2.1.330 and Codex 0.169.0 on loopback (2026-11)
  */
@@ -135,7 +135,7 @@ const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undef
 /** Headers in which clients name their conversation. */
 export const namesInHeaders = ['thread-id', 'session-id', 'session_id', 'x-session-id'] as const
 
-/** A message without the marks that say where a provider's cache ends: clients move them from call to call. */
+/** A message without cache marks, which clients move from call to call. */
 export const withoutMarks = (message: Message): Message => {
   const text = JSON.stringify(message)
   return text.includes('"cache_control"') ? (JSON.parse(text, dropMarks) as Message) : message
@@ -144,7 +144,7 @@ export const withoutMarks = (message: Message): Message => {
 const dropMarks = (key: string, value: unknown): unknown => {
   if (key === 'cache_control') return undefined
   if (key !== 'meta' || !isObject(value)) return value
-  // What is empty by that was not there.
+  // Drop objects that became empty.
   const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && isEmptied(one)))
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }

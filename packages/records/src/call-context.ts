@@ -1,7 +1,7 @@
-/** A call as it is made, and what its body is given while it runs. */
+/** A call to make, and the context that its body receives. */
 import type { OutcomeSummary, Speaker } from './record.ts'
 
-/** The current call, as its body gets it. */
+/** The current call, as its body receives it. */
 export interface CallContext {
   /** The id of the call. */
   readonly callId: string
@@ -22,7 +22,7 @@ export interface CallContext {
   ) => Promise<T>
 }
 
-/** The part of an `AbortSignal` that a call needs. */
+/** The part of an `AbortSignal` that a call uses. */
 export interface Signal {
   /** Whether it has aborted. */
   readonly aborted: boolean
@@ -53,11 +53,11 @@ export interface Call<T = unknown> {
   /** The speaker that asks for the call. Default: `user`, or `tool` for a call inside another. */
   readonly speaker?: Speaker
   /**
-   * The id of the call. Default: a new one. A call whose id has the record of a success gets no second one; one whose
-   * record is a failure gets another, as a retry (`retryOf`).
+   * The id of the call. Default: a new one. If a call with this id has succeeded, the new one is
+   * not recorded; if it failed, the new call is recorded as a retry (`retryOf`).
    */
   readonly callId?: string
-  /** The call that makes this one. Default: the current call of the log's scope, if it has one. */
+  /** The parent call. Default: the current call of the log's scope, if any. */
   readonly parent?: CallContext
   /** The id of the trace. Default: that of the parent. */
   readonly traceId?: string
@@ -65,9 +65,9 @@ export interface Call<T = unknown> {
   readonly programSource?: string
   /** Whether the code came from a cache. */
   readonly artifactHit?: boolean
-  /** Fields of your own for the record. They never replace its own fields. */
+  /** Your own fields for the record. They never replace the record's own. */
   readonly fields?: { readonly [name: string]: unknown }
-  /** Ends the call when it aborts, even if the body goes on: as `timeout` if its reason is a TimeoutError. */
+  /** Ends the call when it aborts, even if the body continues: as `timeout` if the reason is a TimeoutError. */
   readonly signal?: Signal
   /**
    * Summarizes a returned value, if the method returns failures as values. Its fields replace those of the summary.
@@ -75,7 +75,7 @@ export interface Call<T = unknown> {
    */
   readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
   /**
-   * Whether the same call may succeed after an error. Default: true if the error has `retriable: true`.
+   * Whether the same call may succeed if retried after an error. Default: true if the error has `retriable: true`.
    *
    * @returns true if it may
    */

@@ -1,6 +1,6 @@
 /**
- * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
- * without the record, also where recording fails.
+ * Records a call: exactly one record when it has ended, however it ended. The caller gets the same
+ * result as without recording, even if recording fails.
  */
 import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
@@ -14,7 +14,7 @@ import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
 
 /** A call that `startCall` has begun. */
 export interface StartedCall<T = unknown> {
-  /** The call, for the inner calls it makes. */
+  /** The context for inner calls. */
   readonly context: CallContext
   /**
    * End the call: append its record, unless its id has one. It never throws.
@@ -25,31 +25,31 @@ export interface StartedCall<T = unknown> {
   readonly finish: (outcome: Outcome<T>) => Finished
 }
 
-/** What `finish` did: appended the record at `position`; found that the call has one (`duplicate`); or failed. */
+/** The result of `finish`: the record was appended, the call had one already (`duplicate`), or it failed. */
 export type Finished =
   /** The position of the record. */
   | { readonly appended: true; readonly position: Position }
   /** The position of the record. */
   | { readonly appended: false; readonly reason: 'duplicate'; readonly position: Position }
-  /** What the append threw. */
+  /** The error of the append. */
   | { readonly appended: false; readonly reason: 'failed'; readonly error: unknown }
 
 /**
  * Make a call and append its record when it has ended.
  *
- * The caller gets what the body returns or throws, unchanged. If `call.signal` aborts first, its reason is thrown and
- * the end of the body is ignored; if it has aborted before, the body is not run. However often the body retries, it is
- * one call. A body that returns a stream or an async iterable has ended when that ends: with its error, or as `aborted`
- * if the reader stops early.
+ * The caller gets what the body returns or throws, unchanged. If `call.signal` aborts first, its
+ * reason is thrown and the result of the body is ignored; if it was aborted before, the body does
+ * not run. However often the body retries, it is one call. If the body returns a stream or an async
+ * iterable, the call ends when that ends: with its error, or as `aborted` if the reader stops early.
  *
- * No function of the host (`newId`, `now`, `scope`, `telemetry`, the content store) keeps the body from running or loses
- * the record, whatever it does. On a durable log (`openCallLog`) the start is stored before the body runs, and the
- * record before this resolves.
+ * No function of the host (`newId`, `now`, `scope`, `telemetry`, the content store) can prevent the
+ * body from running or lose the record, even if it throws. On a durable log (`openCallLog`) the
+ * start is stored before the body runs, and the record before this resolves.
  *
  * Cost    that of encoding the arguments, and of one append (bench: records)
  * @param log a log of `createCallLog` or `openCallLog`, or any history of call records
  * @param call what is called, by whom, with which arguments
- * @param body makes the call; it gets the context that inner calls need
+ * @param body makes the call; it receives the context for inner calls
  * @returns what the body returns
  * @throws what the body throws, or the reason of the signal
  * @example
@@ -96,8 +96,7 @@ const recordWithin = async <T>(
 }
 
 /**
- * Begin a call whose end you see elsewhere: in a callback, an event, another turn. Arguments are kept as they are now.
- * It never throws.
+ * Start a call that ends elsewhere: in a callback, an event, another turn. Arguments are copied now. It never throws.
  *
  * @param log as for `recordCall`
  * @param call what is called, by whom, with which arguments
@@ -114,7 +113,7 @@ export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCa
 }
 
 interface BegunCall<T> extends StartedCall<T> {
-  /** On a durable log: what there is of the call is stored when this resolves. It never rejects. */
+  /** On a durable log: resolves when everything recorded of the call is stored. Never rejects. */
   readonly stored: () => Promise<void>
 }
 
@@ -129,7 +128,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const speaker = attempt(() => speakers.find((each) => each === ownField(call, 'speaker')))
   const artifactHit = attempt(() => ownField(call, 'artifactHit'))
   const programSource = keepField(() => ownField(call, 'programSource'), 'programSource', settings, sourceLength)
-  // Now and not at the end: the body may change them.
+  // Encoded now, because the body may change them.
   const begun: BegunRecord = {
     ...fieldsOf(() => ownField(call, 'fields'), settings),
     callId,
@@ -203,7 +202,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   }
 }
 
-/** The call that a call is made in, read once: it may come from anywhere. */
+/** The parent of a call, read once: any object may have been passed. */
 const parentOf = (
   call: Call<never>,
   given: CallContext | undefined,
@@ -221,8 +220,8 @@ const parentOf = (
 }
 
 /**
- * The id that the caller gives; where the call of that id has failed, the id and a number, as the id of a retry. Otherwise a
- * new one: one that a call has already would cost this one its record.
+ * The caller's id, with a number appended if the call with that id failed: this one is then its retry.
+ * Without one, a new id; a duplicate from `newId` is replaced, because it would cost the call its record.
  */
 const idOf = (
   log: History<CallRecord>,
@@ -247,16 +246,16 @@ const idOf = (
   return { callId }
 }
 
-/** Whether the call of an id has a record, of a failure. */
+/** Whether the call with an id has a record of a failure. */
 const hasFailed = (log: History<CallRecord>, callId: string): boolean => {
   const position = positionOf(log, callId)
   return position !== undefined && log.view().at(position)?.outcomeSummary.ok === false
 }
 
-/** The ids that calls without a record have been given. */
+/** The ids in use by calls without a record. */
 const inProgress = new WeakMap<History<CallRecord>, Set<string>>()
 
-/** Where a content store keeps the value, or why there is none. */
+/** The reference of the stored value, or why it was not stored. */
 const keepContent = (value: unknown, settings: Settings): { readonly [field: string]: string } =>
   attempt(
     () => {
@@ -267,7 +266,7 @@ const keepContent = (value: unknown, settings: Settings): { readonly [field: str
     { contentFault: 'ContentStoreThrew' },
   )
 
-/** The result of a work, or the reason of a signal that aborts before it is there. */
+/** The result of the work, or the reason of the signal if it aborts first. */
 const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
   if (signal === undefined) return work()
   return new Promise<T>((resolve, reject) => {
@@ -280,13 +279,13 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
   })
 }
 
-/** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
+/** Listen for the signal's abort; a signal that throws is ignored. Returns a function that stops listening. */
 const listenTo = (signal: Signal, abort: () => void): (() => void) => {
   attempt(() => signal.addEventListener('abort', abort))
   return () => attempt(() => signal.removeEventListener('abort', abort))
 }
 
-/** Program source is worth more room than other text: what reads it needs it whole. */
+/** Program source may be longer than other text: a reader needs it whole. */
 const sourceLength = 100_000
 
 const keep = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
@@ -296,13 +295,13 @@ const keep = (value: unknown, field: string, { limits, redact }: Settings, lengt
     path: [field],
   }).value
 
-/** A field of the call, as it is kept; undefined, if there is none. */
+/** A field of the call, encoded; undefined if it is absent. */
 const keepField = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
   const value = attempt(read, unreadable)
   return value === undefined ? undefined : keep(value, field, settings, length)
 }
 
-/** What stands for something that throws when it is read. */
+/** Replaces a value that throws when it is read. */
 const unreadable = '[unreadable]'
 
 const fieldsOf = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
@@ -342,7 +341,7 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
   }
 }
 
-/** What the caller says of a value; nothing, if it throws: then it stands as a value. */
+/** The caller's summary of a value; empty if that throws, so the value counts as a success. */
 const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
   try {
     const summarize = ownField(call, 'summarize')
@@ -404,7 +403,7 @@ const isRetriable = (error: unknown, call: Call<never>): boolean =>
       : retriable(error) === true
   }, false)
 
-/** What kind of value it is; undefined if there is none. */
+/** The type or class of a value; undefined for undefined. */
 const kindOf = (value: unknown): string | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== 'object') return typeof value
@@ -414,7 +413,7 @@ const kindOf = (value: unknown): string | undefined => {
 const nameOf = (name: unknown): string => attempt(() => String(name).slice(0, 200).toWellFormed(), unreadable)
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-// A redactor may have put something else where they stood.
+// A redactor may have replaced the list or object.
 const listOf = (value: Json): JsonArray => (Array.isArray(value) ? (value as JsonArray) : [value])
 const objectOf = (value: Json): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : { value }

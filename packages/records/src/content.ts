@@ -1,6 +1,6 @@
 /**
- * The content store: whole values of calls, kept outside of their records for a while, within bounds. A record holds
- * the reference; whoever needs the value asks for it here, and may come too late.
+ * The content store: whole values of calls, kept outside of their records for a limited time and
+ * within a size limit. A record holds the reference; the value may be gone when it is read.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, utf8Of, type Json } from 'indelible/json/kit'
@@ -8,7 +8,7 @@ import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
-/** The bounds of a content store. */
+/** The limits of a content store. */
 export interface ContentStoreOptions {
   /** The most values it keeps. Default: 128. */
   readonly entries?: number
@@ -26,12 +26,13 @@ export interface ContentStoreOptions {
   readonly id?: string
 }
 
-/** Whole values of calls, behind references. */
+/** Stores whole values of calls by reference. */
 export interface ContentStore {
   /**
-   * Store a value as JSON data. To make room, it removes the least recently used values. Cost: that of `encodeValue`.
+   * Store a value as JSON data. To make room, the least recently used values are removed. Cost:
+   * that of `encodeValue`.
    *
-   * @param options a redactor, and the place of the value
+   * @param options a redactor, and the path of the value
    * @returns the reference; or `ContentTooLarge`
    */
   readonly put: (
@@ -44,9 +45,9 @@ export interface ContentStore {
    * @returns a copy of the value; or `ContentMiss` with the reason
    */
   readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
-  /** The number of values now. */
+  /** The number of stored values. */
   readonly entries: number
-  /** Their bytes, as JSON text in UTF-8. */
+  /** The size of the stored values in bytes, as JSON text in UTF-8. */
   readonly bytes: number
 }
 
@@ -66,7 +67,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
     id = randomId(),
   } = options
   const prefix = `content:${id}:`
-  // In the order in which they were last asked for: a Map keeps the order of insertion.
+  // In order of last use: a Map keeps insertion order.
   const kept = new Map<string, { readonly text: string; readonly bytes: number; readonly until: number }>()
   let bytes = 0
   let made = 0

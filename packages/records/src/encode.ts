@@ -1,31 +1,30 @@
 /**
- * Any value as bounded JSON data: what a record can keep of arguments that nobody has checked.
+ * Encodes any value as bounded JSON data, so that a record can hold unchecked arguments.
  *
- * It is total. Getters, `toJSON`, Proxies and the redactor may throw; what throws leaves a marker in its place, like
- * everything else that JSON can't say. It runs getters and `toJSON` once each, as `JSON.stringify` does.
+ * Encoding never fails. Getters, `toJSON`, Proxies and the redactor may throw; the value that threw is replaced by
+ * a marker, like anything else that JSON can't express. Getters and `toJSON` run once each, as in `JSON.stringify`.
  */
 import { formatPath, type Json, type JsonObject, type Path } from 'indelible/json/kit'
 
 /** The limits of an encoded value. */
 export interface EncodeLimits {
   /**
-   * The most levels of arrays and objects. A deeper value becomes `[Array]`, `[Object]` or its class. From 1 to 500.
-   * Default:
-   * 16.
+   * The most levels of arrays and objects. A deeper value becomes `[Array]`, `[Object]` or its
+   * class name. From 1 to 500. Default: 16.
    */
   readonly depth?: number
   /** The most characters of one string or key; a longer one is cut. From 32. Default: 10,000. */
   readonly string?: number
   /**
-   * The most characters of the whole as JSON text, escapes not counted; the end is left out. From 256. Default:
-   * 100,000.
+   * The most characters of the whole value as JSON text, without escapes; the rest is left out.
+   * From 256. Default: 100,000.
    */
   readonly size?: number
 }
 
 /**
- * Decides what may be kept. It sees every value before it is encoded, and returns the same value or a replacement. If
- * it throws, or returns undefined, `[redacted]` is kept.
+ * Decides what may be kept. Receives every value before it is encoded, and returns the same value
+ * or a replacement. If it throws or returns undefined, `[redacted]` is kept.
  */
 export type Redact = (value: unknown, path: Path) => unknown
 
@@ -35,7 +34,7 @@ export interface EncodeOptions {
   readonly limits?: EncodeLimits | undefined
   /** Decides what to keep of each value. Default: everything. */
   readonly redact?: Redact | undefined
-  /** Where the value stands, for the redactor. Default: the empty path. */
+  /** The path of the value, for the redactor. Default: the empty path. */
   readonly path?: Path | undefined
 }
 
@@ -43,15 +42,15 @@ export interface EncodeOptions {
 export interface EncodedValue {
   /** The JSON data. */
   readonly value: Json
-  /** Whether something was left out because of its depth, length or size. */
+  /** Whether something was left out because of a limit. */
   readonly cut: boolean
 }
 
-/** The text that stands for a value if the redactor fails. */
+/** Replaces a value if the redactor fails. */
 export const redactedText = '[redacted]'
 
 /**
- * Encode any value. Never throws; encoding what was encoded changes nothing.
+ * Encode any value. Never throws; encoding an encoded value changes nothing.
  *
  * | given | kept |
  * |---|---|
@@ -66,8 +65,8 @@ export const redactedText = '[redacted]'
  * | an ancestor | `"[circular: args[0]]"`; a value in two places stands in both |
  * | lone surrogates | U+FFFD |
  *
- * Cost    one pass over what is kept, whatever there is beyond it (bench: records)
- * @param options limits, a redactor, and the place of the value
+ * Cost    one pass over the kept part, however large the value is (bench: records)
+ * @param options limits, a redactor, and the path of the value
  * @returns the JSON data, frozen, and whether something was cut
  * @example
  * encodeValue({ big: 10n }).value // { big: '10n' }
@@ -90,7 +89,7 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
     const kept = walk.used <= walk.size ? whole : shortenValue(whole, walk.size, walk, new Map())
     return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
   } catch {
-    // No stack left, or no memory.
+    // Out of stack or memory.
     return Object.freeze({
       value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redactedText,
       cut: true,
@@ -98,27 +97,27 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
   }
 }
 
-/** One walk: its limits, where it is, and how much it has kept. */
+/** The state of one walk: its limits, its position, and the size kept so far. */
 interface Walk {
   readonly depth: number
   readonly string: number
   readonly size: number
   readonly redact: Redact | undefined
   readonly path: (string | number)[]
-  /** The objects that the current place is in, and how long the path to each is. */
+  /** The objects around the current position, each with the length of its path. */
   readonly ancestors: { readonly value: object; readonly place: number }[]
-  /** How many arrays and objects of the result the current place is in. */
+  /** The number of arrays and objects of the result around the current position. */
   level: number
   used: number
   cut: boolean
-  /** How many elements or fields of a kept object were not looked at, because the size was used up. */
+  /** The number of elements or fields of an object that were skipped because the size limit was reached. */
   readonly missing: Map<object, number>
 }
 
 const within = (given: number | undefined, otherwise: number, least: number, most: number): number =>
   given === undefined || Number.isNaN(given) ? otherwise : Math.min(most, Math.max(least, Math.floor(given)))
 
-/** What is kept at the current place; undefined if nothing is. `asked`: the value is what a `toJSON` gave. */
+/** Encodes the value at the current position; undefined if it is left out. `asked`: `toJSON` returned the value. */
 const visit = (given: unknown, walk: Walk, asked = false): Json | undefined => {
   const value = walk.redact === undefined ? given : redactValue(given, walk)
   switch (typeof value) {
@@ -149,7 +148,7 @@ const redactValue = (value: unknown, walk: Walk): unknown => {
   }
 }
 
-/** Objects and functions: whatever they do when they are looked at. */
+/** Encodes an object or function, even if it throws when it is read. */
 const encodeGuarded = (value: object, walk: Walk, asked: boolean): Json | undefined => {
   const { level } = walk
   const depth = walk.ancestors.length
@@ -196,7 +195,7 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
   return container(value, walk, () => record(value as { readonly [key: string]: unknown }, keys, walk))
 }
 
-/** What an object stands for that is no container of others; undefined if it is one. */
+/** The primitive value or text of an object that is not a container; undefined for a container. */
 const primitiveOf = (value: object): unknown => {
   if (ArrayBuffer.isView(value))
     return bytesText(value, new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
@@ -205,11 +204,11 @@ const primitiveOf = (value: object): unknown => {
   try {
     return read(value)
   } catch {
-    return undefined // it only says that it is one
+    return undefined // only its tag says so
   }
 }
 
-/** By tag and not by `instanceof`: generated code may run in a realm of its own. */
+/** By tag, not by `instanceof`: generated code may run in another realm. */
 const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, (value: object) => unknown>([
   [
     'Date',
@@ -234,7 +233,7 @@ const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, 
 
 const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1)
 
-/** The number of entries of a map; undefined if the value is not a map. */
+/** The size of a Map or Set; undefined if the value is not one. */
 const sizeBy =
   (tag: string, constructor: { readonly prototype: object }): ((value: object) => number | undefined) =>
   (value) => {
@@ -249,7 +248,7 @@ const sizeBy =
 const sizeOfMap = sizeBy('Map', Map) as (value: object) => number | undefined
 const sizeOfSet = sizeBy('Set', Set)
 
-/** An object literal, of this realm or another, or an object without a prototype. */
+/** An object literal of any realm, or an object without a prototype. */
 const isPlain = (value: object): boolean => {
   const prototype = Object.getPrototypeOf(value) as object | null
   if (prototype === null || prototype === Object.prototype) return true
@@ -310,7 +309,7 @@ const record = (value: { readonly [key: string]: unknown }, keys: readonly strin
   return Object.freeze(result)
 }
 
-/** Getters and traps run here. */
+/** Runs a getter or a trap. */
 const read = (get: () => unknown, walk: Walk): Json | undefined => {
   let value: unknown
   try {
@@ -323,7 +322,7 @@ const read = (get: () => unknown, walk: Walk): Json | undefined => {
 
 const nextOf = (values: IterableIterator<unknown>) => (): unknown => values.next().value
 
-/** A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype. */
+/** A plain assignment would run the setter of `__proto__`, or one added to Object.prototype. */
 const define = (target: { [key: string]: Json }, key: string, value: Json): void => {
   if (key in Object.prototype)
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
@@ -342,7 +341,7 @@ const text = (value: string, walk: Walk): string => {
   return kept
 }
 
-/** A well-formed text of at most so many characters, which says how many are missing. */
+/** A well-formed text of at most `most` characters, with a note of how many were cut. */
 const fitting = (value: string, most: number): string => {
   if (value.length <= most) return value.toWellFormed()
   const note = (kept: number): string => `… (${value.length - kept} more)`
@@ -353,7 +352,7 @@ const fitting = (value: string, most: number): string => {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
 
-/** The key that a field is kept under. Two keys can become the same one when they are cut or made well-formed. */
+/** The field name for a key. Two keys can become equal when cut or made well-formed. */
 const fieldName = (key: string, taken: object, walk: Walk): string => {
   const name = fitting(key, walk.string)
   if (name.length < key.length) walk.cut = true
@@ -373,14 +372,14 @@ const bytesText = (value: object, bytes: Uint8Array, length = bytes.length): str
   return `[${classOf(value)}(${length}): ${hex}${length > 32 ? '…' : ''}]`
 }
 
-/** The name of a value's class. Runs its getters, so it may throw. */
+/** The class name of a value. Runs its getters, so it may throw. */
 export const classOf = (value: object): string => {
   const { constructor } = value as { readonly constructor?: unknown }
   const name: unknown = typeof constructor === 'function' ? constructor.name : undefined
   return typeof name === 'string' && name !== '' ? name.slice(0, 100).toWellFormed() : 'Object'
 }
 
-/** What is kept of something that throws when it is looked at. What it says of itself has not been by the redactor. */
+/** The marker for a value that throws when read, without the error's text if a redactor has not seen it. */
 const unreadable = (error: unknown, walk: Walk): string => {
   if (walk.redact !== undefined) return text('[unreadable]', walk)
   try {
@@ -393,12 +392,12 @@ const unreadable = (error: unknown, walk: Walk): string => {
   }
 }
 
-/** The least that is worth keeping of something that does not fit whole. */
+/** The smallest remainder worth keeping of a value that does not fit. */
 const worthwhile = 64
-/** Room for what says how much is missing. */
+/** Room for the note of how much is missing. */
 const noteRoom = 24
 
-/** The value cut to at most `room` characters, from its end. Only called where it is larger. */
+/** The value cut at the end to at most `room` characters. Only called for larger values. */
 const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
   if (typeof value === 'string') return fitting(value, room - 2)
   if (typeof value !== 'object' || value === null) return value
@@ -429,7 +428,7 @@ const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, 
 
 const isLong = (value: Json): boolean => typeof value === 'string' || (typeof value === 'object' && value !== null)
 
-/** Characters of JSON text, escapes not counted: as the walk counts them. */
+/** Characters as JSON text without escapes, counted like the walk counts them. */
 const sizeOf = (value: Json, sizes: Map<object, number>): number => {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return String(value).length

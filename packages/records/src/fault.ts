@@ -1,17 +1,16 @@
-/** What can go wrong with stored content, as data. */
+/** The faults of stored content, as data. */
 import { sentencesOf, type Sentences } from 'indelible/task/kit'
 
-/** Why stored content can't be had, or was not stored. */
+/** Why content could not be read or stored. */
 export type ContentFault =
   /** `removed`: the content expired, or the store evicted it. `unknown`: it was never in this store. */
   | { readonly _tag: 'ContentMiss'; readonly ref: string; readonly reason: 'removed' | 'unknown' }
-  /** The value is larger than the store takes: `limit` bytes. */
+  /** The value is larger than the store's limit of `limit` bytes. */
   | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
 
-/** The content faults with these tags. */
 export type ContentFaultOf<Tag extends ContentFault['_tag']> = Extract<ContentFault, { readonly _tag: Tag }>
 
-/** A sentence for each of them. */
+/** A sentence for each fault. */
 const contentSentences: Sentences<ContentFault> = {
   ContentMiss: ({ ref, reason }) =>
     reason === 'removed'
@@ -22,7 +21,7 @@ const contentSentences: Sentences<ContentFault> = {
 }
 
 /**
- * A content fault as a sentence for people.
+ * Describe a content fault in a sentence for people.
  *
  * @returns what happened, and what to do next
  */

@@ -1,4 +1,4 @@
-/** Host functions: clocks, ids, scopes and the fields of a call may throw or lie. A call is made and recorded all the same. */
+/** Guards calls against host functions that throw or return nonsense: clocks, ids, scopes and fields of a call. */
 import { hasField } from 'indelible/json/kit'
 
 /** The result of a read, or `otherwise` if it throws. Default: undefined. */
@@ -17,7 +17,7 @@ export const textFrom = (read: () => unknown): string | undefined =>
     return typeof text === 'string' ? text.toWellFormed() : undefined
   })
 
-/** The time of a clock; the real time, if it throws or gives no time. */
+/** The clock's time; the real time if it throws or returns something invalid. */
 export const timeFrom = (now: () => number): number => {
   const time = attempt(now, NaN)
   return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
@@ -26,7 +26,7 @@ export const timeFrom = (now: () => number): number => {
 /** Call a host's callback, and ignore its result and errors. */
 export const tell = (work: () => unknown): void => {
   try {
-    // A promise that is rejected with nobody listening would end the process.
+    // An unhandled rejection would end the process.
     void Promise.resolve(work()).catch(() => undefined)
   } catch {
     // Telemetry must not break the call, and there is nowhere else to report this.
@@ -34,8 +34,8 @@ export const tell = (work: () => unknown): void => {
 }
 
 /**
- * Do a work once within a scope, and give what the work gives: also where the scope throws, does it twice or not at
- * all, or gives something else.
+ * Run a function exactly once inside a scope, and return its result, even if the scope throws, runs
+ * it twice or never, or returns something else.
  */
 export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, work: () => T): T => {
   let done: { readonly value: T } | { readonly error: unknown } | undefined

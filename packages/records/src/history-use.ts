@@ -1,6 +1,6 @@
-/** Whether generated code reads the history of calls, and how: a scan of its words, without a parser. Advisory. */
+/** Detects whether and how generated code reads the call history, by scanning its tokens without a parser. Advisory. */
 const tags = 'filter map slice count group find iterate sort reduce last write'
-/** A way to use the history: one of `historyPatterns`. */
+/** A way to use the history, one of `historyPatterns`. */
 export type HistoryPattern =
   | 'filter'
   | 'map'
@@ -13,20 +13,20 @@ export type HistoryPattern =
   | 'reduce'
   | 'last'
   | 'write'
-/** Every pattern, in the order in which they are reported. The tags are stable: logs are compared across versions. */
+/** Every pattern, in the order of reports. The tags are stable, so logs can be compared across versions. */
 export const historyPatterns: readonly HistoryPattern[] = Object.freeze(tags.split(' ') as HistoryPattern[])
-/** What to look for. */
+/** The names to look for. */
 export interface HistoryUseOptions {
-  /** Names of the history, as a variable or a property. Default: `conversationHistory`, `conversation_history`. */
+  /** Names of the history as a variable or a property. Default: `conversationHistory`, `conversation_history`. */
   readonly names?: readonly string[]
-  /** Names of objects that have the history. `JSON.stringify` of one uses the history. Default: `context`. */
+  /** Names of objects that hold the history. `JSON.stringify` of one uses the history. Default: `context`. */
   readonly holders?: readonly string[]
 }
 /** How code uses the history. */
 export interface HistoryUse {
   /** Whether it uses the history at all. */
   readonly detected: boolean
-  /** How it is used, each once, in the order of `historyPatterns`. Empty, if it is only read or handed on. */
+  /** The patterns of use, each once, in the order of `historyPatterns`. Empty if it is only read or passed on. */
   readonly patterns: readonly HistoryPattern[]
   /** The lines that use it, at most 50. */
   readonly evidence: readonly HistoryEvidence[]
@@ -41,7 +41,7 @@ export interface HistoryEvidence {
   readonly text: string
 }
 
-/** Methods and functions with their tags: `+` gives a list of its own, `=` the same list, `!` changes the list. */
+/** Methods and functions with their tags: `+` returns a new list, `=` the same list, `!` changes the list. */
 const methods = `filter:filter+ map:map+ flatMap:map+ slice:slice+ concat:+ flat:+ view:= toArray:= catch:= value:= [:find count:count
   length:count size:count groupBy:group countBy:group keyBy:group find:find findIndex:find indexOf:find includes:find
   some:find every:find at:find findLast:find,last findLastIndex:find,last forEach:iterate entries:iterate+ sortBy:sort+
@@ -51,7 +51,7 @@ const entryOf = (id: string): string | undefined =>
   new RegExp(String.raw`(?<!\S)${escapeNames([id])}:(\S*)`).exec(methods)?.[1]
 const noCode = // comments of JavaScript, Python, HTML, SQL and Lisp; then texts
   /\/\*[^]*?(?:\*\/|$(?![^]))|\/\/.*|("""|''')[^]*?(?:\1|$(?![^]))|<!--[^]*?(?:-->|$(?![^]))|(?<!\S)#(?![\w$]).*|(?<!\S)--(?=\s).*|^[ \t]*;+[ \t].*|(["'])((?:\\[^]|(?!\2)[^\\\n])*)\2?|`(?:\\[^]|[^\\`])*`?/gm
-/** The code without comments and texts, but for the texts that are a name of the history. Lines stay. */
+/** The code without comments and string contents, except strings that are a name of the history. Line breaks stay. */
 const codeOf = (source: string, names: readonly string[]): string =>
   source.replace(/(["'])(\w+)\1 \+ (["'])(\w+)\3/g, "'$2$4'").replace(noCode, (all, _, __, text: string) => {
     const kept = all.match(all.startsWith('`') ? /\$\{[^}]*\}|\n/g : /\n/g) ?? []
@@ -62,7 +62,7 @@ const behind = (code: string, from: number): number =>
   from + (new RegExp(`^${args}`).exec(code.slice(from, from + 4000))?.[0].length ?? 0)
 const wrappers =
   /(?:await |(?<![\w$\])])\(|\[\.\.\.|(?:new Set|Promise\.resolve|Object\.freeze|Array\.from|structuredClone)\()*$/
-/** How a line gives a value a name: the result of a function, a variable, a property, a field. */
+/** The ways a line names a value: as the result of a function, a variable, or a property. */
 const namings: readonly (readonly [as: string, RegExp])[] = [
   ['result', /([\w$]+) = (?:async )?\([^()]*\) => $/],
   ['variable', /(?:const|let|var) \[?([\w$]+)(?:, [^\]]*\])?(?:: [^=]+)? = (?:(?:await Promise\.all\()?\[)?$/],
@@ -70,7 +70,7 @@ const namings: readonly (readonly [as: string, RegExp])[] = [
 ]
 const escapeNames = (names: readonly string[]): string => names.map((name) => name.replace(/\W/g, '\\$&')).join('|')
 type Use = readonly [line: number, tags: string]
-/** The uses of the history. Each name of it is looked for, and gives further names. */
+/** The uses of the history. Searches for each of its names, which yields further names. */
 const usesIn = (code: string, names: string, holders: string): readonly Use[] => {
   const uses: Use[] = []
   const breaks = [...code.matchAll(/\n/g)].map(({ index }) => index)
@@ -128,9 +128,9 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
   return uses
 }
 /**
- * Find the uses of the history of calls in JavaScript or TypeScript. Advisory: it follows the history through plain
- * assignments and fields, and would rather miss a use than report one that is not there. It never throws.
- * Cost    a pass over the code for each name that it gives the history (bench: records)
+ * Find the uses of the call history in JavaScript or TypeScript. Advisory: it follows the history
+ * through plain assignments and fields, and prefers a missed use to a false report. It never throws.
+ * Cost    one pass over the code for each name of the history (bench: records)
  * @example
  * detectHistoryUse('return context.conversationHistory.filter((r) => r.outcomeSummary.ok).length').patterns
  * // => ['filter', 'count']

@@ -1,6 +1,4 @@
-/**
- * The log of calls: a history of call records, and what `recordCall` needs to know to append to it.
- */
+/** The call log: a history of call records, with the settings that `recordCall` uses to append to it. */
 import { ownFields } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import type { CallContext } from './call-context.ts'
@@ -9,26 +7,25 @@ import type { EncodeLimits, Redact } from './encode.ts'
 import { randomId } from './random-id.ts'
 import type { BegunRecord, CallRecord } from './record.ts'
 
-/** The options of a log of calls. */
+/** The options of a call log. */
 export interface CallLogOptions {
   /** The records that the log starts with. Default: none. */
   readonly from?: View<CallRecord> | Iterable<CallRecord>
-  /** The limits of `args`, of `kwargs`, of the error message, and of fields of your own together. */
+  /** The limits of `args`, of `kwargs`, of the error message, and of your own fields together. */
   readonly limits?: EncodeLimits
   /**
-   * Sees arguments, error messages, program source, fields of your own and stored content, each value with its place:
-   * `['kwargs', 'password']`, `['errorMessage']`, `['content', …]`. Not: the names of methods, errors and classes, ids.
+   * Receives arguments, error messages, program source, your own fields and stored content, each
+   * value with its path: `['kwargs', 'password']`, `['errorMessage']`, `['content', …]`. It does
+   * not receive ids or the names of methods, errors and classes.
    */
   readonly redact?: Redact
-  /** Keeps the whole value of each successful call. Default: none; values are not kept. */
+  /** Stores the whole value of each successful call. Default: none; values are not stored. */
   readonly content?: ContentStore
-  /**
-   * Receives an event after every call. Errors that it throws are ignored. Default: nothing.
-   */
+  /** Receives an event after every call. Its errors are ignored. Default: none. */
   readonly telemetry?: (event: RecordEvent) => void
   /**
-   * Carries the current call through asynchronous code, so that inner calls find their parent: Node's
-   * `AsyncLocalStorage`, or an object like it. Default: you pass the parent.
+   * Carries the current call through asynchronous code, so that inner calls find their parent:
+   * Node's `AsyncLocalStorage`, or an object like it. Default: none; pass the parent yourself.
    */
   readonly scope?: CallScope
   /**
@@ -37,7 +34,7 @@ export interface CallLogOptions {
    * @returns milliseconds since 1970
    */
   readonly now?: () => number
-  /** Makes ids for calls that have none. Default: random ids. */
+  /** Creates ids for calls without one. Default: random ids. */
   readonly newId?: () => string
 }
 
@@ -65,20 +62,20 @@ export interface RecordEvent {
   readonly methodName: string
   /** Whether the record was appended to the log. */
   readonly historyRecordAppended: boolean
-  /** How many records the log has now. */
+  /** The number of records in the log. */
   readonly conversationHistorySize: number
   /**
-   * Why nothing was appended: the call has a record already (`duplicate`), or the append failed with `error`. On a store
-   * also `unstored`: the record was appended, but the store failed to write it and those after it, with the fault in
-   * `error`.
+   * Why nothing was appended: the call has a record already (`duplicate`), or the append failed
+   * with `error`. With a store also `unstored`: the record was appended, but the store failed to
+   * write it and the following ones; the fault is in `error`.
    */
   readonly reason?: 'duplicate' | 'failed' | 'unstored'
-  /** The error, or the fault of the store. */
+  /** The error, or the store's fault. */
   readonly error?: unknown
 }
 
 /**
- * Create a log of calls in memory. It is a history like any other; its pages are `evidence`.
+ * Create a call log in memory. It is an ordinary history whose pages are `evidence`.
  *
  * @param options the records to start with, limits, redaction, telemetry, clock and ids
  * @example
@@ -88,33 +85,33 @@ export interface RecordEvent {
  */
 export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => newLog(options)
 
-/** A log that tells of its calls. */
+/** Creates a log with hooks for a store. */
 export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {
   const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
   known.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
   return log
 }
 
-/** What a log was created with. */
+/** The settings of a log. */
 export interface Settings extends Omit<CallLogOptions, 'from'>, LogHooks {
   readonly now: () => number
   readonly newId: () => string
 }
 
-/** The events that a log on a store receives. None of these methods throws. */
+/** The hooks of a log with a store. None of them throws. */
 export interface LogHooks {
-  /** A call has begun, with what is known of it. */
+  /** A call has begun. */
   readonly started?: (begun: BegunRecord) => void
   /** The record of a call was appended. */
   readonly appended?: () => void
-  /** Resolves when everything of before is stored, or could not be. Never rejects. */
+  /** Resolves when everything recorded so far is stored, or failed to be. Never rejects. */
   readonly stored?: () => Promise<void>
 }
 
-/** The settings of a log; of a history that `createCallLog` did not make, the defaults. */
+/** The settings of a log; the defaults for a history that `createCallLog` did not create. */
 export const settingsOf = (log: History<CallRecord>): Settings => known.get(log) ?? defaults
 
-/** The position of the record with a call id. Cost: O(1), and once O(records) for those that were there before. */
+/** The position of the record with a call id. Cost: O(1), plus O(records) once for those not indexed yet. */
 export const positionOf = (log: History<CallRecord>, callId: string): Position | undefined => {
   let index = indexes.get(log)
   if (index === undefined) indexes.set(log, (index = { positions: new Map(), scanned: 0 }))

@@ -1,6 +1,6 @@
 /**
- * Stored records made valid: those of older runtimes, of other ones, of files that somebody has edited. Whatever is
- * changed or left out is reported, with the index and the reason.
+ * Makes stored records valid: those of older or other runtimes, or of edited files. Every change
+ * and omission is reported with the index and the reason.
  */
 import type { History } from 'indelible/history'
 import { NotJson, isObject, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
@@ -9,29 +9,29 @@ import { attempt } from './guarded.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
-/** A valid log, and what it took to make it. */
+/** A valid log, and the changes that made it valid. */
 export interface NormalizedRecords {
   /** The log of the valid records. */
   readonly log: History<CallRecord>
-  /** What was changed and dropped. */
+  /** The changes and omissions. */
   readonly report: NormalizeReport
 }
 
-/** What became of stored records. */
+/** The report on stored records. */
 export interface NormalizeReport {
-  /** What became of each entry, in order. */
+  /** The report on each entry, in order. */
   readonly entries: readonly NormalizedEntry[]
-  /** How many were valid. */
+  /** The number of valid entries. */
   readonly kept: number
-  /** How many were changed. */
+  /** The number of changed entries. */
   readonly repaired: number
-  /** How many were left out. */
+  /** The number of entries left out. */
   readonly dropped: number
-  /** Why there are no entries at all: what was stored is no array. */
+  /** Why there are no entries: the stored value is not an array. */
   readonly problem?: string
 }
 
-/** What became of one entry. */
+/** The report on one entry. */
 export interface NormalizedEntry {
   /** The index of the entry, from 0. */
   readonly index: number
@@ -42,14 +42,14 @@ export interface NormalizedEntry {
 }
 
 /**
- * Make a valid log of stored records, and report every change.
+ * Make a valid log from stored records, and report every change.
  *
- * An entry is a record if it is an object with a `callId`, a `methodName` or an `outcomeSummary`; others are dropped.
- * Keys in snake_case are renamed, missing fields filled in, values of the wrong type put right where there is one way
- * to do it. `false` and `0` are values like any other, and fields that are not known stay as they are. Total: it never
- * throws, and it leaves what it made before as it is.
+ * An entry is a record if it is an object with a `callId`, a `methodName` or an `outcomeSummary`;
+ * others are dropped. Keys in snake_case are renamed, missing fields are filled in, and values of the
+ * wrong type are converted if there is only one way to do it. `false` and `0` are kept as values, and
+ * unknown fields are unchanged. It never throws, and normalizing its own output changes nothing.
  *
- * Cost    O(everything stored)
+ * Cost    O(stored data)
  * @param stored an array of entries, of any shape
  * @returns the log, and the report with each change, its index and its reason
  * @example
@@ -78,7 +78,7 @@ export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 
   return Object.freeze({ log: createCallLog({ ...options, from: records }), report: Object.freeze(report) })
 }
 
-/** Why something is not as it was stored. */
+/** The reasons for changes to an entry. */
 type Reasons = string[]
 
 const listOf = (stored: unknown): readonly unknown[] | undefined =>
@@ -113,7 +113,7 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
     ...optional('artifactHit', flagField(fields, 'artifactHit', reasons)),
     ...optional('contentRef', textField(fields, 'contentRef', reasons)),
   }
-  // Without a reason, every field is as the type says. With one, the record may be a level deeper than the entry was.
+  // Without a reason, every field has its type already. With one, the record may be a level deeper than the entry was.
   return (reasons.length === 0 ? entry : plain(() => record, reasons)) as CallRecord
 }
 
@@ -139,7 +139,7 @@ const plain = (read: () => unknown, reasons: Reasons): Json | undefined => {
   }
 }
 
-/** The keys of older runtimes, renamed. Where both are there, the one in camelCase counts. */
+/** Renames the snake_case keys of older runtimes. If a key exists in both spellings, the camelCase one counts. */
 const inCamelCase = (
   given: JsonObject,
   names: ReadonlyMap<string, string>,
@@ -164,10 +164,10 @@ const inCamelCase = (
 const optional = <Name extends string, T>(name: Name, value: T | undefined): { readonly [Key in Name]?: T } =>
   (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: T }
 
-/** Reads a field, and says what was wrong with it; undefined if there is none, or nothing can be made of it. */
+/** Reads a field and reports what was wrong with it; undefined if it is absent or unusable. */
 type FieldReader<T> = (fields: JsonObject, field: string, reasons: Reasons) => T | undefined
 
-/** @param read returns the value that a field should have had, or undefined if there is none */
+/** @param read returns the corrected value, or undefined if there is none */
 const fieldAs =
   <T extends Json>(what: string, read: (value: Json) => T | undefined): FieldReader<T> =>
   (fields, field, reasons) => {
@@ -179,7 +179,7 @@ const fieldAs =
     return found
   }
 
-/** Numbers and truth values are written out, other things as JSON. */
+/** Numbers and booleans become text, other values JSON. */
 const textField = fieldAs('text', (value) => {
   if (typeof value === 'string' || value === null) return value ?? undefined
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
@@ -196,8 +196,8 @@ const finiteField = numberField(Number.isFinite)
 const flagField = fieldAs('true or false', (value) => (typeof value === 'boolean' ? value : flags.get(value)))
 
 /**
- * The time that a value stands for: ISO text, in UTC where it names no zone; seconds or milliseconds since 1970.
- * Other spellings mean different things on different machines.
+ * A time from ISO text (UTC if it has no zone), or from seconds or milliseconds since 1970. Other
+ * notations mean different things on different machines.
  */
 const timeOf = (value: Json | undefined): string | undefined => {
   const number = typeof value === 'number' ? (Math.abs(value) < 1e11 ? value * 1000 : value) : NaN
@@ -217,7 +217,7 @@ const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
   const given = fields['speaker']
   const known = speakers.find((speaker) => speaker === given)
   if (known !== undefined) return known
-  // As `recordCall` has it, where nobody says: a call inside another is a tool's.
+  // The default of `recordCall`: a call inside another one is a tool's.
   const depth = Number(fields['depth'] ?? 0)
   const speaker =
     (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
@@ -281,7 +281,7 @@ const describeValue = (value: Json | undefined): string => {
     : JSON.stringify(value)
 }
 
-/** What was stored in place of an array. */
+/** Describes a stored value that is not an array. */
 const kindOf = (stored: unknown): string => {
   if (typeof stored !== 'object' || stored === null) return describeValue(encodeValue(stored).value)
   const name = attempt(() => classOf(stored))

@@ -1,26 +1,26 @@
-/** The description of a call history for a prompt: its length, the latest calls, and where the rest is. */
+/** Describes a call history for a prompt: its length, the latest calls, and where code can read the rest. */
 import type { Sequence } from 'indelible/sequence/kit'
 import type { CallRecord } from './record.ts'
 
-/** The content of a preview. */
+/** The options of a preview. */
 export interface PreviewOptions {
-  /** How many of the latest records. Default: 3. */
+  /** The number of latest records to show. Default: 3. */
   readonly latest?: 1 | 2 | 3
   /** Show only the number of records. Default: false. */
   readonly countOnly?: boolean
-  /** The expression by which code reads the history, as the prompt shall name it. Default: `context.conversationHistory`. */
+  /** The expression by which code reads the history, for the prompt. Default: `context.conversationHistory`. */
   readonly where?: string
 }
 
 /**
- * The block for a prompt: the number of records, the latest in short (who called what, how it ended; never arguments or
- * values), and where the full history is.
+ * Write the block for a prompt: the number of records, a summary of the latest (who called what,
+ * and how it ended; never arguments or values), and where the full history is.
  *
- * Every summary is one line of JSON in which no character can end the block, open a tag or a code fence, or start a
- * line. A field takes at most 96 characters, the block at most 2,000 and the length of `where`.
+ * Each summary is one line of JSON that no character can use to end the block, open a tag or a code fence,
+ * or start a line. A field takes at most 96 characters, the block at most 2,000 plus the length of `where`.
  *
  * Cost    O(1), whatever the length of the history
- * @param options how many records, and how code reads the history
+ * @param options the number of records, and the expression to read the history
  * @throws TypeError if `latest` is not 1, 2 or 3
  * @example
  * previewRecords(log.view(), { latest: 1 })
@@ -46,9 +46,9 @@ export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOp
 }
 
 /**
- * Write the part of a system prompt that tells a model what the history is and how to read it in code.
+ * Write the part of a system prompt that explains to a model what the history is and how to read it in code.
  *
- * @param options `where`: the expression by which code reads the history. Default: `context.conversationHistory`
+ * @param options `where`: the expression to read the history. Default: `context.conversationHistory`
  */
 export const historyGuidance = (options: Pick<PreviewOptions, 'where'> = {}): string => `\
 ${options.where ?? defaultWhere} is an array of records of the calls that were made so far, oldest first.
@@ -68,7 +68,7 @@ const summary = (record: CallRecord | undefined): string => {
   return `{${shown.map(([name, value]) => `"${name}":"${harmless(String(value))}"`).join(',')}}`
 }
 
-/** The content of a JSON string of at most so many characters: letters, digits and a few marks; the rest is escaped. */
+/** The content of a JSON string of limited length: letters, digits and a few marks; everything else is escaped. */
 const harmless = (text: string): string => {
   let shown = ''
   for (const character of text.slice(0, longestField)) {
@@ -81,7 +81,7 @@ const harmless = (text: string): string => {
 
 const longestField = 96
 
-/** As JSON writes a character that it can't write: one escape for each of its units. */
+/** A character as JSON escapes, one for each UTF-16 unit. */
 const escapeCharacter = (character: string): string =>
   Array.from(
     { length: character.length },

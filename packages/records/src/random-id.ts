@@ -1,6 +1,6 @@
-/** Ids where nobody gave any. */
+/** Default ids. */
 
-/** A random UUID, where the platform has them (Node, Deno, Bun, browsers on https); else 16 random hexadecimal digits. */
+/** A random UUID if the platform has them (Node, Deno, Bun, browsers on https); else 16 random hexadecimal digits. */
 export const randomId = (): string => {
   const { crypto } = globalThis as { readonly crypto?: { readonly randomUUID?: () => string } }
   return (

@@ -1,17 +1,17 @@
 /**
- * Call records: what a runtime that executes calls (tools, generated code, other agents) keeps of each, for code and
- * prompts to read. One call, one record, appended when the call has ended.
+ * Call records: what a runtime that executes calls (tools, generated code, other agents) records about
+ * each call, for code and prompts to read. Each call has one record, appended when the call has ended.
  *
  * Source  kulesh/recurgent, ADR 0019 and its plan (2026-02), whose keys are in snake_case: see `normalizeRecords`
  */
 import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
 
-/** Who asked for the call: a person, the model's own code, or a tool that was called itself. */
+/** Who asked for the call: a person, the model's own code, or a tool that was itself called. */
 export type Speaker = 'user' | 'agent' | 'tool'
 
-/** The record of one call. Fields without a question mark are always there. */
+/** The record of one call. Fields without a question mark are always present. */
 export interface CallRecord {
-  /** The id of the call. Only one record has it. */
+  /** The id of the call. No other record has it. */
   readonly callId: string
   /** When the call ended: ISO 8601, UTC, milliseconds. */
   readonly timestamp: string
@@ -19,20 +19,20 @@ export interface CallRecord {
   readonly speaker: Speaker
   /** The name of the method, tool or function. */
   readonly methodName: string
-  /** The arguments, in order, as they were when the call began. */
+  /** The arguments, in order, as of the start of the call. */
   readonly args: JsonArray
   /** The named arguments. */
   readonly kwargs: JsonObject
   /** How the call ended. */
   readonly outcomeSummary: OutcomeSummary
 
-  /** Of a call that was made again after a failure: the id that the caller gave both. Its own is that id and `#2`, `#3`, … */
+  /** For a retry after a failure: the id that the caller gave to both calls. Its own is that id with `#2`, `#3`, … */
   readonly retryOf?: string
   /** The id of the trace. */
   readonly traceId?: string
   /** The id of the call that made this one. Its record comes later, because it ends later. */
   readonly parentCallId?: string
-  /** How many calls this one is inside of. */
+  /** The number of calls around this one. */
   readonly depth?: number
   /** When the call began: ISO 8601, UTC, milliseconds. */
   readonly startedAt?: string
@@ -44,16 +44,16 @@ export interface CallRecord {
   readonly errorMessage?: string
   /** The code that was executed. */
   readonly programSource?: string
-  /** Whether the code came from a cache and was not generated for this call. */
+  /** Whether the code came from a cache rather than being generated for this call. */
   readonly artifactHit?: boolean
-  /** Where a content store keeps the whole value. */
+  /** The reference to the whole value in a content store. */
   readonly contentRef?: string
 
-  /** Fields of an application's own, or of a later version. */
+  /** Fields of the application, or of a later version. */
   readonly [field: string]: Json | OutcomeSummary | undefined
 }
 
-/** What is known of a call when it begins. */
+/** The part of a record that is known when the call begins. */
 export interface BegunRecord {
   readonly callId: string
   readonly speaker: Speaker
@@ -71,7 +71,7 @@ export interface BegunRecord {
   readonly [field: string]: Json | undefined
 }
 
-/** How a call ended. It does not have the value. */
+/** How a call ended, without the value. */
 export interface OutcomeSummary {
   /** `ok`, `error`, `timeout`, `aborted`, `interrupted` (the process ended first), `unknown`, or a word of your own. */
   readonly status: string
@@ -79,19 +79,19 @@ export interface OutcomeSummary {
   readonly ok: boolean
   /** The kind of the failure: the name of an error, the tag of a fault; `null` if there was none. */
   readonly errorType: string | null
-  /** Whether the same call may succeed if it is made again. */
+  /** Whether the same call may succeed if retried. */
   readonly retriable: boolean
-  /** The class of the value: `string`, `Array`, the name of a class. */
+  /** The class of the value: `string`, `Array`, or a class name. */
   readonly valueClass?: string
 
-  /** Fields that `summarize` gives. */
+  /** Fields from `summarize`. */
   readonly [field: string]: Json | undefined
 }
 
 /** Every speaker. */
 export const speakers: readonly Speaker[] = Object.freeze(['user', 'agent', 'tool'] as const)
 
-/** The fields that this version knows. */
+/** The fields known to this version. */
 export const fieldNames: ReadonlySet<string> = new Set([
   'callId',
   'timestamp',
@@ -113,5 +113,5 @@ export const fieldNames: ReadonlySet<string> = new Set([
   'contentRef',
 ])
 
-/** A time as records write it. Throws RangeError if the number is not a time. */
+/** A time in the format of records. Throws RangeError if the number is not a time. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -1,6 +1,6 @@
 /**
- * A log of calls on a store: read from there when it is opened, written there as it grows. Each record is a row of one
- * log of the store, so it is a leaf of that log's tree like any other.
+ * A call log on a store: read when it is opened, written as it grows. Each record is a row of one
+ * log of the store, so it is a leaf of that log's tree.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, jsonIn, left, optionsOf, right } from 'indelible/json/kit'
@@ -27,53 +27,53 @@ import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
 
 /** The options of `openCallLog`: those of `createCallLog`, and where the log is stored. */
 export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
-  /** The store. It stays open when you are done: close it yourself. */
+  /** The store. It stays open: close it yourself. */
   readonly store: Store
-  /** The id of the log in the store. It is created if it is not there. A log that was made for something else is `OtherLog`. */
+  /** The id of the log in the store. It is created if missing. A log of another kind is `OtherLog`. */
   readonly id: string
   /**
-   * Store the start of each call before its body runs, and its record before `recordCall` resolves. A call that had
-   * begun when its process died is recorded as `interrupted` by the next `openCallLog` of the same `writer`. Costs two
-   * round trips a call. Default: false
+   * Store the start of each call before its body runs, and its record before `recordCall` resolves.
+   * If the process dies during a call, that call is recorded as `interrupted` by the next
+   * `openCallLog` of the same `writer`. Costs two round trips a call. Default: false
    */
   readonly durable?: boolean
   /**
-   * Names this process among those that write the log. Give each a name that outlives its restarts: an open takes the
-   * unfinished calls of its own name for those of a process that died. Default: `writer`
+   * The name of this process among those that write the log. Give each a name that survives its restarts:
+   * opening the log treats unfinished calls under its own name as those of a dead process. Default: `writer`
    */
   readonly writer?: string
 }
 
-/** A log on a store. */
+/** A call log on a store. */
 export interface StoredCallLog {
-  /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
+  /** The log. Appended records are written to the store soon after, in order; only a durable log waits for that. */
   readonly log: History<CallRecord>
   /**
    * Write the records that are not yet written.
    *
-   * @returns the head of the stored log, which has every record then
+   * @returns the head of the stored log, which then has every record
    */
   readonly flush: () => Task<AppendFault, Head>
-  /** How many records are not yet written. */
+  /** The number of records not yet written. */
   readonly pending: number
-  /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
+  /** The changes made while reading the stored records. Rows that are not records stay in the store unchanged. */
   readonly report: NormalizeReport
 }
 
-/** Opening a log of calls. */
+/** The faults of opening a call log. */
 export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'OtherLog'>
 
 /**
- * Open a log of calls on a store.
+ * Open a call log on a store.
  *
- * Several processes may write one log. The loser of a conflict appends again after the other's rows, so nothing is lost;
- * a process sees the records of others when it opens the log again. Telemetry is told of records that could not be
- * written, as `unstored`; calls are not harmed. A write whose answer got lost is retried under the same operation, so
- * nothing is stored twice.
+ * Several processes may write one log. After a conflict a process appends again, after the other's
+ * rows, so nothing is lost; it sees the records of others when it opens the log again. Records that
+ * could not be written are reported to telemetry as `unstored`; calls are not affected. A write
+ * whose answer was lost is retried under the same operation, so nothing is stored twice.
  *
- * Cost    O(stored records) to open; one append of the store for all records of a moment
+ * Cost    O(stored records) to open; one append for all records of the same moment
  * @param options the store, the id of the log, and the options of `createCallLog`
- * @returns the log, or the fault of the store
+ * @returns the log, or the store's fault
  * @example
  * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
@@ -130,13 +130,13 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
   }, 'openCallLog')
 }
 
-/** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
+/** The row for the start of a call: a note, because the record does not exist yet. */
 const startMark = (writer: string, begun: BegunRecord): Row => ({
   kind: 'note',
   body: JSON.stringify({ call: 'started', writer, begun }),
 })
 
-/** The calls of a writer that have begun and have no record. */
+/** The calls of a writer that have begun but have no record. */
 const unfinishedCalls = (
   rows: readonly StoredRow[],
   stored: History<CallRecord>,
@@ -152,7 +152,7 @@ const unfinishedCalls = (
   for (const { kind, body } of rows) {
     const mark = kind === 'note' ? (valueOf(body) as { readonly [field: string]: unknown } | null) : null
     if (mark?.['call'] !== 'started' || mark['writer'] !== writer) continue
-    // As a record it is made valid, like any other that is read.
+    // Made valid, like any other record that is read.
     const { log } = normalizeRecords([{ ...(mark['begun'] as object), outcomeSummary: interruptedSummary }])
     const record = log.view().at(0)
     if (record !== undefined && !ended.has(record.callId)) begun.set(record.callId, begunOf(record))
@@ -160,7 +160,7 @@ const unfinishedCalls = (
   return [...begun.values()]
 }
 
-/** Without what only an ended call has. */
+/** A record without the fields of an ended call. */
 const begunOf = (record: CallRecord): BegunRecord => {
   const { timestamp: _, outcomeSummary: __, ...begun } = record
   return begun as unknown as BegunRecord
@@ -181,7 +181,7 @@ const interruptedCall = (begun: BegunRecord, timestamp: string): CallRecord => (
   errorMessage: 'the process ended before the call did',
 })
 
-/** The metadata of a log of calls. */
+/** The metadata key of a call log. */
 const mark = 'indelible.calls'
 
 const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {
@@ -192,10 +192,10 @@ const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFau
     return found.right.meta[mark] === 1 ? found : left({ _tag: 'OtherLog', id, wanted: 'a log of calls' })
   if (found.left._tag !== 'NoSuchLog') return found
   const created = await store.create({ id, meta: { [mark]: 1 }, encrypt: true })()
-  return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // somebody else was faster
+  return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // another process did
 }
 
-/** A body that is no JSON is no record: as text it is reported and left out. */
+/** A body that is not JSON is returned as text, so that it is reported and left out. */
 const valueOf = (body: string): unknown => {
   const value = jsonIn(body)
   return value === undefined ? body : value
@@ -204,7 +204,7 @@ const valueOf = (body: string): unknown => {
 interface Writer {
   readonly flush: () => Promise<Either<AppendFault, Head>>
   readonly writeSoon: () => void
-  /** Write a row before the records that come after it. */
+  /** Write a row before the records appended after it. */
   readonly mark: (row: Row) => void
   readonly pending: () => number
 }
@@ -218,7 +218,7 @@ const writerOf = (
   let { head } = info
   let written = log.len
   let marks: readonly Row[] = []
-  /** What is being written. After a fault it is tried again as it was, under its operation: it may have happened. */
+  /** The rows being written. After a fault they are retried under the same operation: they may be stored. */
   let batch: { readonly to: number; readonly rows: readonly Row[]; readonly operation: string } | undefined
   let running: Promise<Either<AppendFault, Head>> = Promise.resolve(right(head))
   let scheduled = false
@@ -238,7 +238,7 @@ const writerOf = (
       if (isLeft(appended)) {
         const fault = appended.left
         if (fault._tag !== 'Conflict' || fault.actual.size <= head.size) return left(fault)
-        head = fault.actual // another process has appended: after its rows, then
+        head = fault.actual // another process has appended: try again after its rows
         continue
       }
       head = appended.right.head
@@ -247,7 +247,7 @@ const writerOf = (
     }
     return right(head)
   }
-  // One after the other: each needs the head of the one before.
+  // In sequence: each write needs the head of the previous one.
   const flush = (): Promise<Either<AppendFault, Head>> => (running = running.then(write, write).then(told))
 
   const told = (done: Either<AppendFault, Head>): Either<AppendFault, Head> => {
@@ -256,7 +256,7 @@ const writerOf = (
     return done
   }
 
-  /** Of everything that is appended before the current code has come to its end. */
+  /** Writes everything that is appended before the current code finishes. */
   const writeLater = async (): Promise<void> => {
     await undefined
     scheduled = false
@@ -277,5 +277,5 @@ const writerOf = (
   }
 }
 
-/** Records in one append of the store. */
+/** The most records in one append. */
 const mostRows = 500

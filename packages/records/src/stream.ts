@@ -1,11 +1,11 @@
-/** Values that are not there yet when a body returns them: streams, and what is iterated asynchronously. */
+/** Watches results that end later: streams and async iterables. */
 import type { Outcome } from './call-context.ts'
 
 /**
- * Watch a value that is a stream, and tell once how it ended. The same value comes back, except for a `ReadableStream`:
- * that can't be watched from outside, so an equal one comes back that is read through it.
+ * Watch a value that is a stream, and report once how it ended. Returns the same value, except for a
+ * `ReadableStream`: it can't be watched from outside, so an equivalent one that reads from it is returned.
  *
- * @returns undefined, if the value is no stream or can't be watched: then it has ended already
+ * @returns undefined if the value is not a stream or can't be watched: then it counts as ended
  */
 export const watchStream = (
   value: unknown,
@@ -21,12 +21,12 @@ export const watchStream = (
   }
 }
 
-/** Whoever read the stream has stopped before its end. */
+/** The outcome if the reader stopped before the end. */
 const stoppedOutcome = (): Outcome => ({
   error: Object.assign(new Error('the stream was not read to its end'), { name: 'AbortError' }),
 })
 
-/** A web stream, as far as it matters here. */
+/** The part of a web stream that is used here. */
 interface Readable {
   readonly getReader: () => {
     readonly read: () => Promise<{ readonly done: boolean; readonly value?: unknown }>
@@ -73,11 +73,11 @@ const watchReadable = (stream: Readable, ended: (outcome: Outcome) => void): Rea
         return reader.cancel(reason)
       },
     },
-    { highWaterMark: 0 }, // nothing is read that nobody asks for
+    { highWaterMark: 0 }, // never read ahead
   )
 }
 
-/** A stream of Node's. */
+/** A Node.js stream. */
 interface Emitter {
   readonly once: (event: string, listener: () => void) => unknown
   readonly pipe: unknown
@@ -88,7 +88,7 @@ interface Emitter {
 const isEmitter = (value: object): value is Emitter =>
   typeof (value as Partial<Emitter>).once === 'function' && typeof (value as Partial<Emitter>).pipe === 'function'
 
-/** By `close`, which comes last: a listener for `error` would keep an error from being thrown. */
+/** Uses `close`, which comes last: a listener for `error` would keep an error from being thrown. */
 const watchEmitter = (stream: Emitter, ended: (outcome: Outcome) => void): { readonly value: unknown } => {
   stream.once('end', () => ended({ value: stream }))
   stream.once('close', () => {
@@ -100,7 +100,7 @@ const watchEmitter = (stream: Emitter, ended: (outcome: Outcome) => void): { rea
 
 type Step = (...given: unknown[]) => Promise<{ readonly done?: boolean; readonly value?: unknown }>
 
-/** The object stays the one it is; its methods tell how they end. */
+/** The object stays the same; its methods are wrapped to report how they end. */
 const watchIterable = (
   iterable: AsyncIterable<unknown>,
   ended: (outcome: Outcome) => void,
@@ -133,7 +133,7 @@ const watchIterable = (
     watchIterator(iterator)
     return iterator
   })
-  // A generator is its own iterator, and may be read without being asked for one.
+  // A generator is its own iterator, so `next` may be called directly.
   if (typeof (iterable as { readonly next?: unknown }).next === 'function') watchIterator(iterable)
   return { value: iterable }
 }

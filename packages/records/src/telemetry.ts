@@ -1,4 +1,4 @@
-/** The log fields that say how the history of calls is used, as a plain object and as OpenTelemetry attributes. */
+/** The log fields about the use of the call history, as a plain object and as OpenTelemetry attributes. */
 import type { HistoryPattern, HistoryUse } from './history-use.ts'
 import type { RecordEvent } from './log.ts'
 
@@ -10,18 +10,18 @@ import type { RecordEvent } from './log.ts'
 export interface HistoryTelemetry {
   /** Whether the record of the call was appended. */
   readonly historyRecordAppended: boolean
-  /** How many records the log has. */
+  /** The number of records in the log. */
   readonly conversationHistorySize: number
   /** Whether the code of the call uses the history. */
   readonly historyAccessDetected: boolean
-  /** How it uses it, in the order of `historyPatterns`. */
+  /** The patterns of use, in the order of `historyPatterns`. */
   readonly historyQueryPatterns: readonly HistoryPattern[]
 }
 
 /**
- * Make the log fields of one call: whether its record was appended, and how its code uses the history.
+ * Create the log fields of one call: whether its record was appended, and how its code uses the history.
  *
- * @param event the event that `telemetry` got
+ * @param event the event that `telemetry` received
  * @param use the use that `detectHistoryUse` found; omit it for a call without code
  * @returns the fields, frozen
  * @example
@@ -41,20 +41,20 @@ export const historyTelemetry = (
     historyQueryPatterns: use?.patterns ?? Object.freeze([]),
   })
 
-/** The attributes of a span. They have a namespace, dots and snake_case, as OpenTelemetry names things. */
+/** The attributes of a span, named as OpenTelemetry does: with a namespace, dots and snake_case. */
 export interface HistoryAttributes {
   /** Whether the record of the call was appended. */
   readonly 'indelible.history.record_appended': boolean
-  /** How many records the log has. */
+  /** The number of records in the log. */
   readonly 'indelible.history.size': number
   /** Whether the code of the call uses the history. */
   readonly 'indelible.history.access_detected': boolean
-  /** How it uses it. */
+  /** The patterns of use. */
   readonly 'indelible.history.query_patterns': string[]
 }
 
 /**
- * Make attributes of an OpenTelemetry span of the fields.
+ * Convert the fields to attributes of an OpenTelemetry span.
  *
  * @param fields the fields of `historyTelemetry`
  * @example

@@ -1,4 +1,4 @@
-/** How often the history is used, and how: over a log of calls, or of what `historyTelemetry` said of them. */
+/** Summarizes how often and how the history is used, over a call log or the fields of `historyTelemetry`. */
 import { describe, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
@@ -6,23 +6,23 @@ import type { CallRecord } from './record.ts'
 
 /** How often calls use the history, and how. */
 export interface HistoryUsage {
-  /** How many entries were given. */
+  /** The number of entries. */
   readonly entries: number
-  /** How many of them have code or log fields that tell whether they use the history. */
+  /** The number of entries with code or log fields that show whether they use the history. */
   readonly observed: number
-  /** How many of those use it. */
+  /** The number of those that use it. */
   readonly using: number
-  /** How many calls use it in each way, the most frequent first. */
+  /** The number of calls with each pattern, most frequent first. */
   readonly patterns: readonly { readonly pattern: HistoryPattern; readonly calls: number }[]
   /** The lines that use the history. */
   readonly evidence: readonly UsageEvidence[]
-  /** Entries that are neither a record nor log fields, and why. */
+  /** The entries that are neither a record nor log fields, and why. */
   readonly skipped: readonly { readonly index: number; readonly reason: string }[]
-  /** What was repaired in the entries that are records. */
+  /** The repairs of entries that are records. */
   readonly report: NormalizeReport
 }
 
-/** A line of a program that uses the history; or, where there is no program, what the log fields say. */
+/** A line of a program that uses the history; without a program, the use that the log fields report. */
 export interface UsageEvidence {
   /** The index of the entry, from 0. */
   readonly index: number
@@ -39,14 +39,14 @@ export interface UsageEvidence {
 }
 
 /**
- * Sum up the use of the history. An entry is a call record (its `programSource` is looked at), an object with the fields
- * of `historyTelemetry` or `historyAttributes`, or both; keys in snake_case will do. Total for any JSON data.
+ * Summarize the use of the history. An entry is a call record (its `programSource` is scanned), an object with the
+ * fields of `historyTelemetry` or `historyAttributes`, or both; snake_case keys are accepted. Accepts any JSON data.
  *
- * Cost    that of parsing all the code
+ * Cost    that of scanning all the code
  * @param entries call records, log fields, or objects that are both
  * @param options the names of the history in the code
  * @returns the summary, frozen
- * @throws TypeError if `entries` is no array
+ * @throws TypeError if `entries` is not an array
  * @example
  * summarizeHistoryUse(log.view().toArray()).using // how many calls use the history
  */
@@ -102,14 +102,14 @@ export const summarizeHistoryUse = (entries: readonly unknown[], options: Histor
 
 const fieldsOf = (entry: unknown): JsonObject => {
   if (!isObject(entry)) return {}
-  const attributes = entry['attributes'] // where log lines of OpenTelemetry have them
+  const attributes = entry['attributes'] // OpenTelemetry log lines have them here
   return isObject(attributes) ? { ...attributes, ...entry } : entry
 }
 
 const textIn = (fields: JsonObject, names: readonly string[]): string | undefined =>
   names.map((name) => fields[name]).find((value): value is string => typeof value === 'string')
 
-/** What the log fields say; undefined if there are none. */
+/** The use that the log fields report; undefined if there are none. */
 const loggedUse = (
   fields: JsonObject,
 ): { readonly detected: boolean; readonly patterns: readonly Json[] } | undefined => {

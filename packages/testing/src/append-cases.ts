@@ -1,4 +1,4 @@
-/** Creating and appending: what is stored, what is refused, and what a retry does. */
+/** Creating and appending: what is stored, what is refused, and the effect of a retry. */
 import { isRight, type JsonObject } from 'indelible/json/kit'
 import { grow, verifyLog, type Row } from 'indelible/store'
 import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
@@ -198,7 +198,7 @@ export const appendCases: StoreCases = {
         }
         await valueOrThrow(store.remove('a'))
       }
-    // Also where the store remembers the log as it was.
+    // Even if the store cached the log's earlier state.
     const { head } = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     await valueOrThrow(store.append('a', { expected: head, rows: [], ownKey: null }))
     await valueOrThrow(store.remove('a'))
@@ -231,7 +231,7 @@ export const appendCases: StoreCases = {
         const rows = someRows(12, id)
         let range: Parameters<typeof grow>[0] = { size: 0, peaks: [] }
         return rows.map(async (row) => {
-          const expected = headOf(range, store.hash) // known ahead: nothing has to be waited for
+          const expected = headOf(range, store.hash) // computed ahead, so no append must be awaited
           range = grow(range, [rowLeaf(row, store.hash)], store.hash).range
           await valueOrThrow(store.append(id, { expected, rows: [row] }))
         })
@@ -382,7 +382,7 @@ export const appendCases: StoreCases = {
   },
 }
 
-/** A code point that is no half of a pair. */
+/** A code point that is not a surrogate. */
 const point = (number: number): number => {
   const wrapped = number % 0x110000
   return wrapped >= 0xd800 && wrapped <= 0xdfff ? wrapped - 0x800 : wrapped

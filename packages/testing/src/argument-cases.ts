@@ -1,4 +1,4 @@
-/** The arguments of calls: each operation copies its own before it returns, so nobody changes what was asked for. */
+/** The arguments of calls: each operation copies its arguments before it returns, so later changes have no effect. */
 import { blockIdOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
@@ -6,7 +6,7 @@ import { valueOrThrow, same, wreck } from './check.ts'
 import { add, bodiesOf, canErase, entry, logWith, note } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** Every operation, each given arguments that `after` gets once the call has returned, and what it answered. */
+/** Runs every operation, passing its arguments to `after` once the call has returned. Returns the answers. */
 const everything = async (store: Store, id: string, after: (given: unknown) => void): Promise<readonly unknown[]> => {
   const answers: unknown[] = []
   const call = async <Given extends object, T>(
@@ -46,7 +46,7 @@ const everything = async (store: Store, id: string, after: (given: unknown) => v
   return answers
 }
 
-/** The same for both logs: without their ids, and without what the clock says. */
+/** The answers without log ids and clock values, which must be equal for both logs. */
 const comparable = (answers: readonly unknown[], id: string): string =>
   JSON.stringify(answers, (name, value: unknown) =>
     ['created', 'appended', 'expires', 'remaining', 'next'].includes(name)

@@ -1,9 +1,9 @@
-/** The suite that every store of blocks must pass: the part of a store that knows no logs. */
+/** The suite that every block store must pass: the part of a store below its logs. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { type BlockStore } from 'indelible/store'
 import { valueOrThrow, faulty, holds, same, wreck, type ContractCase } from './check.ts'
 
-/** The place of a suite: a store that is empty at first. */
+/** The place of a suite: a block store that is empty at first. */
 export interface BlockPlace {
   /** The block store to test, empty at first. */
   readonly store: BlockStore
@@ -12,15 +12,15 @@ export interface BlockPlace {
 }
 
 /**
- * The suite for block stores. Each case makes a place of its own, so the cases may run in parallel.
+ * The suite for block stores. Each case creates its own place, so cases may run in parallel.
  *
- * @param name the name of the adapter, for the titles
- * @param makePlace makes an empty place
+ * @param name the name of the adapter, for case names
+ * @param makePlace creates an empty place
  */
 export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>): readonly ContractCase[] =>
   casesOn(name, blockCases, makePlace)
 
-/** Each case on a store of its own, which is left behind it. */
+/** Runs each case on its own store, which is cleaned up afterwards. */
 export const casesOn = <S>(
   name: string,
   cases: { readonly [title: string]: (store: S) => Promise<void> },

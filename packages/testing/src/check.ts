@@ -1,4 +1,4 @@
-/** What the suites of this folder check with. It needs no test runner: what fails throws. */
+/** Assertions for the suites of this folder. They throw, so no test runner is needed. */
 import { isLeft } from 'indelible/json/kit'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeFaultText } from 'indelible/store/kit'
@@ -6,20 +6,20 @@ import type { StoreFault } from 'indelible/store'
 
 /** One case of a suite: `it(name, run)`, in any test runner. */
 export interface ContractCase {
-  /** What the case says, in words. */
+  /** The claim of the case. */
   readonly name: string
-  /** Runs it. It throws if the contract is broken. */
+  /** Runs the case. Throws if the contract is broken. */
   readonly run: () => Promise<void>
 }
 
-/** What a task gives, which must not be a fault. An object is frozen. */
+/** The value of a task that must not fail. An object must be frozen. */
 export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
   return frozen(answer.right)
 }
 
-/** The fault that a task gives, which must have this tag. */
+/** The fault of a task, which must have this tag. */
 export const faulty = async <Tag extends StoreFault['_tag']>(
   tag: Tag,
   task: TaskEither<StoreFault, unknown>,
@@ -31,17 +31,17 @@ export const faulty = async <Tag extends StoreFault['_tag']>(
       cause: answer.left,
     })
   if (storeFaultText(answer.left).length < 20) throw new Error(`${tag} has no sentence for people`)
-  return answer.left as Extract<StoreFault, { _tag: Tag }> // its tag was compared
+  return answer.left as Extract<StoreFault, { _tag: Tag }> // the tag was compared
 }
 
-/** The value, which must be frozen if it is a plain object: a caller who changes one could change what another reads. */
+/** The value, which must be frozen if it is a plain object: otherwise one caller's change could affect another. */
 export const frozen = <T>(value: T): T => {
   const isPlain = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
   if (isPlain && !Object.isFrozen(value)) throw new Error(`the answer is not frozen: ${show(value)}`)
   return value
 }
 
-/** Throws unless both are equal, all the way down. */
+/** Throws unless both are deeply equal. */
 export const same = (actual: unknown, expected: unknown, what = 'the answer'): void => {
   if (!equal(actual, expected)) throw new Error(`${what} is ${show(actual)}, expected ${show(expected)}`)
 }
@@ -50,10 +50,10 @@ export const holds = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`not so: ${what}`)
 }
 
-/** Milliseconds after which what has not come is taken to hang. No slow machine takes as long. */
+/** The milliseconds after which missing work counts as hung. Even slow machines need less. */
 const patience = 300_000
 
-/** What must come, however slow the machine is. Throws if it hangs. */
+/** The result of work that must finish, however slow the machine is. Throws if it hangs. */
 export const come = async <T>(work: Promise<T>, late = 'nothing came'): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const hung = new Promise<never>((_, reject) => {
@@ -87,7 +87,7 @@ const show = (value: unknown): string => {
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
 }
 
-/** Change everything that can be changed of an argument: its arrays, objects and bytes, all the way down. */
+/** Change everything in an argument that can be changed, deeply: its arrays, objects and bytes. */
 export const wreck = (given: unknown): void => {
   if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
   if (given instanceof Uint8Array) return void given.fill(255)

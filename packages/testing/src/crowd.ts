@@ -1,4 +1,4 @@
-/** What a store must stand that one process alone can't do to it: other processes, and what crashes leave. */
+/** Cases that need more than one process, or the remains of a crash. */
 import { isLeft } from 'indelible/json/kit'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
 import { valueOrThrow, holds, same } from './check.ts'
@@ -9,8 +9,8 @@ const writers = 3
 const appends = 40
 
 /**
- * Several processes append to one log, each as soon as it can: all rows are there, once, each writer's in its order, and a
- * follower has them all.
+ * Several processes append to one log as fast as they can: every row is stored once, each writer's
+ * rows are in order, and a follower receives all of them.
  */
 export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
   const store = await place.open()
@@ -21,7 +21,7 @@ export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere):
       for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
       return followed
     })()
-    following.catch(() => {}) // looked at below; a writer that fails is said first
+    following.catch(() => {}) // awaited below; a failing writer is reported first
     await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
     const rows = await valueOrThrow(store.read('crowded'))
     same(rows.length, writers * appends, 'the number of rows')
@@ -64,7 +64,7 @@ const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Pr
   if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${said}`)
 }
 
-/** The store opens in a place where a crash left an unfinished setup, and keeps rows. */
+/** The store opens in a place where a crash left an unfinished setup, and stores rows. */
 export const afterWreck = async (place: StorePlace, index: number): Promise<void> => {
   const wreck = place.wrecks?.[index]
   if (wreck === undefined) return

@@ -1,4 +1,4 @@
-/** Erasing rows: what goes, what stays, and who sees it. A store that can't erase has nothing to fail at. */
+/** Erasing rows: what is removed, what stays, and who sees it. A store that can't erase passes. */
 import { blockIdOf } from 'indelible/proof/kit'
 import { verifyLog, type Erased, type Store } from 'indelible/store'
 import { ledgerId, stubLeaf } from 'indelible/store/kit'
@@ -29,7 +29,7 @@ export const eraseCases: StoreCases = erasing({
     const nodes = await valueOrThrow(store.nodes('a', [0, 1, 2]))
     same((await erase(store, 'a', [1, 2])).rows, 2, 'the number of erased rows')
     const [first, second, third] = asStored(rows)
-    const leaves = rows.map((row) => headFor([row], store.hash).root) // of one leaf, the root is the leaf
+    const leaves = rows.map((row) => headFor([row], store.hash).root) // the root of one leaf is the leaf
     same(await valueOrThrow(store.read('a')), [
       first,
       { position: 1, kind: 'note', index: second?.index, body: '"gone"', at: 5, erased: leaves[1] },
@@ -139,7 +139,7 @@ export const eraseCases: StoreCases = erasing({
     )
     await valueOrThrow(store.create({ id: 'b', rows: [{ ...entry('z'), blocks: ids.slice(1, 2) }], encrypt: false }))
     await valueOrThrow(store.putBlocks([own]))
-    const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`) // looked for in another way
+    const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`) // found by another search algorithm
     for (const texts of [['a boat é'], [...many, 'so: a boat é', 'own: a boat é'], ['é']]) {
       const { rows, blocks } = await store.containing(texts)
       same(rows, [{ id: 'a', position: 1 }], `the rows with ${texts.length} texts`)
@@ -176,7 +176,7 @@ export const eraseCases: StoreCases = erasing({
     await erase(store, 'a', [0])
     const [row] = await valueOrThrow(store.read('a'))
     const copied = { kind: 'entry' as const, body: row?.body ?? '', at: row?.at ?? 0, erased: row?.erased ?? '' }
-    // The claim is of that log: no other log, nor one of the same id that is made later, has rows without a text by it.
+    // The claim is valid in that log only: neither another log nor a later one of the same id may use it.
     await faulty('InvalidRow', store.create({ id: 'copy', rows: [copied], encrypt: false }))
     const other = await valueOrThrow(store.create({ id: 'copy', encrypt: false }))
     await faulty('InvalidRow', store.append('copy', { expected: other.head, rows: [copied] }))

@@ -1,6 +1,6 @@
 /**
- * What a store must stand whose medium fails: a change is there whole or not at all, one that was acknowledged is there,
- * a retry doubles nothing, and what is read afterwards is what is there, in every scope.
+ * Cases for a failing medium: a change is stored completely or not at all, an acknowledged change
+ * is stored, a retry duplicates nothing, and later reads return what is stored, in every scope.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight } from 'indelible/json/kit'
@@ -13,24 +13,24 @@ import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
 import type { StorePlace } from './place.ts'
 import { canErase, entry, inScope, note } from './rows.ts'
 
-/** One change and its result. */
+/** A change and its expected result. */
 interface Change {
   readonly name: string
   readonly scope: string
-  /** The log, or what else it is, that it changes. */
+  /** The id of the log, or of another object, that it changes. */
   readonly id: string
   readonly run: (store: Store) => Promise<Either<StoreFault, unknown>>
-  /** What it changes, as it is now. */
+  /** Reads the current state of the changed object. */
   readonly look: (store: Store) => Promise<string>
   readonly after: string
-  /** Done again, it answers as the first time and changes nothing. */
+  /** Whether repeating it returns the first result and changes nothing. */
   readonly repeats: boolean
 }
 
-/** Deeds that are begun at once. They are made when those before them are done. */
+/** Creates changes that start at the same time. Called when the previous turn's changes are done. */
 type Turn = (world: World) => Promise<readonly Change[]>
 
-/** Every step of every turn fails once, and is lost, torn or crashed at once. */
+/** Every step of every turn fails once; it is also lost, torn or crashed. */
 export const everyFault = async (place: StorePlace): Promise<void> => {
   if (place.openFaulty === undefined) return
   const healthy = await place.open()
@@ -50,13 +50,13 @@ export const everyFault = async (place: StorePlace): Promise<void> => {
   }
 }
 
-/** A commit fails in every way; of any other step the ways take turns, to save time. */
+/** The strikes to try at a step. A commit fails in every way; other steps take turns with the ways, to save time. */
 const strikesAt = (step: string, at: number): readonly Strike[] => {
   const others = ['fail after', 'crash before', 'crash after', 'tear', 'outage'] as const
   return ['fail before', ...(/commit|sync/i.test(step) ? others : others.slice(at % others.length).slice(0, 1))]
 }
 
-/** Any steps of any course fail, as a seed says. */
+/** Random steps of random courses fail, determined by a seed. */
 export const anyFault = async (place: StorePlace): Promise<void> => {
   if (place.openFaulty === undefined) return
   const healthy = await place.open()
@@ -64,7 +64,7 @@ export const anyFault = async (place: StorePlace): Promise<void> => {
     const seeds = place.faultEvery === undefined || place.faultEvery === 1 ? 10 : 3
     for (let seed = 0; seed < seeds; seed++) {
       const pick = randomFrom(1000 + seed)
-      const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // there is one
+      const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // in range
       await play(place, healthy, injectFaults({ seed, every: 8 }), `seed ${seed}`, turns)
     }
   } finally {
@@ -74,7 +74,7 @@ export const anyFault = async (place: StorePlace): Promise<void> => {
 
 class World {
   readonly healthy: Store
-  /** The scopes of this run, and no other's. */
+  /** The scopes that only this run uses. */
   readonly scopes: readonly [string, string]
   count = 0
   readonly looks = new Map<string, Change>()
@@ -84,7 +84,7 @@ class World {
     this.scopes = [`${name} / one`, `${name} / other`]
   }
 
-  /** A deed on a log. `become` makes of its rows what they will be; undefined: no log. */
+  /** A change to a log. `become` maps its rows to the expected ones; undefined: no log. */
   async onLog(
     name: string,
     scope: string,
@@ -126,7 +126,7 @@ const lookAt = async (store: Store, id: string): Promise<string> => {
 
 const shared = bytes(3000, 1)
 
-/** Rows, some of them with a block that others reference, too. */
+/** Appends rows, some with a block that others reference too. */
 const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Change> => {
   const found = await inScope(world.healthy, scope).info(id)()
   const number = world.count++
@@ -194,7 +194,7 @@ const removed = async (world: World, scope: string, id: string): Promise<Change>
     (store) => store.remove(id)(),
   )
 
-/** A row in the middle of a log, whose text no other row has. */
+/** Erases a row in the middle of a log whose text is unique. */
 const erased = async (world: World, scope: string, id: string): Promise<Change> => {
   const healthy = inScope(world.healthy, scope)
   const { head } = await valueOrThrow(healthy.info(id))
@@ -210,9 +210,9 @@ const erased = async (world: World, scope: string, id: string): Promise<Change> 
   )
 }
 
-/** Turns that go after each other in any order: each makes logs of its own beside those that are there from the start. */
+/** Turns that can run in any order: each creates its own logs besides the initial ones. */
 const course: readonly Turn[] = [
-  // Forks of a fork that is not there yet: what the second reads of the first is not committed.
+  // Forks of a fork that does not exist yet: what the second reads of the first is not committed.
   async (world) => {
     const [scope] = world.scopes
     const number = world.count++
@@ -255,7 +255,7 @@ const course: readonly Turn[] = [
   },
 ]
 
-/** A course on a medium that fails, in scopes of its own. */
+/** Runs a course on a failing medium, in separate scopes. */
 const play = async (
   place: StorePlace,
   healthy: Store,
@@ -263,7 +263,7 @@ const play = async (
   name: string,
   turns: readonly Turn[],
 ): Promise<void> => {
-  const open = (): Promise<Store> => (place.openFaulty as Required<StorePlace>['openFaulty'])(faults) // there is one
+  const open = (): Promise<Store> => (place.openFaulty as Required<StorePlace>['openFaulty'])(faults) // it exists
   const world = new World(healthy, name)
   for (const [scope, id] of [
     [world.scopes[0], 's'],
@@ -281,7 +281,7 @@ const play = async (
     faults.restart()
     subject = await open()
   }
-  /** What is read through the handle that met the faults is what is there, in every scope. */
+  /** Reads through the handle that met the faults return what is stored, in every scope. */
   const truthful = async (): Promise<void> => {
     for (const [key, { scope, look }] of world.looks)
       same(await look(inScope(subject, scope)), await look(inScope(healthy, scope)), `what is read of ${key}`)
@@ -296,7 +296,7 @@ const play = async (
       for (const [index, deed] of deeds.entries()) {
         world.looks.set(`${deed.scope} ${deed.name}`, deed)
         const found = await deed.look(inScope(healthy, deed.scope))
-        const answer = answers[index] as Either<StoreFault, unknown> // one for each
+        const answer = answers[index] as Either<StoreFault, unknown> // one answer for each change
         if (isRight(answer)) same(found, deed.after, `what is there after ${deed.name}, which was acknowledged`)
         else if (found !== before[index]) {
           same(found, deed.after, `what is there after ${deed.name}, which failed (${storeFaultText(answer.left)})`)
@@ -308,11 +308,11 @@ const play = async (
       }
       if (faults.crashed) await reopened()
       await truthful()
-      // Somebody else comes before any retry. Keys that were given back must not be remembered.
+      // Another writer comes before any retry. Released keys must not be remembered.
       const other = await created(world, world.scopes[1], `z${world.count++}`)
       const first = await other.run(inScope(subject, other.scope))
       if (isLeft(first)) {
-        await reopened() // a handle may refuse to go on after some failures; the next must not
+        await reopened() // a handle may refuse to continue after some failures; a new one must not
         await other.run(inScope(subject, other.scope))
       }
       const filled = await appendTo(world, other.scope, other.id, false)

@@ -1,25 +1,24 @@
 /**
- * Faults on purpose. A medium (a database, a disk, a network) does its work in steps; here each step can be made to
- * fail, to be lost, to crash, to be torn or to be late. A seed or a number says which, so a failure can be seen again.
+ * Deliberate faults. A medium (a database, a disk, a network) works in steps; each step can be made to fail, lose
+ * its answer, crash, tear or be late. A seed or a number determines which, so that a failure can be reproduced.
  *
  * @example
- * // A pool whose statements go wrong as `faults` says.
- * const query = (text) => faults.later(text, () => client.query(text), { error: () => new Error('connection lost') })
+ * // A pool whose statements fail according to `faults`.
  */
 
 /**
- * The fate of a step. `fail before`: it throws and does nothing. `fail after`: it is done, and its answer is lost.
- * `crash before` and `crash after`: the same, and no later step is done. `tear`: part of it is done, and it throws
- * (`fail before` for a step without parts). `outage`: no step is done until `rest`. `delay`: it is done a moment later,
- * if it can wait.
+ * What happens to a step. `fail before`: it throws and does nothing. `fail after`: it is done, but
+ * its answer is lost. `crash before` and `crash after`: the same, and no later step is done.
+ * `tear`: part of it is done, and it throws (`fail before` for a step without parts). `outage`: no
+ * step is done until `rest`. `delay`: it is done a moment later, if it can wait.
  */
 export type Strike = (typeof strikes)[number]
 
 export const strikes = ['fail before', 'fail after', 'crash before', 'crash after', 'tear', 'outage', 'delay'] as const
 
-/** A step that was struck. */
+/** A step that a strike hit. */
 export interface Struck {
-  /** The fate of the step. */
+  /** The kind of strike. */
   readonly strike: Strike
   /** The name of the step. */
   readonly step: string
@@ -27,17 +26,17 @@ export interface Struck {
   readonly number: number
 }
 
-/** The behaviour of a medium when a step is struck. */
+/** The behavior of a medium when a step is struck. */
 export interface Medium {
-  /** Makes the error to throw. Default: an `Error`. */
+  /** Creates the error to throw. Default: an `Error`. */
   readonly error?: (struck: Struck) => unknown
   /**
    * Do part of the step.
    *
-   * @param share the part, from 0 up to, not including, 1
+   * @param share the part, from 0 up to but not including 1
    */
   readonly tear?: (share: number) => unknown
-  /** Leave everything as the end of the process leaves it: locks are released, transactions are rolled back. */
+  /** Leave the state that the end of the process leaves: locks released, transactions rolled back. */
   readonly crash?: () => void
 }
 
@@ -47,8 +46,8 @@ export interface Faults {
    * Do a synchronous step.
    *
    * @param step its name
-   * @param work does it
-   * @param medium what happens if it is struck
+   * @param work performs it
+   * @param medium how to behave if it is struck
    * @returns what `work` returns
    */
   readonly now: <T>(step: string, work: () => T, medium?: Medium) => T
@@ -56,18 +55,18 @@ export interface Faults {
    * Do an asynchronous step.
    *
    * @param step its name
-   * @param work does it
-   * @param medium what happens if it is struck
+   * @param work performs it
+   * @param medium how to behave if it is struck
    * @returns what `work` resolves to
    */
   readonly later: <T>(step: string, work: () => Promise<T>, medium?: Medium) => Promise<T>
-  /** Start to count steps and strike them. Before this, and after `rest`, every step is done. */
+  /** Start counting and striking steps. Before this, and after `rest`, every step is done. */
   readonly arm: () => void
-  /** Stop striking: every step is done. */
+  /** Stop striking; every step is done. */
   readonly rest: () => void
-  /** After a crash: the medium works again, for a newly opened handle. */
+  /** Restart after a crash: the medium works again, for a newly opened handle. */
   readonly restart: () => void
-  /** Whether the medium has crashed and has not been restarted. */
+  /** Whether the medium has crashed and was not restarted. */
   readonly crashed: boolean
   /** The counted steps, in order. */
   readonly steps: readonly string[]
@@ -153,7 +152,7 @@ export const injectFaults = (plan: FaultPlan): Faults => {
   }
 }
 
-/** Numbers from 0 up to, not including, 1: the same for the same seed. */
+/** Random numbers from 0 up to but not including 1, equal for equal seeds. */
 export const randomFrom = (seed: number): (() => number) => {
   let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0
   return () => {

@@ -1,10 +1,10 @@
-/** A store driver whose every call is a step that can be struck: for stores whose medium has no steps to get at. */
+/** A store driver with strikable calls, for stores whose medium has no accessible steps. */
 import { present } from 'indelible/json/kit'
 import type { ErasingDriver, StoreDriver } from 'indelible/store'
 import type { Faults } from './faults.ts'
 
 /**
- * A driver whose every call is a step that can be struck. `storeOf` makes a store of it.
+ * Wrap a driver so that every call is a step that can be struck. `storeOf` makes a store from it.
  *
  * @param driver the driver to wrap
  * @example
@@ -24,7 +24,7 @@ export const faultyDriver = (driver: StoreDriver, faults: Faults): StoreDriver =
   fork: (...given) => faults.later('fork', () => driver.fork(...given)),
   remove: (...given) => faults.later('remove', () => driver.remove(...given)),
   lease: (...given) => faults.later('lease', () => driver.lease(...given)),
-  // Blocks that are put on their own need not come together.
+  // Blocks stored on their own need not be atomic.
   putBlocks: (scope, blocks) =>
     faults.later('putBlocks', () => driver.putBlocks(scope, blocks), {
       tear: (share) => driver.putBlocks(scope, blocks.slice(0, Math.floor(share * blocks.length))),

@@ -1,18 +1,18 @@
-/** Following logs: every row of any writer once, in order. */
+/** Following logs: every row of every writer once, in order. */
 import { isRight } from 'indelible/json/kit'
 import { followLog, type Store, type StoredRow } from 'indelible/store'
 import { come, valueOrThrow, holds, same } from './check.ts'
 import { add, asStored, entry, inScope, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** The next one. */
+/** The next row. */
 const nextOf = async <T>(rows: AsyncIterator<T>): Promise<T> => {
   const next = await come(rows.next())
   if (next.done === true) throw new Error('the rows have ended')
   return next.value
 }
 
-/** So many rows that a follower gives. */
+/** The next `count` rows of a follower. */
 const taken = async (store: Store, id: string, from: number, count: number): Promise<readonly StoredRow[]> => {
   const rows: StoredRow[] = []
   const following = followLog(store, id, { from })[Symbol.asyncIterator]()
@@ -21,7 +21,7 @@ const taken = async (store: Store, id: string, from: number, count: number): Pro
   return rows
 }
 
-/** The tag of the fault that is thrown. */
+/** The tag of the thrown fault. */
 const thrownBy = async (work: Promise<unknown>): Promise<unknown> => {
   try {
     await come(work)
@@ -36,7 +36,7 @@ export const followCases: StoreCases = {
     const rows = someRows(20)
     await logWith(store, 'a', rows.slice(0, 7))
     const following = taken(store, 'a', 0, 20)
-    const late = taken(store, 'a', 12, 8) // from beyond the end
+    const late = taken(store, 'a', 12, 8) // beyond the end
     for (let from = 7; from < 20; from += 3) await add(store, 'a', rows.slice(from, Math.min(20, from + 3)))
     same(await following, asStored(rows))
     same(await late, asStored(rows).slice(12))

@@ -1,4 +1,4 @@
-/** Forks, and what is left when logs are removed. */
+/** Forks, and the effects of removing logs. */
 import { isLeft } from 'indelible/json/kit'
 import { verifyLog } from 'indelible/store'
 import { valueOrThrow, faulty, same } from './check.ts'

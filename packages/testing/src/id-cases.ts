@@ -1,10 +1,10 @@
-/** Ids and scopes: what may name something, and that names never reach further than they should. */
+/** Ids and scopes: which names are allowed, and that a name never matches more than its own log. */
 import { isRight } from 'indelible/json/kit'
 import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { asStored, entry, headFor, inScope, listedIds, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** All different, and all good. */
+/** Valid ids, all different. */
 const goodIds = [
   'a',
   'A',

@@ -1,10 +1,10 @@
-/** The suite that every key-value store must pass which is to keep blocks. */
+/** The suite that every key-value store must pass to hold blocks. */
 import type { BlockId } from 'indelible/proof/kit'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
 import { valueOrThrow, faulty, same, type ContractCase } from './check.ts'
 
-/** The place of the suite: a store that is empty at first. */
+/** The place of the suite: a key-value store that is empty at first. */
 export interface KeyValuePlace {
   /** The key-value store to test, empty at first. */
   readonly store: KeyValueStore
@@ -13,11 +13,11 @@ export interface KeyValuePlace {
 }
 
 /**
- * The suite for key-value stores: the promises of the port, and `blockContract` on its blocks. Each case makes a place
- * of its own, so the cases may run in parallel.
+ * The suite for key-value stores: the guarantees of the interface, and `blockContract` on its
+ * blocks. Each case creates its own place, so cases may run in parallel.
  *
- * @param name the name of the adapter, for the titles
- * @param makePlace makes an empty place
+ * @param name the name of the adapter, for case names
+ * @param makePlace creates an empty place
  * @example
  * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
  */
@@ -32,7 +32,7 @@ export const keyValueContract = (name: string, makePlace: () => Promise<KeyValue
 const got = async (store: KeyValueStore, keys: readonly string[]): Promise<readonly unknown[]> =>
   (await store.mget(keys)).map((value) => (value instanceof Uint8Array ? new Uint8Array(value) : (value ?? undefined)))
 
-/** Asked of the store itself, and called on it: a method of a class needs its `this`. */
+/** Checks the store itself and calls the method on it, because a class method needs its `this`. */
 const deletes = (store: KeyValueStore): store is Required<KeyValueStore> => store.deletePrefix !== undefined
 
 const puts = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>

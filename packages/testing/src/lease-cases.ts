@@ -1,18 +1,18 @@
-/** Leases: who works on a log, beside it. */
+/** Leases: who is working on a log. */
 import { isLeft, isRight } from 'indelible/json/kit'
 import type { EraseRequest, Lease, LeaseClaim, Store } from 'indelible/store'
 import { valueOrThrow, faulty, holds, same } from './check.ts'
 import { add, entry, inScope, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** Milliseconds that a lease lasts which is meant to expire. No case needs to do anything within them. */
+/** The duration in milliseconds of a lease that should expire. No case has to act within it. */
 const short = 50
-/** One that is not. */
+/** The duration of a lease that should not expire. */
 const long = 60_000
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** A short lease that was renewed for long before it was over. A process that stands still for a moment takes it again. */
+/** A short lease, renewed well before its end. If the process stalls for a moment, it takes a new one. */
 const renewedInTime = async (store: Store, id: string): Promise<Lease> => {
   for (;;) {
     const { number } = await valueOrThrow(store.lease(id, { holder: 'steady', ttl: short }))
@@ -55,7 +55,7 @@ export const leaseCases: StoreCases = {
       while ((await valueOrThrow(store.leaseOf('a'))) !== undefined) await pause(short)
     }
     await expired()
-    // Nobody has had it since, so nothing of what the holder knows is old.
+    // Nobody has held it since, so the holder's knowledge is current.
     const appended = await valueOrThrow(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
     const renewed = await valueOrThrow(store.renew('a', { number, ttl: long }))
     same([renewed.number, renewed.holder], [number, 'paused'])
@@ -64,16 +64,16 @@ export const leaseCases: StoreCases = {
     await expired()
     const second = await valueOrThrow(store.lease('a', { holder: 'next', ttl: short }))
     same(second.number, number + 1)
-    // Also where the holder knows the head: it may have been paused for years.
+    // Even if the holder knows the head: it may have been paused for years.
     const late = { expected: appended.head, rows: [entry('x')], lease: { number } }
     const lost = await faulty('LeaseLost', store.append('a', late))
     same([lost.id, lost.number], ['a', number])
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
     await expired()
-    await faulty('LeaseLost', store.append('a', late)) // also where the next one has expired
+    await faulty('LeaseLost', store.append('a', late)) // even if the next one has expired
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
     await valueOrThrow(store.renew('a', { number: second.number, ttl: long }))
-    await valueOrThrow(store.release('a', number)) // is lost already
+    await valueOrThrow(store.release('a', number)) // already lost
     same((await valueOrThrow(store.leaseOf('a')))?.holder, 'next')
     const rows = [entry('of the next')]
     await valueOrThrow(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
@@ -96,7 +96,7 @@ export const leaseCases: StoreCases = {
     const refused = async (tag: 'LeaseLost' | 'LeaseHeld', claim: LeaseClaim): Promise<void> => {
       const fault = await faulty(tag, store.update('a', { expected: 3, meta: {}, ...claim }))
       same(fault.id, 'a')
-      await faulty(tag, store.update('a', { expected: 1, meta: {}, ...claim })) // whatever version it knows
+      await faulty(tag, store.update('a', { expected: 1, meta: {}, ...claim })) // at any expected version
       if (canErase) await faulty(tag, store.erase({ logs: logs(claim) }))
       same(await valueOrThrow(store.info('a')), before)
       same(
@@ -126,7 +126,7 @@ export const leaseCases: StoreCases = {
     await logWith(store, 'a', someRows(5))
     const before = await valueOrThrow(store.info('a'))
     const { number, expires } = await renewedInTime(store, 'a')
-    await pause(short + 50) // it would be over
+    await pause(short + 50) // past its original end
     for (let last = expires, turn = 0; turn < 3; turn++) {
       await pause(5)
       const renewed = await valueOrThrow(store.renew('a', { number, ttl: long }))

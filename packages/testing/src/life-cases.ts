@@ -1,4 +1,4 @@
-/** Opening, closing, and what is there afterwards. */
+/** Opening, closing, and what remains stored. */
 import { isRight } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { verifyLog, type Store } from 'indelible/store'

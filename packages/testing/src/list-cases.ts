@@ -30,7 +30,7 @@ export const listCases: StoreCases = {
     same((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
   },
   'the scopes that have logs are listed, with the names that they were given': async (store) => {
-    if ((await valueOrThrow(store.scopes())) === undefined) return // it is a kind of store that can't tell
+    if ((await valueOrThrow(store.scopes())) === undefined) return // this kind of store can't list them
     await valueOrThrow(store.create({ id: 'here', encrypt: false }))
     for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
       await valueOrThrow(inScope(store, scope).create({ id: 'x', encrypt: false }))
@@ -185,7 +185,7 @@ export const listCases: StoreCases = {
   },
   'a piece of the logs has another digest exactly when one of them was added, removed, or has grown': async (store) => {
     const { pieces } = store
-    if (pieces === undefined) return // it is a kind of store that has none
+    if (pieces === undefined) return // this kind of store has none
     const changed = async (work: () => Promise<unknown>): Promise<number> => {
       const before = await valueOrThrow(pieces())
       await work()

@@ -10,25 +10,26 @@ import type { Model, ModelEvent, ModelRequest } from 'indelible/run'
 import { come, holds, same, type ContractCase } from './check.ts'
 
 /**
- * What the provider behind the model must do at every request. `text`: say `Hello, world.` in at least two pieces, and
- * finish. `calls`: say `Reading.`, then call `read` with `{"path":"a"}` and `read` with `{}` in parallel. `cut`: say
- * part of `text`, and end the stream. `fails`: answer with an error. `hangs`: say part of `text`, and nothing more.
+ * What the provider behind the model must do on every request. `text`: answer `Hello, world.` in at
+ * least two chunks, and finish. `calls`: answer `Reading.`, then call `read` with `{"path":"a"}`
+ * and `read` with `{}` in parallel. `cut`: send part of `text`, and end the stream. `fails`: answer
+ * with an error. `hangs`: send part of `text`, and nothing more.
  */
 export type ModelScene = 'text' | 'calls' | 'cut' | 'fails' | 'hangs'
 
-/** The place of the suite for models. */
+/** The place of the model suite. */
 export interface ModelPlace {
-  /** A model whose provider follows the script. */
+  /** A model whose provider plays the scene. */
   readonly model: Model
   /** Clean up. */
   readonly leave?: () => Promise<void>
 }
 
 /**
- * The suite that every model passes: cases for any test runner.
+ * The suite that every model must pass: cases for any test runner.
  *
- * @param name the name of the adapter, for the titles
- * @param make makes a model for a scene
+ * @param name the name of the adapter, for case names
+ * @param make creates a model for a scene
  */
 export const modelContract = (
   name: string,
@@ -176,7 +177,7 @@ const cases: readonly ModelCase[] = [
       try {
         for await (const event of model.stream(asking(), new AbortController().signal)) events.push(event)
       } catch {
-        // that tells as well
+        // an error is a valid answer too
       }
       holds(!events.some(({ type }) => type === 'finish'), 'half an answer is none')
     },
@@ -200,7 +201,7 @@ const cases: readonly ModelCase[] = [
           if (event.type === 'text_delta') setTimeout(() => abort.abort(), 1)
         }
       })()
-      // Thrown or ended: either is an end. That it comes at all is what counts.
+      // An error or a normal end both count. It only must not hang.
       const ended = listening.catch(() => undefined)
       await come(ended, 'after it was aborted the stream went on')
       holds(!events.some(({ type }) => type === 'finish'), 'an aborted answer is none')

@@ -1,30 +1,30 @@
-/** Where a suite runs: how it opens the store that is tested, again and again. */
+/** The place of a store suite: opens the tested store any number of times. */
 import type { Store } from 'indelible/store'
 import type { Faults } from './faults.ts'
 
 /** A place for a store, empty at first. */
 export interface StorePlace {
   /**
-   * Open a handle. It is called again for another scope, and after the last handle was closed.
+   * Open a handle. Called again for another scope, and after the last handle was closed.
    *
    * @param scope the scope. Default: `default`
    */
   readonly open: (scope?: string) => Promise<Store>
-  /** Whether the data is still there after all handles were closed. */
+  /** Whether the data survives closing all handles. */
   readonly lasting: boolean
-  /** How other processes open it. Without it, the cases with several processes are left out. */
+  /** How other processes open the store. Without it, cases with several processes are skipped. */
   readonly elsewhere?: Elsewhere
-  /** What a crash may leave in an empty place, such as a half-finished migration. The store must then open normally. */
+  /** What a crash may leave in an empty place, such as half a migration. The store must still open normally. */
   readonly wrecks?: readonly Wreck[]
-  /** Open a handle whose medium runs its steps through `faults`. Without it, the cases with faults are left out. */
+  /** Open a handle whose medium runs its steps through `faults`. Without it, cases with faults are skipped. */
   readonly openFaulty?: (faults: Faults) => Promise<Store>
-  /** Let only each n-th step fail, and try three seeds instead of ten, where a step takes long. Default: 1, each of them. */
+  /** Strike only every n-th step, and try three seeds instead of ten; for slow media. Default: 1, every step. */
   readonly faultEvery?: number
-  /** Clean up. Every handle is closed. */
+  /** Clean up, after every handle was closed. */
   readonly leave?: () => Promise<void>
 }
 
-/** A module for Node that exports `openStore(argument: string): Promise<Store>`. */
+/** A Node module that exports `openStore(argument: string): Promise<Store>`. */
 export interface Elsewhere {
   /** Its `file:` URL. */
   readonly module: string
@@ -32,10 +32,10 @@ export interface Elsewhere {
   readonly argument: string
 }
 
-/** The remains of a crash, as a case of its own. */
+/** The remains of a crash, tested as a separate case. */
 export interface Wreck {
   /** Its description. */
   readonly name: string
-  /** Makes it, in an empty place. */
+  /** Creates them in an empty place. */
   readonly make: () => Promise<void>
 }

@@ -1,29 +1,29 @@
-/** Rows for the cases, and what must become of them. */
+/** Rows for the cases, and their expected stored forms. */
 import { treeRoot, type Hash } from 'indelible/proof/kit'
 import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
 import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
 import { isLeft, present } from 'indelible/json/kit'
 import { valueOrThrow } from './check.ts'
 
-/** When rows are written that are not given another time. */
+/** The default time of rows. */
 const moment = 1_700_000_000_000
 
 export const entry = (body: string): TimedRow => ({ kind: 'entry', body, at: moment })
 
 export const note = (body: string): TimedRow => ({ kind: 'note', body, at: moment })
 
-/** A row with another time, and with a salt where one is given. */
+/** A row with another time, and a salt if given. */
 export const withTime = (row: Row, at: number, salt?: string): TimedRow => ({
   ...row,
   at,
   ...present({ salt }),
 })
 
-/** So many rows with different texts, every third a note. */
+/** Rows with different texts, every third one a note. */
 export const someRows = (count: number, text = 'row'): TimedRow[] =>
   Array.from({ length: count }, (_, index) => (index % 3 === 2 ? note(`${text} ${index}`) : entry(`${text} ${index}`)))
 
-/** The rows as they must come back, from the definition of a position and of an index. */
+/** The expected stored rows, from the definitions of position and index. */
 export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
   rows.map(({ kind, body, at, salt }, position) => ({
     position,
@@ -34,7 +34,7 @@ export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
     ...present({ salt }),
   }))
 
-/** The head that a log of these rows must have. */
+/** The expected head of a log of these rows. */
 export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
   size: rows.length,
   root: Array.from(
@@ -46,7 +46,7 @@ export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
   ).join(''),
 })
 
-/** A log with these rows, appended at once. */
+/** A log with these rows, added in one append. */
 export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
   const { head } = await valueOrThrow(store.create({ id, encrypt: false }))
   if (rows.length > 0) await valueOrThrow(store.append(id, { expected: head, rows }))
@@ -62,11 +62,11 @@ export const add = async (
 ): Promise<Appended> =>
   valueOrThrow(store.append(id, { expected: (await valueOrThrow(store.info(id))).head, rows, ...more }))
 
-/** The texts of a log's rows. */
+/** The bodies of a log's rows. */
 export const bodiesOf = async (store: Store, id: string): Promise<readonly string[]> =>
   (await valueOrThrow(store.read(id))).map(({ body }) => body)
 
-/** The ids of a page of logs. */
+/** The log ids of a list page. */
 export const listedIds = async (store: Store, query: ListQuery = {}): Promise<readonly string[]> =>
   (await valueOrThrow(store.list(query))).logs.map(({ id }) => id)
 
@@ -77,7 +77,7 @@ export const inScope = (store: Store, scope: string): Store => {
   return scoped.right
 }
 
-/** Whether a kind of store can erase rows. */
+/** Whether the store can erase rows. */
 export const canErase = async (store: Store): Promise<boolean> => {
   const asked = await store.sharing('none')()
   return !isLeft(asked) || asked.left._tag !== 'CannotErase'

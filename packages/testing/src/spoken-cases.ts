@@ -1,4 +1,4 @@
-/** Blocks and logs are shared, and kept while something references them. */
+/** Blocks and logs are shared, and kept as long as they are referenced. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { TimedRow } from 'indelible/store/kit'
 import { bytes, notBlockIds } from './block-contract.ts'

@@ -1,4 +1,4 @@
-/** States: a text beside a log, which goes with it and with each row of it that is erased. A store may keep none. */
+/** States: a text stored beside a log, deleted with the log and with each erased row. A store may have none. */
 import type { LogStates, Store } from 'indelible/store'
 import { valueOrThrow, faulty, same } from './check.ts'
 import { add, canErase, entry, logWith } from './rows.ts'

@@ -1,7 +1,7 @@
 /**
  * The suite that every store must pass.
  *
- * It is plain functions that throw, so it runs in any test runner and in a browser.
+ * It consists of plain functions that throw, so it runs in any test runner and in a browser.
  *
  * @example
  * for (const { name, run } of storeContract('memory', async () => {
@@ -30,10 +30,10 @@ import { readCases } from './read-cases.ts'
 import { timeCases } from './time-cases.ts'
 
 /**
- * The suite for stores. Each case makes places of its own, so the cases may run in parallel.
+ * The suite for stores. Each case creates its own places, so cases may run in parallel.
  *
- * @param name the name of the adapter, for the titles
- * @param makePlace makes an empty place
+ * @param name the name of the adapter, for case names
+ * @param makePlace creates an empty place
  * @example
  * for (const { name, run } of storeContract('mine', makePlace)) it(name, run)
  */
@@ -75,7 +75,7 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
   }))
   return [
     ...cases,
-    // Where a place can't do these it has nothing to fail at.
+    // A place that does not support these passes.
     {
       name: `${name}: several processes append to one log`,
       run: () => onPlace(async (place) => place.elsewhere && severalProcesses(place, place.elsewhere)),

@@ -1,4 +1,4 @@
-/** What a row says beside its text, and logs that start with rows. */
+/** The fields of a row besides its text, and logs created with rows. */
 import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
 import { headOf, planAppend, type TimedRow } from 'indelible/store/kit'
 import { emptyRange, blockIdOf } from 'indelible/proof/kit'
@@ -45,7 +45,7 @@ export const timeCases: StoreCases = {
       withTime(entry('x'), -1),
       withTime(entry('x'), 2 ** 32),
       withTime(entry('x'), 0, salt),
-      // What would be read the same if the parts had no marks.
+      // Texts that would collide if the hashed parts had no markers.
       entry('\0\0\0\0\0\0\0\0x'),
       entry('\u0002\0\0\0\0\0\0\0\0x'),
     ]
@@ -147,7 +147,7 @@ export const timeCases: StoreCases = {
     await add(store, 'a', [entry('and on')])
     await valueOrThrow(verifyLog(store, 'a'))
     same(await valueOrThrow(store.check()), [])
-    // A block that is there already comes without its bytes.
+    // A block that is already stored is referenced without its bytes.
     await valueOrThrow(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }], encrypt: false }))
     await valueOrThrow(store.remove('a'))
     same(await valueOrThrow(store.hasBlocks([id])), [true])
@@ -170,7 +170,7 @@ export const timeCases: StoreCases = {
     }
     same((await valueOrThrow(store.info('a'))).head, headFor(given, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
-    // A plan for another head is appended as rows are.
+    // Rows planned for another head are appended without the plan.
     const wrong = planAppend(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
     if (wrong._tag === 'Left') return holds(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)

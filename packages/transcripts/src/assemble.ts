@@ -1,4 +1,4 @@
-/** From the events of a whole file to one transcript. */
+/** Assembles the events of a whole file into one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownField, left, right } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
@@ -11,7 +11,7 @@ import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss }
 import type { RowMoment } from 'indelible/session'
 
 /**
- * Make a transcript of the events of `readTranscriptStream`. The result equals that of `readTranscript`.
+ * Make a transcript from the events of `readTranscriptStream`. It equals the result of `readTranscript`.
  *
  * @param events all events, in order
  * @returns the transcript; or the fault of the last event
@@ -26,7 +26,7 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
   const isDropped = inRanges(last.dropped)
 
   const messages: Message[] = []
-  const items: number[] = [] // those of the messages
+  const items: number[] = [] // the item numbers of `messages`
   const pages: (PageKind | undefined)[] = []
   const moments: (RowMoment | undefined)[] = []
   const notes: PlacedNote[] = []
@@ -66,7 +66,7 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
   )
 }
 
-/** A test for numbers that are asked in ascending order. */
+/** A test for numbers that are passed in ascending order. */
 const inRanges = (ranges: readonly Range[]): ((value: number) => boolean) => {
   let index = 0
   return (value) => {
@@ -76,7 +76,7 @@ const inRanges = (ranges: readonly Range[]): ((value: number) => boolean) => {
   }
 }
 
-/** A summary as a note with its range and the digest of it, after what else the source says of the summary. */
+/** The notes for a summary: the source's other fields, then the summary with its range and digest. */
 const summaryNotes = (
   format: TranscriptFormat,
   { text, before, beside }: Summary,

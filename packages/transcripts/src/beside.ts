@@ -1,4 +1,4 @@
-/** What lines say beside the message that they make, kept in its `meta` under the name of their format. */
+/** The extra fields of a message's lines, kept in its `meta` under the name of their format. */
 import { ownField, type JsonObject } from 'indelible/json/kit'
 import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
@@ -8,13 +8,13 @@ export const withBeside = (message: Message, format: TranscriptFormat, beside: J
   meta: { ...ownField(message, 'meta'), [format]: beside },
 })
 
-/** What something says beside what is read of it; nothing, if that is all. */
+/** Extra fields as `meta`; nothing if there are none. */
 export const metaOf = (format: TranscriptFormat, others: JsonObject | undefined): { readonly meta?: Meta } =>
   others === undefined ? {} : { meta: { [format]: others } }
 
 /**
- * What the first line says, and what the others say under `others`. Where the first has a field of that name itself, it
- * stands under `entry`.
+ * The first line's fields, with those of the other lines under `others`. If the first line has a
+ * field `others` of its own, its fields move under `entry`.
  */
 export const withOthers = (own: JsonObject, others: readonly JsonObject[]): JsonObject =>
   others.length === 0 ? own : { ...('others' in own ? { entry: own } : own), others }

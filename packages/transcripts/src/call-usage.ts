@@ -1,16 +1,16 @@
-/** The tokens of the call that an imported answer came from, as its file counts them. */
+/** The token counts of the call behind an imported answer, read from the source file. */
 import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
 import { count, objectIn } from './origin.ts'
 
-/** The model of a call, and what it was sent and answered. */
+/** The model of a call, and its usage. */
 export interface CallUsage {
   readonly model: string
   readonly usage: Usage
 }
 
-/** Undefined where the file of a message counts nothing for it. */
+/** Undefined if the file counts nothing for the message. */
 export const callUsageOf = ({ role, meta }: Message): CallUsage | undefined => {
   if (role !== 'assistant' || meta === undefined) return undefined
   for (const [name, read] of Object.entries(readers)) {
@@ -26,10 +26,10 @@ export const callUsageOf = ({ role, meta }: Message): CallUsage | undefined => {
   return undefined
 }
 
-/** `fresh`: input tokens beside those that the cache gave or took. */
+/** `fresh`: input tokens that were neither read from the cache nor written to it. */
 type Counted = { readonly [name in 'model' | 'fresh' | 'cacheRead' | 'cacheWrite' | 'output']: Json | undefined }
 
-/** By the name under which a reader keeps what its file says beside a message. */
+/** By the name of the `meta` field that holds the source's own fields. */
 const readers: { readonly [meta: string]: (own: JsonObject) => Counted } = {
   'anthropic-response': (own) => {
     const of = objectIn(own, 'usage')

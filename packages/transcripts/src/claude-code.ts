@@ -1,10 +1,10 @@
 /**
  * The session file of Claude Code: one JSON entry a line, most of them in a tree by `uuid` and `parentUuid`.
  *
- * The conversation is the path to the last entry. What streaming took apart is put together: the lines of one answer
- * (the same `message.id`) are one message, and the results of parallel calls, which hang beside the path on the line of
- * their own call, belong to it. Side chains (sub-agents) are conversations of their own, for `pick`. A compaction starts
- * a new path for the model; here it continues the one before, and its summary is a note.
+ * The conversation is the path to the last entry. The reader joins what streaming split: lines of one answer (the
+ * same `message.id`) become one message, and results of parallel calls, which hang off the path on the line of
+ * their own call, belong to it. Side chains (sub-agents) are separate conversations, selected by `pick`. A
+ * compaction starts a new path for the model; here the conversation continues across it, and its summary is a note.
  *
  * Source  observed files of versions 1.0 to 2.1; the format is undocumented and changes. code.claude.com/docs/en/sessions
  */
@@ -32,7 +32,7 @@ import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'
 
-/** Kinds of lines that say nothing of the conversation. They are counted. */
+/** Kinds of bookkeeping lines. They are counted, not read. */
 const bookkeeping: ReadonlySet<unknown> = new Set([
   'agent-color',
   'agent-name',
@@ -61,14 +61,14 @@ export const claudeCode: LineFormat = {
   format,
   matches: (entry) =>
     (messageTypes.has(entry['type']) &&
-      !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code's, with contents of Gemini
+      !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code, with Gemini contents
       ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1) ||
     (bookkeeping.has(entry['type']) &&
       ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
 }
 
-/** One line of an answer that may have more of them. */
+/** One line of an answer that may span several. */
 interface Piece {
   readonly entry: JsonObject
   readonly message: JsonObject
@@ -79,19 +79,19 @@ interface Piece {
 class Reader implements LineReader {
   readonly #sink: Sink
   readonly #tree = new EntryTree()
-  /** The fields that every line repeats, as the first has them. */
+  /** The fields that every line repeats, with the values of the first line. */
   #usual: JsonObject | undefined
-  /** Whether the first conversation is a side chain itself: the file of a sub-agent. */
+  /** Whether the first conversation is itself a side chain, as in a sub-agent's file. */
   #startsAside = false
-  /** Whether lines have lost their parents. */
+  /** Whether lines lost their parents. */
   #lostParents = false
   /** The last entry of each conversation. */
   readonly #tips: number[] = []
-  /** Lines of unknown kinds that hold a message, by their ids: damage, once another line follows one. */
+  /** Lines of unknown kinds that hold a message, by id. Each is damage once another line follows it. */
   readonly #unread = new Map<string, number>()
-  /** The last entry that is no progress. */
+  /** The last message entry. */
   #leaf = -1
-  /** The lines of the answer that is being read, and what came after the first of them. */
+  /** The lines of the answer being read, and the writes that wait for it. */
   #pieces: Piece[] = []
   #held: (() => void)[] = []
 
@@ -118,7 +118,7 @@ class Reader implements LineReader {
     if (id !== undefined && unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
     if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
       return this.#sink.aside('line of another conversation')
-    if (unknown !== undefined) return this.#hold(unknown) // of no branch: it is kept wherever it stands
+    if (unknown !== undefined) return this.#hold(unknown) // on no branch: always kept
     if (isSpoken) this.#leaf = index
     this.#readPlaced(type as string, entry, line, index)
   }
@@ -163,8 +163,8 @@ class Reader implements LineReader {
         line,
         `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
       )
-    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew. Only a user
-    // begins: where an answer, a result or an attachment says so, the parents of the file were lost.
+    // A line without a parent field follows the line before it; a null parent starts a new root. Only a user line
+    // can start one: a null parent on an answer, a result or an attachment means that the file lost its parents.
     const begins = entry['type'] === 'user' && !holdsResults(entry)
     const isLost = named === undefined && before !== undefined && !isAside && !begins
     this.#lostParents ||= isLost && 'parentUuid' in entry
@@ -223,7 +223,7 @@ class Reader implements LineReader {
     this.#tree.hold(index, this.#sink.summary(line, { text, before: this.#sink.items, beside }))
   }
 
-  /** A line of an answer: of the one that is being read, or of a new one. */
+  /** Add a line to the answer being read, or start a new answer. */
   #readPiece(piece: Piece): void {
     const { message } = piece
     const decoded = answer([piece])
@@ -233,7 +233,7 @@ class Reader implements LineReader {
     this.#pieces.push(piece)
   }
 
-  /** Write the answer that is being read, then what came after its first line. */
+  /** Write the answer being read, then the writes that waited for it. */
   #flush(): void {
     const pieces = this.#pieces
     const held = this.#held
@@ -266,13 +266,13 @@ class Reader implements LineReader {
     for (const index of entries) this.#tree.hold(index, first, messages.length)
   }
 
-  /** Write something now, or after the answer that is being read. */
+  /** Write now, or after the answer being read. */
   #hold(write: () => void): void {
     if (this.#pieces.length === 0) write()
     else this.#held.push(write)
   }
 
-  /** The fields of a line beside its message, without those that all lines have. */
+  /** The fields of a line other than its message, without those that all lines repeat. */
   #envelope(entry: JsonObject): JsonObject {
     const beside = Object.entries(entry).filter(
       ([field, value]) =>
@@ -284,8 +284,8 @@ class Reader implements LineReader {
   }
 
   /**
-   * What a line of an answer says beside its content: of its envelope what the first line does not say, and under
-   * `message` what the last line, whose word the answer has, says otherwise.
+   * The fields of an answer's line other than its content: the envelope fields that differ from the first
+   * line's, and under `message` those that differ from the last line's, whose values the answer takes.
    */
   #beside({ entry, message }: Piece, pieces: readonly Piece[]): JsonObject {
     const first = pieces[0] as Piece
@@ -298,7 +298,7 @@ class Reader implements LineReader {
   }
 }
 
-/** What every line repeats. */
+/** The fields that every line repeats. */
 const repeatedFields = [
   'sessionId',
   'version',
@@ -310,13 +310,13 @@ const repeatedFields = [
   'agentId',
 ] as const
 
-/** Where a line stands: what every line of an answer says for itself. */
+/** The fields that each line of an answer keeps for itself. */
 const placing = ['uuid', 'parentUuid', 'timestamp'] as const
 
 const only = (entry: JsonObject, fields: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
 
-/** The mark of an entry: its conversation, doubled, and whether it is only results. */
+/** An entry's mark: its conversation times two, plus one if it holds only results. */
 const conversationOf = (mark: number): number => mark >> 1
 const isResult = (mark: number): boolean => mark % 2 === 1
 
@@ -329,7 +329,7 @@ const holdsResults = ({ type, message }: JsonObject): boolean => {
   )
 }
 
-/** The answer that lines make together: the blocks of all, and the last word on everything else. */
+/** The answer that its lines form: the blocks of all, and the last line's value of every other field. */
 const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
   const content = pieces.flatMap(({ message }) =>
     typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
@@ -347,7 +347,7 @@ const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
   return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite }
 }
 
-/** A codec's fault, as seen from the line. */
+/** A codec's fault with its path relative to the line. */
 const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {
   if (fault._tag !== 'UnexpectedWire')
     return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)

@@ -1,9 +1,9 @@
 /**
- * The rollout of a Codex session: one line for each thing that happened, `{ timestamp, type, payload }`.
+ * The rollout of a Codex session: one line for each event, `{ timestamp, type, payload }`.
  *
- * The items of the model (`response_item`) are the conversation. The events of the screen (`event_msg`) say the same
- * again and are counted, but for what only they say: the tokens used, and turns that were taken back. A compaction is a
- * summary: what it took out of the model's sight is still part of the conversation.
+ * The model's items (`response_item`) are the conversation. Screen events (`event_msg`) repeat them
+ * and are counted; only token counts and rolled-back turns are read from them. A compaction becomes
+ * a summary: the messages it hid from the model stay in the conversation.
  *
  * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
@@ -34,7 +34,7 @@ export const codex: LineFormat = {
     const turns = new Turns(sink)
     let hasHeader = false
     const header = (entry: JsonObject, payload: JsonObject, line: number): void => {
-      // A session that goes on with another, or was forked from it, repeats the header of that one.
+      // A session that continues or forks another repeats that session's header.
       if (hasHeader) return turns.after(() => sink.entry(line, entry))
       hasHeader = true
       readHeader(payload, sink)
@@ -70,7 +70,7 @@ export const codex: LineFormat = {
   },
 }
 
-/** Whether an entry is an item by itself, as in the first version. */
+/** Whether an entry is a bare item, as in the first version. */
 const isItem = ({ type, role }: JsonObject): boolean =>
   type === undefined
     ? typeof role === 'string'
@@ -103,7 +103,7 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
   if (type === 'token_count') {
     const info = objectIn(event, 'info')
     const used = objectIn(info, 'last_token_usage')
-    // Each answer is told of twice: when it ends, and with the limits that its headers say.
+    // Each answer is reported twice: when it ends, and with the rate limits from its headers.
     if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']))
       origin.usage({
         input: used['input_tokens'],
@@ -116,34 +116,34 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
 }
 
 interface Item extends EntryAtLine {
-  /** What its line says beside it: the time. */
+  /** The fields of its line other than the item, such as the time. */
   readonly beside: JsonObject | undefined
 }
 
 /**
- * Gathers items until nothing more can belong to their messages: what the assistant says in a row is one message, and
- * the results of its calls are read together with them.
+ * Gathers items until their message is complete: consecutive items of the assistant form one
+ * message, and the results of its calls are read together with them.
  */
 class Turns {
-  /** The items that were taken back. */
+  /** The items of rolled-back turns. */
   readonly dropped: Range[] = []
   readonly #sink: Sink
   #gathered: Item[] = []
   #answered = false
-  /** What came among them. */
+  /** Writes that wait for the gathered items. */
   #held: (() => void)[] = []
   readonly #open = new Set<Json>()
-  /** The first item of each turn that is not taken back. */
+  /** The first item of each turn that was not rolled back. */
   readonly #starts: number[] = []
 
-  /** The tokens of the session, when they were last told. */
+  /** The session's token total, as last reported. */
   #total: string | undefined
 
   constructor(sink: Sink) {
     this.#sink = sink
   }
 
-  /** Whether the tokens of the session have grown, as far as it is told. */
+  /** Whether this total differs from the last one reported, or is unknown. */
   isNews(total: Json | undefined): boolean {
     const before = this.#total
     this.#total = isObject(total) ? JSON.stringify(total) : undefined
@@ -163,7 +163,7 @@ class Turns {
     if (isSpoken) this.flush()
   }
 
-  /** Write something now, or after the items that are being gathered. */
+  /** Write now, or after the items being gathered. */
   after(write: () => void): void {
     if (this.#gathered.length === 0) write()
     else this.#held.push(write)
@@ -186,7 +186,7 @@ class Turns {
     for (const write of held) write()
   }
 
-  /** Take back the last turns of the user's, with everything after them. */
+  /** Roll back the user's last turns, with everything after them. */
   takeBack(turns: number): void {
     this.flush()
     const { items } = this.#sink
@@ -200,8 +200,8 @@ class Turns {
 const isAnswer = ({ type }: JsonObject): boolean => typeof type === 'string' && type.endsWith('_output')
 
 /**
- * Messages with what the lines of their items say beside them: a result with what its own line says, the first message
- * with what the others say, those after the first of them under `others`.
+ * Adds the lines' extra fields to messages: to a result those of its own line, to the first message
+ * the others, all but the first of them under `others`.
  */
 const withLines = (messages: readonly Message[], placed: readonly Item[]): readonly Message[] => {
   const left = placed.filter(({ beside }) => beside !== undefined)
@@ -217,7 +217,7 @@ const withLines = (messages: readonly Message[], placed: readonly Item[]): reado
   })
 }
 
-/** Whether a message in the user's name is Codex's own: the surroundings, not a turn. */
+/** Whether Codex itself wrote this user message: context such as the environment, not a turn. */
 const isContext = ({ content }: JsonObject): boolean => {
   const first = Array.isArray(content) ? (content as readonly Json[])[0] : undefined
   const text = isObject(first) ? first['text'] : content

@@ -1,6 +1,6 @@
 /**
- * Conversations as JSON lines, one a line, each in the body of a request or an answer: what fine-tuning takes, and what
- * is in a log of requests. `pick` counts the conversations of the lines that can be read.
+ * Conversations as JSON lines, one a line, each as the body of a request or an answer: fine-tuning
+ * files and request logs. `pick` counts the conversations of all readable lines.
  */
 import { describe, isLeft, type JsonObject } from 'indelible/json/kit'
 import { conversationsIn } from './conversation.ts'
@@ -10,7 +10,7 @@ import { reasonOf } from './unread.ts'
 
 export const isConversationLine = (entry: JsonObject): boolean => conversationsIn(entry).length > 0
 
-/** Lines of conversations, the first of them in `format`. Each is read as what it shows itself to be. */
+/** Lines of conversations, the first of them in `format`. The format of each is detected. */
 export const conversationLines = (format: TranscriptFormat): LineFormat => ({
   format,
   matches: isConversationLine,

@@ -1,4 +1,4 @@
-/** Conversations that are one JSON value: which format they are in, found by what is in them. */
+/** Conversations in one JSON value. The format is detected from the content. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
@@ -26,7 +26,7 @@ export interface Conversation {
   readonly format: TranscriptFormat
   readonly decode: () => Either<TranscriptFault, Decoded>
   readonly origin: OriginDraft
-  /** What of the value is read otherwise than it stands there, or not at all. */
+  /** Values that are changed or left out while reading. */
   readonly losses: readonly Misread[]
 }
 
@@ -35,7 +35,7 @@ export interface Misread {
   readonly reason: string
 }
 
-/** The conversations in a value; empty if it has none. */
+/** The conversations in a value; empty if there are none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {
   if (Array.isArray(value))
     return (
@@ -48,7 +48,7 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
   return choicesIn(value) ?? one(fromBody(value))
 }
 
-/** A fault that says what a value is in place of a conversation. */
+/** A fault that describes the value found instead of a conversation. */
 export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
 
 const one = (conversation: Conversation | undefined): readonly Conversation[] =>
@@ -106,7 +106,7 @@ const trajectory = (file: JsonObject): Conversation => {
   }
 }
 
-/** An answer of OpenAI chat: each choice is a conversation of one message. */
+/** An OpenAI chat response: each choice is a conversation of one message. */
 const choicesIn = (body: JsonObject): readonly Conversation[] | undefined => {
   const choices = body['choices']
   if (
@@ -127,12 +127,12 @@ const choiceIn = (body: JsonObject, choice: JsonObject, index: number): Conversa
   }
 }
 
-/** The list in a body of a request or an answer. */
+/** The conversation in the body of a request or a response. */
 const fromBody = (body: JsonObject): Conversation | undefined => {
   const lists = ['messages', 'output', 'input', 'contents'].flatMap((name) =>
     Array.isArray(body[name]) ? [[name, body[name] as readonly Json[]] as const] : [],
   )
-  // An answer of OpenAI says its input again, mostly empty.
+  // An OpenAI response repeats its input, which is usually empty.
   for (const [name, list] of lists.toSorted(([, a], [, b]) => Number(a.length === 0) - Number(b.length === 0))) {
     const found = fromList(list, [name], body)
     if (found !== undefined) return found
@@ -143,7 +143,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
       decode: () => codecs.gemini.decode(body),
       ...about(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
     }
-  // An answer of Anthropic is a message itself.
+  // An Anthropic response is itself a message.
   if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content']))
     return isMessage(body) ? fromList([body], [], undefined) : undefined
   return {
@@ -153,7 +153,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
   }
 }
 
-/** What says something of the conversation beside its list. */
+/** The fields of a body, other than the list, that belong to the conversation. */
 const besides: { readonly [format in NamedFormat]?: readonly string[] } = {
   'openai-responses': ['instructions'],
   anthropic: ['system'],
@@ -165,7 +165,7 @@ const isGeminiAnswer = ({ candidates }: JsonObject): boolean =>
   candidates.length > 0 &&
   candidates.every((candidate) => isObject(candidate) && isObject(candidate['content']))
 
-/** What an answer of Gemini says of itself, by the names of the others. */
+/** The fields of a Gemini response under the names that the other formats use. */
 const geminiAnswer = (body: JsonObject): JsonObject => {
   const used = objectIn(body, 'usageMetadata')
   return {
@@ -186,10 +186,10 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   const unsure = otherwise(list, at, name)
   if (body === undefined || typeof field !== 'string')
     return { format: name, decode: () => decode(list), ...about(), losses: unsure }
-  // Items of Responses stand in `input` or `output`. In `messages` only those with a role can, and without instructions.
+  // Responses items are in `input` or `output`. In `messages` every item has a role and there are no instructions.
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
-  // What says something of the conversation beside the list, and what the codec itself finds in a body.
+  // The fields outside the list that belong to the conversation, and those that the codec itself reads from a body.
   const beside = isItems ? [] : (ownField(besides, name) ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
   const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
@@ -204,17 +204,17 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
 
 export type NamedFormat = CodecFormat
 
-/** The format that most of the messages with a sign of one are in. Messages without any are read as those of OpenAI chat. */
+/** The format of most messages that show one. Messages that show none are read as OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): NamedFormat | undefined => {
   if (body !== undefined && 'system' in body) return 'anthropic'
   if (!list.every(isObject)) return undefined
   const format = mostSigned(list)
-  // The first items of a session may be written alike in both.
+  // The first items of a session can look the same in both formats.
   if (format === 'openai-responses' && list.some(isAgentsItem)) return 'openai-agents'
   return format ?? (list.every(({ role }) => typeof role === 'string') ? 'openai-chat' : undefined)
 }
 
-/** The format that most messages show, the first of those that as many show; undefined if none shows one. */
+/** The format that most messages show; of equally frequent ones the first; undefined if no message shows one. */
 export const mostSigned = (messages: readonly JsonObject[]): NamedFormat | undefined => {
   const counts = new Map<NamedFormat, number>()
   for (const message of messages) {
@@ -226,7 +226,7 @@ export const mostSigned = (messages: readonly JsonObject[]): NamedFormat | undef
   return undefined
 }
 
-/** Messages that show another format than the one that they are read as: it may not be sure. */
+/** Messages that look like another format than the one used: the detection may be wrong. */
 const otherwise = (list: readonly unknown[], at: Path, format: NamedFormat): readonly Misread[] => {
   const others = list.flatMap((message, index) => {
     const sign = isObject(message) ? signOf(message) : undefined
@@ -238,12 +238,12 @@ const otherwise = (list: readonly unknown[], at: Path, format: NamedFormat): rea
   return [{ path: [...at, first.index], reason }]
 }
 
-/** Whether a value is like a message: with a role that one can have, and something said. */
+/** Whether a value looks like a message: it has a valid role and content. */
 export const isMessage = (value: JsonObject): boolean =>
   (isRole(value['role']) || value['role'] === 'function') &&
   ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
 
-/** The format that a message by itself shows, if it shows one. */
+/** The format that a single message shows, if any. */
 export const signOf = (message: JsonObject): NamedFormat | undefined => {
   const { role, type, content } = message
   if (isGeminiContent(message)) return 'gemini'
@@ -263,7 +263,7 @@ export const signOf = (message: JsonObject): NamedFormat | undefined => {
   return type === 'message' ? ('stop_reason' in message ? 'anthropic' : 'openai-responses') : undefined
 }
 
-/** A content of Gemini: its parts have no `type`, and the assistant is called `model`. */
+/** A Gemini content: its parts have no `type`, and the assistant's role is `model`. */
 const isGeminiContent = ({ role, parts }: JsonObject): boolean =>
   Array.isArray(parts) &&
   (role === 'model' ||
@@ -271,7 +271,7 @@ const isGeminiContent = ({ role, parts }: JsonObject): boolean =>
       parts.length > 0 &&
       parts.every((part) => isObject(part) && part['type'] === undefined)))
 
-/** A message of LangChain, as a constructor or as `{ type, data }`. */
+/** A LangChain message, as a constructor or as `{ type, data }`. */
 const isLangChain = ({ lc, id, kwargs, type, data }: JsonObject): boolean =>
   (lc === 1 && Array.isArray(id) && isObject(kwargs)) ||
   (['human', 'ai', 'system', 'tool'].includes(String(type)) && isObject(data) && 'content' in data)
@@ -329,10 +329,9 @@ const signs: readonly (readonly [NamedFormat, (part: JsonObject) => boolean])[] 
 ]
 
 /**
- * What an envelope says of the conversation in it, member by member: one that can't be recorded is a loss, and the
- * others are kept.
+ * The origin that an envelope describes. A member that can't be recorded is a loss; the others are kept.
  *
- * @param at where the members stand in the whole
+ * @param at the path of the members
  */
 const about = (
   metadata: JsonObject = {},
@@ -373,7 +372,7 @@ const originOf = (body: JsonObject): OriginDraft => {
   return origin
 }
 
-/** A fault's path as seen from the whole file. */
+/** Extends a fault's path to start at the top of the file. */
 const within = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
   if (!isLeft(decoded)) return right(decoded.right)
   const fault = decoded.left

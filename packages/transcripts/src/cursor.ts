@@ -1,6 +1,6 @@
 /**
- * The transcript of a Cursor agent: one `{ role, message }` a line, its content in blocks like those of Anthropic. It holds
- * no results of tools.
+ * The transcript of a Cursor agent: one `{ role, message }` a line, with content blocks like
+ * Anthropic's. It holds no tool results.
  *
  * Source  observed files (2026-02); the format is undocumented
  */
@@ -42,7 +42,7 @@ const readEntry = (entry: JsonObject): readonly Message[] => {
     : messages.map((message, index) => (index === 0 ? withBeside(message, format, beside) : message))
 }
 
-/** The messages of content. Blocks that lack what makes them calls or results are carried as they are. */
+/** The messages of content. If it can't be decoded, blocks other than plain texts are kept raw. */
 const decodeContent = (role: Message['role'], content: Json): readonly Message[] => {
   const read = decodeRecorded([{ role, content }])
   if (!isLeft(read)) return read.right.messages

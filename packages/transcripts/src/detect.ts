@@ -1,4 +1,4 @@
-/** Which format of JSON lines a file is in, by its first lines. */
+/** Detects the JSON lines format of a file from its first lines. */
 import { isObject, jsonIn, type JsonObject } from 'indelible/json/kit'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
@@ -14,7 +14,7 @@ import { isMessageLineFormat, messageLines } from './message-lines.ts'
 import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
 
-/** The formats that any entry of theirs shows. */
+/** Formats that any single entry identifies. */
 const lineFormats: readonly LineFormat[] = [
   indelibleExport,
   piSession,
@@ -26,10 +26,10 @@ const lineFormats: readonly LineFormat[] = [
   langgraph,
 ]
 
-/** Those of them whose entries may stand over several lines: a file is one of them, or several after another. */
+/** Formats whose entries may span lines: the file is one JSON value, or several one after another. */
 const valueFormats: readonly LineFormat[] = [geminiCli, opencode, langgraph]
 
-/** The format of values, each of which may be longer than a line. */
+/** The format of JSON values that may each span lines. */
 export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefined => {
   for (const value of values) {
     const found = isObject(value) ? valueFormats.find(({ matches }) => matches(value)) : undefined
@@ -38,23 +38,23 @@ export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefine
   return undefined
 }
 
-/** How many lines are looked at: the first of a file may be damaged, or say nothing of its format. */
+/** The number of lines inspected: the first lines may be damaged, or not show the format. */
 const mostLines = 64
 
-/** How many messages show the format of the others, if one of them has a sign: one message may have a part of another format. */
+/** The number of messages that make a format clear. One alone may hold a part of another format. */
 const fewLines = 8
 
-/** What the lines of a file that were looked at show. */
+/** What the first lines of a file show. */
 export class Beginning {
-  /** The format that the first entry of any format is in; or, if more than one line was looked at, that most are like. */
+  /** The format of the first entry that any format matches; or, after more than one line, the likely one. */
   format: LineFormat | undefined
-  /** Whether the first line that is not empty is an entry by itself. Where it is not, the file may be one value. */
+  /** Whether the first line that is not empty is a complete entry. If not, the file may be one JSON value. */
   startsWithEntry = false
   #looked = 0
   #isList = false
   readonly #entries: JsonObject[] = []
 
-  /** Look at the next line. True if there is nothing more to be learned. */
+  /** Inspect the next line. True if further lines can't change the result. */
   look({ text }: Line): boolean {
     if (text.trim() === '') return false
     const entry = entryOf(text)
@@ -68,12 +68,12 @@ export class Beginning {
       this.#entries.push(entry)
     }
     const isLast = this.#looked === mostLines
-    // More than one line, most of them entries: that is never one value.
+    // More than one line, and most of them entries: this can't be a single value.
     if (this.format === undefined && this.#looked > 1 && (isLast || this.#isClear())) this.format = this.likely()
     return this.format !== undefined || this.#isList || isLast
   }
 
-  /** The format that most of the lines are like: messages, or conversations. */
+  /** The format that most lines look like: messages, or conversations. */
   likely(): LineFormat | undefined {
     if (this.#areMost(isMessage)) {
       const format = this.#sign() ?? 'openai-chat'
@@ -83,7 +83,7 @@ export class Beginning {
     return first && conversationLines(first.format)
   }
 
-  /** Whether later lines will hardly change what is likely. */
+  /** Whether later lines are unlikely to change the result. */
   #isClear(): boolean {
     if (!this.#areMost(isMessage)) return this.#areMost(isConversationLine)
     return this.#entries.length >= fewLines && this.#sign() !== undefined
@@ -93,7 +93,7 @@ export class Beginning {
     return mostSigned(this.#entries.filter(isMessage))
   }
 
-  /** Most of the entries. Lines that are none are damaged; of those there may be as many. */
+  /** Whether most entries pass. Lines that are not entries are damage; up to half of the lines may be. */
   #areMost(isOne: (entry: JsonObject) => boolean): boolean {
     const count = this.#entries.filter(isOne).length
     return count * 2 > this.#entries.length && count * 2 >= this.#looked

@@ -1,7 +1,7 @@
-/** Which encoding bytes are text in, and where they stop being so. */
+/** Detects the encoding of bytes, and decodes them. */
 import { utf8Of } from 'indelible/json/kit'
 
-/** What there is in every browser and every Node, and in no type that is free of both. */
+/** Declared here because browsers and Node both have it, but no type library free of either does. */
 declare const TextDecoder: new (
   encoding: string,
   options: { readonly fatal: boolean; readonly ignoreBOM: boolean },
@@ -9,15 +9,15 @@ declare const TextDecoder: new (
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** An encoding, and how many bytes of byte order mark the text begins with. */
+/** An encoding, and the length of the byte order mark in bytes. */
 export interface FoundEncoding {
   readonly encoding: Encoding
   readonly mark: number
 }
 
 /**
- * The encoding of a text by its first four bytes: what a byte order mark says; UTF-16 without one where every other byte
- * of a beginning in ASCII, as all JSON has, is 0; else UTF-8.
+ * The encoding of a text, from its first four bytes: by its byte order mark; UTF-16 without one if
+ * every other byte is 0, as in UTF-16 JSON, which starts with ASCII; else UTF-8.
  */
 export const encodingOf = (bytes: Uint8Array): FoundEncoding => {
   const [first = -1, second = -1, third = -1, fourth = -1] = bytes
@@ -33,11 +33,11 @@ const isText = (byte: number): boolean => byte > 0 && byte < 0x80
 
 export interface DecodedText {
   readonly text: string
-  /** The first byte that is not part of a character. Such bytes are read as U+FFFD. */
+  /** The offset of the first byte that is not part of a character. Such bytes are read as U+FFFD. */
   readonly badAt: number | undefined
 }
 
-/** Bytes as text. Throws RangeError or TypeError where that is longer than a string can be. */
+/** Decodes bytes. Throws RangeError or TypeError if the text is longer than a string can be. */
 export const decodeText = (bytes: Uint8Array, encoding: Encoding): DecodedText => {
   try {
     return { text: decoders[encoding].strict.decode(bytes), badAt: undefined }
@@ -53,10 +53,7 @@ const pair = (encoding: Encoding) => ({
 })
 const decoders = { 'utf-8': pair('utf-8'), 'utf-16le': pair('utf-16le'), 'utf-16be': pair('utf-16be') }
 
-/**
- * The first byte that is none of a character, by what was read for it: U+FFFD, where that is not what stands there.
- * Cost: O(bytes).
- */
+/** The offset of the first invalid byte: the first U+FFFD that the input does not contain itself. Cost: O(bytes). */
 const badIn = (bytes: Uint8Array, text: string, encoding: Encoding): number | undefined => {
   const sign = signs[encoding]
   let at = 0
@@ -71,5 +68,5 @@ const badIn = (bytes: Uint8Array, text: string, encoding: Encoding): number | un
   return undefined
 }
 
-/** U+FFFD. */
+/** U+FFFD in each encoding. */
 const signs = { 'utf-8': [0xef, 0xbf, 0xbd], 'utf-16le': [0xfd, 0xff], 'utf-16be': [0xff, 0xfd] }

@@ -1,7 +1,7 @@
 /**
- * The tree of a file's entries, without their content: who follows whom, and which items came of each entry.
+ * The tree of a file's entries, without their content: each entry's parent and items.
  *
- * Memory: an id and 16 bytes an entry, so that files much larger than the memory can be read in one pass.
+ * Memory: an id and 16 bytes an entry, so files much larger than memory can be read in one pass.
  */
 import type { Range } from './line-format.ts'
 
@@ -19,9 +19,9 @@ export class EntryTree {
   }
 
   /**
-   * Add an entry that follows `parent`, an earlier one, or none (-1). Of two with the same id, the later is found.
+   * Add an entry that follows `parent`, an earlier index or -1. Of two entries with one id, `find` returns the later.
    *
-   * @param mark a number that the format remembers of the entry
+   * @param mark a number that the format stores with the entry
    */
   add(id: string | undefined, parent: number, mark = 0): number {
     const index = this.#size++
@@ -44,31 +44,31 @@ export class EntryTree {
     return this.#marks.get(index)
   }
 
-  /** Say which items came of an entry. An item may come of several. */
+  /** Set the items of an entry. An item may belong to several entries. */
   hold(index: number, first: number, count = 1): void {
     this.#first.set(index, first)
     this.#counts.set(index, count)
   }
 
-  /** The first item of the entries at or after one; 0 if there is no item. */
+  /** The first item of the entries from `index` on; 0 if there is none. */
   firstItemFrom(index: number): number {
     for (let at = Math.max(0, index); at < this.#size; at++) if (this.#counts.get(at) > 0) return this.#first.get(at)
     return 0
   }
 
-  /** The path from the root to a leaf: an array of 1 for each entry that is on it. */
+  /** The path from the root to a leaf, as an array with 1 at each entry on it. */
   path(leaf: number): Uint8Array {
     const on = new Uint8Array(this.#size)
-    // A parent is always an earlier entry, so this ends.
+    // A parent is always an earlier entry, so this terminates.
     for (let at = leaf; at >= 0; at = this.parent(at)) on[at] = 1
     return on
   }
 
   /**
-   * The items that come of no kept entry, as ranges.
+   * The items that belong to no kept entry, as ranges.
    *
-   * @param also called for each entry that is not kept, once all that are have been looked at: whether it is kept with
-   *        one of them, which `keeps` tells
+   * @param also called for each entry that is not kept, after all kept ones: whether to keep it
+   *   too. `keeps` tests whether another entry is kept
    */
   dropped(
     kept: Uint8Array,
@@ -105,7 +105,7 @@ export class EntryTree {
 const droppedState = 1
 const keptState = 2
 
-/** A column of whole numbers that grows; 0 where none was set. */
+/** A growable column of integers, initially 0. */
 class Column {
   #numbers = new Int32Array(64)
 

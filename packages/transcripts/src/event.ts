@@ -1,4 +1,4 @@
-/** What reading a transcript line by line gives, one thing after the other. */
+/** The events of reading a transcript line by line. */
 import type { TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
@@ -11,14 +11,14 @@ import type { RowMoment } from 'indelible/session'
 export type TranscriptEvent =
   /** The first event. */
   | { readonly type: 'start'; readonly format: TranscriptFormat }
-  /** A message. `item` numbers messages, notes and summaries of the file from 0, in its order. */
+  /** A message. `item` numbers the file's messages, notes and summaries from 0, in file order. */
   | {
       readonly type: 'message'
       readonly item: number
       readonly line: number
       readonly message: Message
       readonly page?: PageKind
-      /** Of an export of ours: when it was written. */
+      /** When it was written. Only exports of Indelible have it. */
       readonly moment?: RowMoment
     }
   /** A note of the source. */
@@ -29,15 +29,15 @@ export type TranscriptEvent =
       readonly note: Note
       readonly moment?: RowMoment
     }
-  /** What was said before an item, in short, as the source's own compaction wrote it. */
+  /** A summary of everything before an item, as the source's own compaction wrote it. */
   | { readonly type: 'summary'; readonly item: number; readonly line: number; readonly summary: Summary }
   /** A line that can't be read. */
   | { readonly type: 'damage'; readonly damage: Damage }
   /** A value that was changed while reading. */
   | { readonly type: 'loss'; readonly loss: TranscriptLoss }
   /**
-   * The last event of what could be read. `dropped` are the items, ascending, that turned out not to be of the
-   * conversation: they are on another branch, or were taken back. Without a tree in the format it is empty.
+   * The last event of a readable transcript. `dropped` lists, in ascending order, the items that are not part of
+   * the conversation: they are on another branch, or were taken back. It is empty for formats without either.
    */
   | {
       readonly type: 'end'

@@ -1,19 +1,18 @@
 /**
  * The export of a record: JSON lines, one a row, in the order of the log.
  *
- *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         of an erasable session also "erasable":true
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         for an erasable session also "erasable":true
  *     {"message":{…},"page":"conversation","at":1700000000000}
  *     {"note":{…},"at":1700000000001}
  *     {"head":{"size":2,"root":"…"}}
  *
- * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
- * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
- * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
- * digits. A row that was erased has no salt, and its leaf as `erased`. An export that was read gives the same bytes when
- * it is written again.
+ * `page` is the kind that the message was appended as; later retags are notes. `size` counts the rows, and
+ * `root` is their Merkle root in the record's store; a conversation from another format has none. `at` is when
+ * the row was written, in milliseconds since 1970. `salt`, in an erasable session, is 32 hexadecimal digits. An
+ * erased row has no salt, but its leaf as `erased`. Reading an export and writing it again gives the same bytes.
  *
- * A row may lack `at`: a conversation from another format has none, and neither have rows of early development versions. It
- * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
+ * `at` is absent in conversations from other formats and in rows of early development versions. Such a row
+ * gets the time of its import. The time is part of the root, so the `root` of such an export is not compared.
  */
 import {
   hasField,
@@ -47,7 +46,7 @@ export function* exportLines({ id, metadata, erasable, rows, head }: Exported): 
   yield `${JSON.stringify({ head })}\n`
 }
 
-/** A transcript as an export. If it comes from another format, its metadata says so, and it has no root. */
+/** A transcript as an export. From another format, its metadata names that format, and it has no root. */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head: _, ...said } = origin
@@ -166,7 +165,7 @@ const momentIn = (entry: JsonObject): RowMoment | undefined => {
   }
 }
 
-/** Fields that this version does not know are refused rather than dropped. */
+/** Rejects unknown fields rather than dropping them. */
 const only = (value: JsonObject, known: readonly string[], at: Path = []): void => {
   for (const field of Object.keys(value))
     if (!known.includes(field))

@@ -1,10 +1,10 @@
 /**
- * The session file of Gemini CLI: one JSON object with all messages or, of later versions, a line for each thing that
- * happened: a header, messages, `$set` of header fields or of all messages, `$rewindTo` a message. A message that changed is
- * written again under its id; its last state counts, in its first place.
+ * The session file of Gemini CLI: one JSON object with all messages or, in later versions, a line for
+ * each event: a header, messages, `$set` of header fields or of all messages, `$rewindTo` a message.
+ * A changed message is written again under its id; its last state counts, in its first position.
  *
- * A message of the model holds its thoughts, its text, its calls and their results. Later versions write a result again in
- * a message of the user: once with its call is enough.
+ * A model message holds its thoughts, text, calls and their results. Later versions repeat a result
+ * in a user message; it is read once, with its call.
  *
  * Source  google-gemini/gemini-cli, packages/core/src/services: chatRecordingTypes.ts, chatRecordingService.ts (2026-09); files of
  *         version 0.61
@@ -48,7 +48,7 @@ class Reader {
   readonly #sink: Sink
   #header: JsonObject = {}
   #messages = new Map<string, EntryAtLine>()
-  /** The results that were written, by the ids of their calls. */
+  /** The results written so far, by call id. */
   readonly #results = new Map<string, string>()
 
   constructor(sink: Sink) {
@@ -87,7 +87,7 @@ class Reader {
     const listed = arrayAt(messages, ['messages']).map((message) => ({ entry: objectAt(message, ['messages']), line }))
     if (listed.length === 0) return
     if (this.#messages.size > 0) this.#sink.origin.aside('earlier state of a message', this.#messages.size)
-    // All messages, as they are at this line.
+    // All messages, as of this line.
     this.#messages = new Map(listed.map((placed, index) => [textIn(placed.entry, 'id') ?? `\n${index}`, placed]))
   }
 
@@ -97,7 +97,7 @@ class Reader {
     this.#messages.set(id, { entry, line })
   }
 
-  /** Take back the messages from one on; all of them, if it is not there. */
+  /** Take back the messages from `target` on; all of them if it is unknown. */
   #rewind(target: string): void {
     this.#sink.aside('$rewindTo')
     const ids = [...this.#messages.keys()]
@@ -106,7 +106,7 @@ class Reader {
     if (back.length > 0) this.#sink.origin.aside('message that was taken back', back.length)
   }
 
-  /** Write what a user says, or the results of calls that stand in a message of the user; those that are told, once. */
+  /** Write a user message, or the results in one. Results already written with their calls are skipped. */
   #writeUser(entry: JsonObject, line: number): void {
     const parts = contentOf(entry)
     const results = parts.map(resultIn)
@@ -124,7 +124,7 @@ class Reader {
     return message
   }
 
-  /** Write what a message says. One that can't be read is damage. */
+  /** Write one message. If it can't be read, it is damage. */
   #write(entry: JsonObject, line: number): void {
     const { origin } = this.#sink
     const { type } = entry
@@ -151,7 +151,7 @@ const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message
   ...metaOf(format, fieldsBeside(entry, ['type', 'content', ...textsAmong(entry, 'id')])),
 })
 
-/** What the model said, and a message for each result of its calls. */
+/** The assistant's message, and a message for each result of its calls. */
 const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Message[] => {
   const thoughts = entry['thoughts'] === undefined ? [] : readIn(entry, 'thoughts', (list) => arrayAt(list ?? [], []))
   const calls = (entry['toolCalls'] === undefined ? [] : arrayAt(entry['toolCalls'], ['toolCalls'])).map(
@@ -175,13 +175,13 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Mess
   ]
 }
 
-/** A call of a message, as its list of calls has it, and what is written of it. */
+/** A call from a message's list of calls, and its part. */
 interface ReadCall {
   readonly call: JsonObject
   part: ToolCallPart
 }
 
-/** A call among the parts of what the model said; undefined for others. */
+/** The call in a content part; undefined if it holds none. */
 const callIn = (part: ResultPart): ToolCallPart | undefined => {
   const call = part.type === 'provider' && isObject(part.raw) ? part.raw['functionCall'] : undefined
   if (part.type !== 'provider' || !isObject(part.raw) || !isObject(call)) return undefined
@@ -192,8 +192,8 @@ const callIn = (part: ResultPart): ToolCallPart | undefined => {
 }
 
 /**
- * Whether a call among the parts stands in the list of calls, too, as it does in a message that was written again when its
- * session was resumed. What the part says beside, such as a signature, is then said of the one in the list.
+ * Whether the call is also in the message's list of calls, as in a message that was rewritten when its
+ * session was resumed. If so, extra fields of this part, such as a signature, are added to the listed call.
  */
 const hasResult = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
   const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
@@ -203,7 +203,7 @@ const hasResult = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
   return true
 }
 
-/** A result among the parts of what a user says. */
+/** The tool result in a part of a user message. */
 const resultIn = (part: ResultPart): ToolResultPart | undefined => {
   const answer = part.type === 'provider' && isObject(part.raw) ? part.raw['functionResponse'] : undefined
   if (part.type !== 'provider' || !isObject(answer)) return undefined
@@ -223,7 +223,7 @@ const readThought = (thought: Json): Part => {
   }
 }
 
-/** A call without its result, with its other fields: its state, and what the screen showed. */
+/** A call without its result, but with its other fields: its state, and what the screen showed. */
 const readCall = (call: JsonObject, index: number): ReadCall => {
   const at = ['toolCalls', index]
   const { args } = call
@@ -237,7 +237,7 @@ const readCall = (call: JsonObject, index: number): ReadCall => {
   return { call, part }
 }
 
-/** The result of a call. A resumed session has written those of all its calls to each of them: only its own counts. */
+/** The result of a call. A resumed session repeats all results at each call; only the call's own is read. */
 const readResult = (
   call: JsonObject,
   index: number,
@@ -270,13 +270,13 @@ const readResult = (
           ...(isError && { isError }),
         },
       ],
-      // The message that holds a call is written when it is said, the call when it is done.
+      // A message is written when the model answers, each of its calls when the call finishes.
       ...metaOf(format, typeof timestamp === 'string' ? { timestamp } : undefined),
     },
   ]
 }
 
-/** A part of a result. A response that is one text is that text. */
+/** A part of a result. A response that is a single text is read as that text. */
 const answerOf = (part: Json, { id = '', name = '' }: JsonObject): ResultPart => {
   const answer = isObject(part) ? part['functionResponse'] : undefined
   if (!isObject(part) || !isObject(answer)) return readPart(part)

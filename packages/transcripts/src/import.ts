@@ -1,4 +1,4 @@
-/** A transcript becomes a session. */
+/** Imports a transcript as a session. */
 import { describe, isObject, optionsOf, ownFields } from 'indelible/json/kit'
 import type { Redact } from 'indelible/redact'
 import { importRecord, type ImportFault, type ImportOptions, type SessionInfo } from 'indelible/session'
@@ -10,7 +10,7 @@ import type { Transcript } from './transcript.ts'
 
 /** How to import a transcript. */
 export interface ImportTranscriptOptions extends ImportOptions {
-  /** Takes secrets out of messages, notes and metadata. The root that an export states is not compared then. Default: nothing. */
+  /** Removes secrets from messages, notes and metadata. An export's root is then not compared. Default: none. */
   readonly redact?: Redact
 }
 
@@ -19,10 +19,10 @@ export interface ImportTranscriptOptions extends ImportOptions {
  *
  * Cost    O(transcript), in pieces
  *
- * @param transcript the conversation, as `readTranscript` gives it
- * @param options the id, by default the one in the transcript; a callback for progress; what is taken out
+ * @param transcript the conversation, as returned by `readTranscript`
+ * @param options the id, by default the transcript's; a progress callback; the redaction
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
- * @throws TypeError if it is no transcript, or an option is unknown
+ * @throws TypeError if `transcript` is not a transcript, or an option is unknown
  */
 export const importTranscript = (
   store: Store,

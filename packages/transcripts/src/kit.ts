@@ -1,3 +1,3 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For the packages of this repository, which are released together. Not a public API. */
 export { assembleTranscript } from './assemble.ts'
 export { callUsageOf, type CallUsage } from './call-usage.ts'

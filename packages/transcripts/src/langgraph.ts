@@ -1,6 +1,7 @@
 /**
- * A checkpoint of LangGraph, as SqliteSaver keeps it: the state of a thread, of which the channel `messages` is the
- * conversation. Read from `{ thread_id, checkpoint, metadata }`; the database is read by `@indelible/transcripts/sqlite`.
+ * A LangGraph checkpoint as SqliteSaver stores it: the state of a thread, whose channel `messages`
+ * is the conversation. The input is `{ thread_id, checkpoint, metadata }`;
+ * `@indelible/transcripts/sqlite` reads the database itself.
  *
  * Source  langchain-ai/langgraphjs, libs/checkpoint-sqlite/src/index.ts; langchain-ai/langchainjs, langchain-core/src:
  *         load/serializable.ts (`lc: 1`), messages/*.ts (2026-05)
@@ -68,7 +69,7 @@ const countUse = (fields: JsonObject, { origin }: Sink): void => {
     })
 }
 
-/** A message, or what is unexpected in it as seen from the whole. */
+/** Reads a message; the path of an Unexpected error starts at the top of the entry. */
 const reading = <T>(read: () => T, at: Path): T => {
   try {
     return read()

@@ -9,7 +9,7 @@ import type { RowMoment } from 'indelible/session'
 
 export interface LineFormat {
   readonly format: TranscriptFormat
-  /** Whether an entry is one of this format's: as sure as a header makes it, or a likeness. */
+  /** Whether an entry belongs to this format: certain for a header, likely for other entries. */
   readonly matches: (entry: JsonObject) => boolean
   readonly reader: (sink: Sink) => LineReader
   /** Each line is a conversation of its own, or several. */
@@ -17,52 +17,52 @@ export interface LineFormat {
 }
 
 export interface LineReader {
-  /** Read the entry of one line: frozen plain JSON. Throws Unexpected, which becomes damage. */
+  /** Read the entry of one line: frozen plain JSON. Throws Unexpected, which is reported as damage. */
   readonly read: (entry: JsonObject, line: number) => void
-  /** Read a line that is a list, where the format has such lines. Default: it is damage. */
+  /** Read a line that is a list, in formats with such lines. Default: it is damage. */
   readonly readList?: (list: readonly Json[], line: number) => void
   /** Called after the last line. */
   readonly end: () => Ending
 }
 
-/** What only the end of a file tells. */
+/** The results known only at the end of a file. */
 export interface Ending {
-  /** How many conversations there are. Default: 1. */
+  /** The number of conversations. Default: 1. */
   readonly count?: number
-  /** Messages and notes that are not of the conversation: another branch, a turn that was taken back. By item, ascending. Default: none. */
+  /** Items outside the conversation (other branches, turns taken back), ascending. Default: none. */
   readonly dropped?: readonly Range[]
 }
 
-/** From `from` up to, not including, `to`. */
+/** From `from` up to but not including `to`. */
 export type Range = readonly [from: number, to: number]
 
-/** Where a reader puts what it reads. */
+/** Receives what a reader reads. */
 export interface Sink {
-  /** Which conversation is wanted. */
+  /** Which conversation to read. */
   readonly pick: number
   readonly origin: OriginDraft
-  /** How many items there are: messages, notes and summaries of the file. */
+  /** The number of items so far: messages, notes and summaries of the file. */
   readonly items: number
-  /** The next message. Gives its number among the items. */
+  /** Add a message. Returns its item number. */
   readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment) => number
   readonly note: (line: number, note: Note, moment?: RowMoment) => number
-  /** A note with content of the format's own, such as an entry. */
+  /** Add a note with content in the format's own form, such as an entry. */
   readonly entry: (line: number, content: JsonObject) => number
   readonly summary: (line: number, summary: Summary) => number
   readonly damage: (line: number, reason: string) => void
-  /** Read something of a line. If it throws Unexpected, that is damage of the line. */
+  /** Run `read`. If it throws Unexpected, report damage to the line. */
   readonly attempt: (line: number, read: () => void) => void
   readonly loss: (line: number, path: Path, reason: string) => void
-  /** Something that is neither a message nor a note: counted. */
+  /** Count something that is neither a message nor a note. */
   readonly aside: (kind: string) => void
 }
 
-/** What was said before `before`, an item, in short. */
+/** A summary of everything before the item `before`. */
 export interface Summary {
   /** The text of the summary. */
   readonly text: string
-  /** The item before which everything is summed up. */
+  /** The item that the summary ends before. */
   readonly before: number
-  /** What else the source says of it. */
+  /** The other fields of the summary in the source. */
   readonly beside: JsonObject
 }

@@ -1,4 +1,4 @@
-/** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
+/** Reads lines, one at a time, into events: the part that all JSON lines formats share. */
 import {
   admit,
   describe,
@@ -21,11 +21,11 @@ import type { Damage, TranscriptOptions } from './transcript.ts'
 import { shouldBe } from './unread.ts'
 
 export interface LineImport {
-  /** The events of a line. After a fault there are none. */
+  /** The events of a line. None after a fault. */
   readonly push: (line: Line) => readonly TranscriptEvent[]
-  /** Those after the last line. */
+  /** The events after the last line. */
   readonly end: () => readonly TranscriptEvent[]
-  /** How many conversations there are so far, in a format whose lines are conversations. */
+  /** The number of conversations so far, in a format whose lines are conversations. */
   readonly count: () => number
 }
 
@@ -42,7 +42,7 @@ export const createLineImport = (
     if (strict) fault ??= { _tag: 'DamagedLine', format, line: damage.line, reason: damage.reason }
     events.push({ type: 'damage', damage: Object.freeze(damage) })
   }
-  /** The next item, which has a number also if it can't be recorded: then it is damage. */
+  /** Add the next item. One that can't be recorded also gets a number, and is damage. */
   const item = <T>(line: number, value: T, made: (frozen: T, item: number) => TranscriptEvent): number => {
     try {
       events.push(made(snapshot(value) as T, items)) // frozen, of the same shape

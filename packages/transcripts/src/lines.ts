@@ -1,4 +1,4 @@
-/** Lines: of a text that is there, of bytes, and of bytes that come in pieces. They end with a line feed, nothing else. */
+/** Splits a text, bytes, or chunks of bytes into lines. Only a line feed ends a line. */
 import { joinBytes } from 'indelible/json/kit'
 import { decodeText, encodingOf, type DecodedText, type Encoding } from './encoding.ts'
 
@@ -6,13 +6,13 @@ export interface Line {
   /** Counted from 1. */
   readonly number: number
   readonly text: string
-  /** Where its bytes were no text: counted from the start of the file. */
+  /** The offset from the start of the file of the first byte that is not text. */
   readonly badAt?: number | undefined
-  /** Why there is no text at all. */
+  /** Why the line has no text at all. */
   readonly unreadable?: string
 }
 
-/** The lines of a text that are not blank, without its byte order mark. */
+/** The non-blank lines of a text, without its byte order mark. */
 export function* linesOfText(text: string): Generator<Line> {
   let from = text.startsWith('\ufeff') ? 1 : 0
   for (let number = 1; ; number++) {
@@ -30,7 +30,7 @@ const isBlankText = (text: string, from: number, to: number): boolean => {
   return true
 }
 
-/** The lines of bytes that are not blank: UTF-8, or UTF-16 in either order. */
+/** The non-blank lines of bytes in UTF-8, or in UTF-16 of either byte order. */
 export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
   const splitter = createSplitter()
   yield* splitter.push(bytes)
@@ -38,31 +38,31 @@ export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
 }
 
 export interface Splitter {
-  /** The lines that end in these bytes and are not blank. Blank ones are counted. */
+  /** The non-blank lines that end in these bytes. Blank lines are counted but not returned. */
   readonly push: (bytes: Uint8Array) => Iterable<Line>
-  /** The last one, if it is not blank. */
+  /** The last line, if it is not blank. */
   readonly end: () => Iterable<Line>
-  /** The number of the line that is not finished. */
+  /** The number of the unfinished line. */
   readonly line: number
 }
 
-/** The number of the line that a byte of a file stands in. */
+/** The number of the line that contains the byte at `offset`. */
 export const lineAt = (bytes: Uint8Array, offset: number): number => {
   const splitter = createSplitter()
   for (const _line of splitter.push(bytes.subarray(0, offset))) continue
   return splitter.line
 }
 
-/** A line of more bytes than that is not read, only counted. It is what fits into a string of V8, the shortest of the engines'. */
+/** Longer lines, in bytes, are counted but not read. V8 has the lowest string limit of all engines. */
 export const longestLine: number = 2 ** 29 - 24
 
-/** Splits bytes that come in pieces of any size. Memory: the line that is not finished, and the piece it ends in. */
+/** Splits chunks of any size into lines. Memory: the unfinished line and the chunk that ends it. */
 export const createSplitter = (longest: number = longestLine): Splitter => {
   let encoding: Encoding | undefined
   let unit = 1
   let number = 1
   let lineStart = 0 // in bytes of the file
-  let kept: Uint8Array[] = [] // pieces of the line that is not finished
+  let kept: Uint8Array[] = [] // chunks of the unfinished line
   let size = 0
 
   const begin = (bytes: Uint8Array): Uint8Array => {
@@ -75,12 +75,12 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 
   const keep = (piece: Uint8Array): void => {
     size += piece.length
-    // A copy: whoever reads may fill the same buffer again.
+    // Copied, because the caller may reuse its buffer.
     if (size <= longest && piece.length > 0) kept.push(copyOf(piece))
     else if (size > longest) kept = []
   }
 
-  /** A blank line is counted and gives nothing: a file of newlines would be an object for each of its bytes. */
+  /** Skips blank lines but counts them: a file of newlines would otherwise make an object for each byte. */
   const finish = (last: Uint8Array, separator: number): Line | undefined => {
     const length = size + last.length
     const bytes = length > longest ? undefined : kept.length === 0 ? last : joinBytes([...kept, last])
@@ -92,7 +92,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     return line
   }
 
-  /** Whether there is nothing but what JSON takes for space. */
+  /** Whether the line is only JSON whitespace. */
   const isBlank = (bytes: Uint8Array): boolean => {
     for (let at = 0; at < bytes.length; at += unit) {
       const [low, high] =
@@ -108,7 +108,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     return badAt === undefined ? { number, text } : { number, text, badAt: lineStart + badAt }
   }
 
-  /** Where empty lines end: counted in a run, without looking for each. Only in UTF-8, and at the beginning of a line. */
+  /** The offset after a run of empty lines, which are counted at once. Only in UTF-8, and at the start of a line. */
   const skipFeeds = (bytes: Uint8Array, from: number): number => {
     let at = from
     if (unit === 1 && size === 0) while (bytes[at] === 10) at += 1
@@ -117,7 +117,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     return at
   }
 
-  /** Where the next line feed stands. In UTF-16 it is two bytes, the other one 0, at a whole number of units. */
+  /** The offset of the next line feed. In UTF-16 it is two bytes, one of them 0, aligned to two bytes. */
   const feedIn = (bytes: Uint8Array, from: number): number => {
     for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
       if (unit === 1) return at
@@ -127,7 +127,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     return -1
   }
 
-  /** The lines that end in these bytes, which begin and end at whole units. What is left over is kept. */
+  /** The lines that end in these bytes, which start and end at whole code units. The rest is kept. */
   function* split(bytes: Uint8Array): Generator<Line> {
     let from = skipFeeds(bytes, 0)
     for (let at = feedIn(bytes, from); at !== -1; at = feedIn(bytes, from)) {
@@ -138,7 +138,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     keep(bytes.subarray(from))
   }
 
-  let waiting: Uint8Array = noBytes // fewer bytes than tell an encoding, or half a unit
+  let waiting: Uint8Array = noBytes // too few bytes to detect the encoding, or half a code unit
 
   function* push(piece: Uint8Array): Generator<Line> {
     let bytes = waiting.length === 0 ? piece : joinBytes([waiting, piece])
@@ -170,12 +170,12 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   }
 }
 
-/** Not `slice`, which is no copy where the bytes are a Buffer. */
+/** Not `slice`, which does not copy a Buffer. */
 export const copyOf = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 const noBytes = new Uint8Array(0)
 
-/** Bytes as one text, with its line breaks; and where they were no text. Throws where that is longer than a string can be. */
+/** Bytes as one text with its line breaks, and its first invalid byte. Throws if too long for a string. */
 export const textOfBytes = (bytes: Uint8Array): DecodedText => {
   const { encoding, mark } = encodingOf(bytes)
   const { text, badAt } = decodeText(bytes.subarray(mark), encoding)

@@ -1,6 +1,6 @@
 /**
- * Messages as JSON lines, one a line, in a format that has a codec. Which one is found out by the signs in the first of
- * them, before this reader is made.
+ * Messages as JSON lines, one a line, in a format that has a codec. The format is detected from the
+ * first lines before this reader is created.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, type JsonObject } from 'indelible/json/kit'
@@ -10,7 +10,7 @@ import { isMessage } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
 
-/** The formats whose messages can stand one a line. Items of OpenAI Responses are less than a message each. */
+/** The formats that can have one message a line. An OpenAI Responses item can be less than a message. */
 const formats = ['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'] as const
 
 export type MessageLineFormat = (typeof formats)[number]
@@ -50,8 +50,9 @@ export const messageLines = (format: MessageLineFormat): LineFormat => ({
 })
 
 /**
- * Whether a message is read together with those before it. Tool messages of the AI SDK hold answers that are kept at the
- * assistant's message; how Anthropic's are marked goes by what stands around them, so they are held until the end.
+ * Whether a message is read together with those before it. Tool messages of the AI SDK may hold
+ * approval answers that are kept with the assistant message. How an Anthropic message is tagged
+ * depends on its neighbors, so all of them are held until the end.
  */
 const belongsToLast = (format: MessageLineFormat, entry: JsonObject): boolean =>
   format === 'anthropic' || (format === 'ai-sdk' && entry['role'] === 'tool')
@@ -64,7 +65,7 @@ const decoderOf = (format: MessageLineFormat): Decode => {
   return (entries) => decode(entries)
 }
 
-/** The line of every message, where each entry gives the messages that it gives by itself. */
+/** The line of every message, if each entry decodes to the same messages on its own. */
 const linesOf = (placed: readonly EntryAtLine[], decode: Decode): readonly number[] =>
   placed.flatMap(({ entry, line }) => {
     const alone = decode([entry])

@@ -1,10 +1,10 @@
 /**
- * opencode: the export of a session, `{ info, messages: [{ info, parts }] }`, or a dump of its storage, where projects,
- * sessions, messages and parts are JSON values by themselves, one after another, in any order.
+ * opencode: the export of a session, `{ info, messages: [{ info, parts }] }`, or a dump of its storage:
+ * projects, sessions, messages and parts as separate JSON values, one after another, in any order.
  *
- * A message of the assistant is one step: what it said and called, and after it a message for each result. A message
- * that says nothing is a note, and so is a compaction. Each session is a conversation, for `pick`, in the order in which
- * they were created.
+ * Each step of an assistant message becomes a message with its text and calls, followed by one for
+ * each result. A message without content is a note, and so is a compaction. Each session is a
+ * conversation for `pick`, in the order of creation.
  *
  * Source  anomalyco/opencode, packages/opencode/src: session/message-v2.ts, session/session.sql.ts, cli/cmd/export.ts
  *         (2026-05); the dump: observed files of version 1.1
@@ -41,11 +41,11 @@ const isMessage = (entry: JsonObject): boolean =>
 const isPart = (entry: JsonObject): boolean =>
   typeof entry['id'] === 'string' && 'messageID' in entry && typeof entry['type'] === 'string'
 
-/** What else its storage holds. */
+/** Other kinds of values in its storage, which are counted. */
 const asideOf = (entry: JsonObject): string | undefined =>
   'worktree' in entry ? 'project' : 'secret' in entry && 'url' in entry ? 'share' : undefined
 
-/** The kind of a list in its storage. It does not name the session. */
+/** The kind of a list in its storage. A list does not name its session. */
 const listKind = (list: readonly Json[]): string => {
   const [first] = list
   if (isObject(first) && 'file' in first && 'additions' in first) return 'session diff'
@@ -67,18 +67,18 @@ interface ValueAtLine {
 /** A message with its parts. */
 interface Turn extends ValueAtLine {
   readonly parts: ValueAtLine[]
-  /** What an export has beside its info and its parts. */
+  /** The export's fields other than info and parts. */
   readonly beside?: JsonObject
 }
 
 class Reader {
   readonly #sink: Sink
   readonly #sessions = new Map<string, JsonObject>()
-  /** The turns of each session, by the ids of their messages. */
+  /** The turns of each session, by message id. */
   readonly #turns = new Map<string, Map<string, Turn>>()
-  /** Parts by the id of their message, until it is there. */
+  /** Parts whose message has not been read yet, by its id. */
   readonly #parts = new Map<string, ValueAtLine[]>()
-  /** How many values of each session there are. */
+  /** The number of values of each session. */
   readonly #values = new Map<string, number>()
 
   constructor(sink: Sink) {
@@ -168,7 +168,7 @@ class Reader {
     this.#values.set(session, (this.#values.get(session) ?? 0) + 1)
   }
 
-  /** Write a session, and give the items that were taken back. */
+  /** Write a session. Returns the items that were taken back. */
   #write(id: string): readonly Range[] {
     const { origin } = this.#sink
     const session = { ...this.#sessions.get(id), id }
@@ -216,7 +216,7 @@ class Reader {
     })
   }
 
-  /** The text that a compaction wrote in place of everything before it. */
+  /** Write the summary of a compaction, which replaces everything before it. */
   #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
     const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
     const others = parts.flatMap((part) => {
@@ -243,12 +243,12 @@ const roleOf = ({ role }: JsonObject): Message['role'] => {
   throw new Unexpected(['role'], '"user" or "assistant"', role)
 }
 
-/** What is said and called at once, the results of it, and the parts that are neither. */
+/** The content of one step, the results of its calls, and the parts that are neither. */
 interface Step {
   readonly content: Part[]
   readonly results: Message[]
   readonly aside: JsonObject[]
-  /** When its first part began, if that says so. */
+  /** When its first part began, if recorded. */
   at?: Json | undefined
 }
 
@@ -284,7 +284,7 @@ const stepsOf = (parts: readonly JsonObject[], beside: Beside, info: JsonObject)
   return steps
 }
 
-/** A text, a file or a thought; undefined for a part that says nothing to the model. */
+/** A text, file or reasoning part; undefined for a part that is not sent to the model. */
 const readSaid = (part: JsonObject, beside: Beside): Part | undefined => {
   switch (part['type']) {
     case 'text':
@@ -339,7 +339,7 @@ const readCall = (part: JsonObject, state: JsonObject, beside: Beside): Part => 
   }
 }
 
-/** The result of a call that is done or has failed; none of one that was still running. */
+/** The result of a call that finished or failed; none for one that was still running. */
 const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): readonly Message[] => {
   const { output, error, attachments } = state
   const isDone = typeof output === 'string'
@@ -364,17 +364,17 @@ const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): read
   ]
 }
 
-/** When a part began and ended: a text and a thought say it beside their words, a call in its state. */
+/** The start and end of a part: texts and reasoning have them beside their content, calls in their state. */
 const timesOf = (part: JsonObject): JsonObject =>
   ownFields({ ...objectIn(part, 'time'), ...objectIn(objectIn(part, 'state'), 'time') })
 
-/** The time of a part without its own `info`: the part's time, or else its message's. */
+/** The time of a message that has no `info` of its own: the part's, or else that of the opencode message. */
 const timeIn = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
   const found = typeof time === 'number' ? time : objectIn(info, 'time')['created']
   return typeof found === 'number' ? { time: found } : undefined
 }
 
-/** The fields of a part that are not read. */
+/** Returns the fields of a part that are not read, as `meta`. */
 type Beside = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
 
 /** The ids that a part repeats. */
@@ -383,7 +383,7 @@ const repeatedIds = (part: JsonObject, session: string, { id }: JsonObject): rea
   ...(part['messageID'] === id ? ['messageID'] : []),
 ]
 
-/** By time, as opencode sorts them; where an answer would stand before its question so, by id, or as they stand. */
+/** By time, as opencode sorts them; if an answer would then precede its question, by id, else in file order. */
 const inOrder = (turns: readonly Turn[]): readonly Turn[] => {
   const byTime = turns.toSorted(
     (a, b) => createdOf(a.value) - createdOf(b.value) || compare(a.value['id'], b.value['id']),
@@ -402,7 +402,7 @@ const createdOf = (value: JsonObject | undefined): number => {
   return typeof created === 'number' ? created : 0
 }
 
-/** Milliseconds as the text of a time. */
+/** Milliseconds as an ISO 8601 time. */
 const timeOf = (time: Json | undefined): string | undefined => {
   if (typeof time !== 'number') return undefined
   const date = new Date(time)

@@ -1,4 +1,4 @@
-/** Where a conversation came from, gathered entry by entry. */
+/** Collects where a conversation came from, entry by entry. */
 import { fieldsBeside, isObject, ownField, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { Origin, OriginUse } from './transcript.ts'
@@ -9,7 +9,7 @@ export class OriginDraft {
   #id: string | undefined
   title: string | undefined
   head: ExportedHead | undefined
-  /** It is an export of an erasable session. */
+  /** Whether it is an export of an erasable session. */
   erasable = false
   metadata: JsonObject = {}
   #started: string | undefined
@@ -26,22 +26,22 @@ export class OriginDraft {
     return this.#id
   }
 
-  /** An id that is a path, such as `../../x`, is refused, so that nobody makes a file or a session of it. */
+  /** An id that looks like a path, such as `../../x`, is dropped, so that it never names a file or a session. */
   set id(id: string | undefined) {
     this.#id = id !== undefined && leaves.test(id) ? undefined : id
   }
 
-  /** The id as an export of ours has it, whatever it is: there it is the name of a session, and no path. */
+  /** Set the id of an Indelible export without checking it: it is a session id, never used as a path. */
   ownId(id: string | undefined): void {
     this.#id = id
   }
 
-  /** The first time that was named. */
+  /** The first time seen. */
   get started(): string | undefined {
     return this.#started
   }
 
-  /** The time of an entry. Other things than text are passed over. */
+  /** The time of an entry. Anything but text is ignored. */
   time(time: Json | undefined): void {
     if (typeof time !== 'string' || time === '') return
     this.#started ??= time
@@ -55,10 +55,10 @@ export class OriginDraft {
   }
 
   /**
-   * Say what a header says: the texts of the fields of these names, and the rest as metadata. A start is left out of that
-   * if it is the first time that was named.
+   * Read a header: the named text fields, and all others as metadata. A start time is left out of
+   * the metadata if it is the first time seen.
    *
-   * @param known fields that are no metadata
+   * @param known fields to leave out of the metadata
    */
   describe(
     header: JsonObject,
@@ -74,7 +74,7 @@ export class OriginDraft {
     this.metadata = fieldsBeside(header, [...known, ...read]) ?? {}
   }
 
-  /** What one answer used. `input` counts everything that was read, also from the cache. */
+  /** Count the usage of one answer. `input` is all input tokens, cached ones included. */
   usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }): void {
     this.#usage = sumOf(this.#usage, used)
     const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
@@ -91,7 +91,7 @@ export class OriginDraft {
     this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
   }
 
-  /** Say all that another says, and nothing else. */
+  /** Replace everything by the state of another draft. */
   become(other: OriginDraft): void {
     this.version = other.version
     this.#id = other.#id
@@ -131,11 +131,11 @@ const nothing = ownFields<JsonObject>({})
 
 const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
 
-/** Those of these fields that are there and are texts. */
+/** Those of these fields that are texts. */
 export const textsAmong = (value: JsonObject, ...fields: readonly string[]): readonly string[] =>
   fields.filter((field) => typeof value[field] === 'string')
 
-/** A field that is there and is a text. */
+/** A field, if it is a text. */
 export const textIn = (value: JsonObject, key: string): string | undefined =>
   typeof value[key] === 'string' ? value[key] : undefined
 
@@ -147,7 +147,7 @@ export const objectIn = (value: JsonObject, key: string): JsonObject => {
 export const count = (value: Json | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 
-/** Two counts together. What the other says is not trusted to be numbers. */
+/** The sum of two counts. The second may hold values that are not numbers. */
 const sumOf = (
   before: Usage | undefined,
   used: { readonly [Key in keyof Required<Usage>]?: Json | undefined },

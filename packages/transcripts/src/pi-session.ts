@@ -1,9 +1,9 @@
 /**
  * The session file of the pi coding agent: one JSON entry a line, a header first.
  *
- * From version 2 on an entry names its parent, so the file is a tree; the conversation is the path to the leaf, which is
- * the last entry or the one that a `leaf` entry names. Before that each entry follows the one before it. What a
- * compaction took out of the model's sight is still part of the conversation; its summary is a note.
+ * From version 2 on an entry names its parent, so the file is a tree; the conversation is the path to the
+ * leaf, which is the last entry or the one that a `leaf` entry names. In version 1 each entry follows the one
+ * before it. Messages that a compaction hid from the model stay in the conversation; its summary is a note.
  *
  * Source  badlogic/pi-mono, packages/coding-agent: docs/session.md, src/core/session-manager.ts (versions 1 to 3),
  *         src/core/messages.ts; packages/agent: harness session entries (2026-02)
@@ -28,7 +28,7 @@ import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
 
-/** Every kind of entry that is read; of them those that become notes as they are. */
+/** The kinds that become notes as they are; `kinds` adds all others that are read. */
 const noteTypes: ReadonlySet<unknown> = new Set([
   'model_change',
   'thinking_level_change',
@@ -74,7 +74,7 @@ export const piSession: LineFormat = {
           return readHeader(entry, sink)
         }
         const { type } = entry
-        // Without an id nothing can follow it.
+        // Nothing can follow an entry without an id.
         if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(entry, line, sink)()
         const parent = parentOf(entry, tree, (missing) =>
           sink.damage(
@@ -106,7 +106,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   origin.version = String(isCounted ? version : 1)
 }
 
-/** The entry that this one follows: its parent if it names one, else the one before it; -1 for none. */
+/** The index of the parent: the named one, else the entry before it; -1 for none. */
 const parentOf = (entry: JsonObject, tree: EntryTree, missing: (id: string) => void): number => {
   const named = entry['parentId']
   if (named === null) return -1
@@ -116,7 +116,7 @@ const parentOf = (entry: JsonObject, tree: EntryTree, missing: (id: string) => v
   return found ?? tree.size - 1
 }
 
-/** Read an entry into a message or a note, and give its item. What is neither is counted, or is damage. */
+/** Read an entry into a message or a note, and return its item. Anything else is counted, or is damage. */
 const readEntry = (
   type: Json | undefined,
   entry: JsonObject,
@@ -156,7 +156,7 @@ const readEntry = (
     default:
       if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
       if (noteTypes.has(type)) return sink.entry(line, entry)
-      unknownLine(entry, line, sink)() // of no branch: it is kept wherever it stands
+      unknownLine(entry, line, sink)() // on no branch: always kept
       return undefined
   }
 }
@@ -172,18 +172,18 @@ const countUse = (message: JsonObject, { origin }: Sink): void => {
   if (output !== undefined) origin.usage({ input: whole, output, cacheRead, cacheWrite })
 }
 
-/** The first item that a compaction kept; in version 1 it gives the line among the entries, header included. */
+/** The first item that a compaction kept. Version 1 stores an index among the lines, header included. */
 const firstKept = (entry: JsonObject, tree: EntryTree): number => {
   const { firstKeptEntryId: id, firstKeptEntryIndex: index } = entry
   const kept = typeof id === 'string' ? tree.find(id) : typeof index === 'number' ? index - 1 : undefined
   return kept === undefined ? 0 : tree.firstItemFrom(kept)
 }
 
-/** A message with what its line says beside it: its time, its id and its parent. */
+/** Adds the other fields of the line to a message: its time, id and parent. */
 const withEntry = (message: Message, entry: JsonObject | undefined): Message => {
   if (entry === undefined) return message
   const own = message.meta?.[format]
-  // What the message itself has under that name goes one further in.
+  // A field `entry` of the message itself moves under `message`.
   const said = isObject(own) && 'entry' in own ? { message: own } : own
   return { ...message, meta: { [format]: { ...(isObject(said) ? said : {}), entry } } }
 }
@@ -218,7 +218,7 @@ const piMessage = (wire: JsonObject): Message => {
           ...(typeof wire['isError'] === 'boolean' ? ['isError'] : []),
         ),
       }
-    // What pi itself makes of these when it sends them: a message of the user's.
+    // pi sends these as user messages.
     case 'custom':
     case 'hookMessage':
       return { role: 'user', content: plainParts(content, path), ...meta('content') }

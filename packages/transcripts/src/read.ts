@@ -1,4 +1,4 @@
-/** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
+/** Reads a recorded conversation in any known format, detected from the content and never from the name. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   describe,
@@ -24,13 +24,13 @@ import { valuesOfText } from './values.ts'
 /**
  * Read a conversation from a text, or from bytes in UTF-8 or UTF-16. The format is detected from the content.
  *
- * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or
- * an answer; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session files of pi, Claude
- * Code, Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the bodies of requests. Files of
- * Gemini CLI and opencode may also be one JSON value, or several, over many lines.
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a
+ * request or a response; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session
+ * files of pi, Claude Code, Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the
+ * bodies of requests. Files of Gemini CLI and opencode may also be one or several JSON values that span lines.
  *
- * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is read; with `strict` such
- * a line is a fault. It never throws.
+ * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is
+ * read; with `strict` such a line is a fault. Unreadable input never throws.
  *
  * Cost    O(input): parsed, written back to compare, and copied
  *
@@ -62,8 +62,8 @@ export interface Transcripts {
 }
 
 /**
- * Open a file that may have many conversations, to read several of them. The file is parsed once, or twice if each of its
- * lines is a conversation; the files of agents that keep branches or sessions beside each other are parsed for each.
+ * Open a file that may have many conversations, to read several of them. The file is parsed once, or twice if each
+ * line is a conversation; agent files with several branches or sessions are parsed again for each conversation.
  *
  * Cost    O(input), then O(conversation) for each
  *
@@ -82,7 +82,7 @@ export const readTranscripts = (
   return right(freeze({ count: first.right.count, at: (pick: number) => (pick === 0 ? first : opened.right(pick)) }))
 }
 
-/** Reads a conversation of a file that is open. */
+/** Reads a conversation of an open file. */
 type Read = (pick: number) => Either<TranscriptFault, Transcript>
 
 const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, Read> => {
@@ -110,7 +110,7 @@ const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFau
 const known = { pick: true, strict: true } as const
 const knownOfAll = { strict: true } as const
 
-/** The values of a text, but for what is no JSON. */
+/** The values of a text, without those that are not JSON. */
 function* parsedOf(text: string): Generator<unknown> {
   for (const value of valuesOfText(text)) {
     const parsed = parseJson(value.text)
@@ -134,7 +134,7 @@ const readLines = (
   return assembleTranscript(events)
 }
 
-/** The first conversation that is asked for is read from all lines; where more are, the lines are looked at one by one. */
+/** Conversation 0 is read from all lines. If each line is a conversation, a later one is read from its own line. */
 const inLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolean): Read => {
   let apart: Read | undefined
   return (pick) => {
@@ -144,9 +144,9 @@ const inLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolea
   }
 }
 
-/** Lines that are conversations of their own: what each has beside its conversations is kept. */
+/** Lines that are separate conversations. The damage and losses of all lines are kept. */
 const linesApart = (format: LineFormat, lines: Iterable<Line>, strict: boolean): Read => {
-  const found: { readonly line: Line; readonly first: number }[] = [] // those that have conversations
+  const found: { readonly line: Line; readonly first: number }[] = [] // lines that have conversations
   const beside: { readonly line: number; readonly events: readonly TranscriptEvent[] }[] = []
   let count = 0
   for (const line of lines) {
@@ -176,7 +176,7 @@ const linesApart = (format: LineFormat, lines: Iterable<Line>, strict: boolean):
   }
 }
 
-/** The line with the conversation of this number, by halving. */
+/** The line that holds conversation `pick`, by binary search. */
 const lastUpTo = <T extends { readonly first: number }>(found: readonly T[], pick: number): T | undefined => {
   let [low, high] = [0, found.length]
   while (low < high) {
@@ -187,7 +187,7 @@ const lastUpTo = <T extends { readonly first: number }>(found: readonly T[], pic
   return found[low - 1]
 }
 
-/** No conversation has this number. */
+/** A `pick` that selects no conversation. */
 const none = -1
 
 const inValue = (
@@ -215,7 +215,7 @@ const readOne = (
     return left({ _tag: 'DamagedLine', format, line: damage[0].line, reason: damage[0].reason })
   const decoded = decode()
   if (isLeft(decoded)) return decoded
-  const { messages } = decoded.right // its losses are of the kinds that the inspection found, with their lines
+  const { messages } = decoded.right // the inspection already reported these losses, with their lines
   const transcript: Transcript = {
     format,
     messages,
@@ -230,7 +230,7 @@ const readOne = (
   return right(freeze(transcript))
 }
 
-/** All of a file as one text, to be parsed as one value. */
+/** A whole file as one text, to parse as one value. */
 const wholeText = (
   input: string | Uint8Array,
 ): Either<TranscriptFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {

@@ -5,8 +5,8 @@ import { createRedactor, type Redact } from 'indelible/redact'
 import type { PlacedNote, Transcript } from './transcript.ts'
 
 /**
- * A transcript without secrets: in its messages, its notes and what is known of its origin. The root that an export of
- * Indelible states is left out, for other rows have another one.
+ * A transcript without secrets: they are removed from its messages, notes and origin. The root of
+ * an Indelible export is left out, because the redacted rows have another root.
  *
  * @param redact rules, or a redactor
  * @returns a transcript with marks in place of the secrets

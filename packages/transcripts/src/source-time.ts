@@ -1,8 +1,8 @@
-/** The time of an imported message, as its file has it: readers keep it beside the message, in its `meta`. */
+/** The time of an imported message in its source file. Readers keep it in the message's `meta`. */
 import { isObject, type Json, type JsonObject, type Immutable } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 
-/** Where each format keeps it: a text or milliseconds since 1970. */
+/** Where each format stores it: as text or in milliseconds since 1970. */
 const places: { readonly [format: string]: readonly (readonly string[])[] } = {
   'pi-session': [['entry', 'timestamp'], ['timestamp']],
   'claude-code': [['timestamp']],
@@ -12,12 +12,12 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
 }
 
 /**
- * The time that an imported message has in its file. The session's own time (`timeOf`) is that of the import.
+ * The time of an imported message in its source file. The session's own time (`timeOf`) is that of the import.
  *
  * Cost    O(1)
  *
- * @param message the message, as a transcript or a session has it
- * @returns milliseconds since 1970; undefined if the file does not say
+ * @param message the message, from a transcript or a session
+ * @returns milliseconds since 1970; undefined if the file has no time for it
  */
 export const sourceTimeOf = (message: Pick<Message | Immutable<Message>, 'meta'>): number | undefined => {
   const { meta } = message

@@ -1,4 +1,4 @@
-/** Transcripts that are too large to be held: read line by line, in one pass. */
+/** Reads transcripts that are too large for memory: line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, joinBytes } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
@@ -10,15 +10,15 @@ import { readTranscript } from './read.ts'
 import type { Transcript, TranscriptOptions } from './transcript.ts'
 
 /**
- * Read a conversation from bytes that come in pieces. The events are a `start`; messages, notes, summaries, damage and
- * losses in the order of the file; and an `end` or a `fault`.
+ * Read a conversation from chunks of bytes. The events are a `start`; messages, notes, summaries,
+ * damage and losses in file order; and an `end` or a `fault`.
  *
- * In a file with branches (pi, Claude Code) only the end of the file tells which messages belong to the conversation:
- * the `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
- * twice, first for the `end` alone.
+ * In a file with branches (pi, Claude Code) only the end shows which messages belong to the
+ * conversation: the `end` event lists the others in `dropped`. If you store items as they arrive,
+ * remove those then. Or read the file twice, first for the `end` alone.
  *
- * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
- *         held whole; so are lines of Anthropic's messages
+ * Memory  one line, and in files with branches the id of every entry and 16 bytes more. A file that is one
+ *         JSON value is held whole, and so are files of Anthropic messages
  * Cost    O(bytes); bench: transcript-stream
  *
  * @param options which conversation to read, and `strict`
@@ -33,12 +33,12 @@ export async function* readTranscriptStream(
 ): AsyncGenerator<TranscriptEvent, void, undefined> {
   const splitter = createSplitter()
   const beginning = new Beginning()
-  let held: Uint8Array[] = [] // all bytes so far, until it is known that they are lines
-  let lines: Line[] = [] // those that were looked at
+  let held: Uint8Array[] = [] // all bytes so far, until they are known to be lines
+  let lines: Line[] = [] // the lines inspected so far
   let isOneValue = false
   let reader: LineImport | undefined
 
-  /** The events of a line, or of all lines so far once their format is known. */
+  /** The events of a line; once the format is known, of all lines so far. */
   const take = (line: Line): readonly TranscriptEvent[] => {
     if (reader !== undefined) return reader.push(line)
     lines.push(line)
@@ -56,7 +56,7 @@ export async function* readTranscriptStream(
   }
 
   for await (const bytes of source) {
-    if (reader === undefined) held.push(copyOf(bytes)) // a copy: the source may fill the same buffer again
+    if (reader === undefined) held.push(copyOf(bytes)) // copied: the source may reuse its buffer
     if (isOneValue) continue
     for (const line of splitter.push(bytes)) {
       const events = take(line)
@@ -69,7 +69,7 @@ export async function* readTranscriptStream(
   else yield* eventsOf(readTranscript(joinBytes(held), options))
 }
 
-/** The events of a file that is one value. Its line is the first. */
+/** The events of a file that is one JSON value. All are on line 1. */
 function* eventsOf(read: Either<TranscriptFault, Transcript>): Generator<TranscriptEvent> {
   if (isLeft(read)) return yield { type: 'fault', fault: read.left }
   const { format, messages, origin, losses, damage, count, pick } = read.right

@@ -1,7 +1,7 @@
 /**
- * SWE-agent: `history` of a trajectory file, in its function-calling and its plain-text style. Its entries are chat
- * messages, but that a result names the calls it answers in `tool_call_ids`, and that an agent's thought and action
- * stand beside its words.
+ * SWE-agent: `history` of a trajectory file, in its function-calling and its plain-text style. Its
+ * entries are chat messages, except that a result names its calls in `tool_call_ids`, and that an
+ * agent's thought and action are separate fields.
  *
  * Source  SWE-agent/SWE-agent, `sweagent/types.py` (1.1)
  */
@@ -9,7 +9,7 @@ import { fieldsBeside, type Json, type JsonObject } from 'indelible/json/kit'
 
 export const format = 'swe-agent'
 
-/** Whether a value is a trajectory: an object with a `history` of entries that say what kind of message they are. */
+/** Whether a value is a trajectory: an object with a `history` of entries that have a `role`. */
 export const isTrajectory = (value: JsonObject): boolean => {
   const history = value['history']
   return (
@@ -19,7 +19,7 @@ export const isTrajectory = (value: JsonObject): boolean => {
   )
 }
 
-/** The chat message of an entry; one for each call where several are answered together. */
+/** The chat message of an entry; one for each call if it answers several. */
 export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
   const { tool_call_ids: ids, ...message } = entry
   if (message['role'] !== 'tool' || typeof entry['tool_call_id'] === 'string') return [entry]
@@ -29,16 +29,16 @@ export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
 
 const answerTo = (id: Json, message: JsonObject): JsonObject => ({ ...message, tool_call_id: id })
 
-/** Whether an entry is what a tool said without a call. No provider takes that for a result: it is read as the user's. */
+/** Whether an entry is tool output without a call. Providers reject that, so it is read as a user message. */
 export const answersNothing = ({ role, tool_call_id: id, tool_call_ids: ids }: JsonObject): boolean =>
   role === 'tool' && typeof id !== 'string' && (ids === undefined || ids === null || isEmpty(ids))
 
 const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length === 0
 
-/** The steps, which say the same as the history again: they are counted. */
+/** The steps. They repeat the history, so they are only counted. */
 export const stepsOf = (file: JsonObject): readonly Json[] =>
   Array.isArray(file['trajectory']) ? (file['trajectory'] as readonly Json[]) : []
 
-/** A file's fields beside its history and its steps. */
+/** A file's fields other than its history and its steps. */
 export const metadataOf = (file: JsonObject): JsonObject =>
   fieldsBeside(file, ['history', ...(Array.isArray(file['trajectory']) ? ['trajectory'] : [])]) ?? {}

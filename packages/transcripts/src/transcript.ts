@@ -1,4 +1,4 @@
-/** What is read from a file: a conversation, where it came from, and everything about the file that was not in order. */
+/** The result of reading a file: a conversation, its origin, and every problem found in the file. */
 import type { JsonObject, Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Note, Usage } from 'indelible/notes/kit'
@@ -28,77 +28,74 @@ export type TranscriptFormat =
 
 /** A conversation that was read. Frozen. */
 export interface Transcript {
-  /** The format that was found. */
+  /** The detected format. */
   readonly format: TranscriptFormat
   /** The messages of the conversation, in order. */
   readonly messages: readonly Message[]
-  /** The page kind of each message, where the source says so: only an export of ours does. */
+  /** The page kind of each message. Only exports of Indelible have them. */
   readonly pages: readonly PageKind[] | undefined
-  /** When each message was written, where the source is an export of ours that says so. */
+  /** When each message was written. Only exports of Indelible have it. */
   readonly moments?: readonly (RowMoment | undefined)[]
-  /** What stands beside the messages, in the order of the source. */
+  /** The notes of the source, in file order. */
   readonly notes: readonly PlacedNote[]
-  /** Where the conversation comes from: version, id, title, times, models, usage. */
+  /** The origin of the conversation: version, id, title, times, models, usage. */
   readonly origin: Origin
-  /** What was read other than it stood there. */
+  /** Every value that was changed or left out while reading. */
   readonly losses: readonly TranscriptLoss[]
-  /** Every line that is malformed, cut off or of an unknown kind. It was left out; the rest was read. */
+  /** Every line that is malformed, cut off or of an unknown kind with content. Such lines were left out. */
   readonly damage: readonly Damage[]
-  /** How many conversations the file holds, and which of them this is, from 0. */
+  /** The number of conversations in the file. */
   readonly count: number
-  /** The conversation that was read, counted from 0. */
+  /** The index of the conversation that was read, from 0. */
   readonly pick: number
 }
 
-/** A note and how many messages stand before it. */
+/** A note and its position among the messages. */
 export interface PlacedNote {
-  /** How many messages stand before it. */
+  /** The number of messages before it. */
   readonly position: number
-  /** The note. */
   readonly note: Note
-  /** When it was written, where the source is an export of ours that says so. */
+  /** When it was written. Only exports of Indelible have it. */
   readonly moment?: RowMoment
 }
 
-/** What the source says about itself. */
+/** The source's data about itself. */
 export interface Origin {
   /** The version of the format, or of the program that wrote it. */
   readonly version?: string
-  /** The id of the conversation at its source. */
+  /** The id of the conversation in its source. */
   readonly id?: string
-  /** Its title. */
   readonly title?: string
-  /** The times of the first and the last entry, as they are written. */
+  /** The first time in the source, in its own form. */
   readonly started?: string
-  /** When it ended, as the source says it. */
+  /** The last time in the source, in its own form. */
   readonly ended?: string
-  /** Every model that spoke, in the order of their first word. */
+  /** Every model that answered, in order of first appearance. */
   readonly models: readonly string[]
-  /** The sum of the tokens that the source counted, over all branches, because all of them were paid for. */
+  /** The total token usage that the source counted, over all branches, because all of them were paid for. */
   readonly usage?: Usage
-  /** The same by the model that was named last and the day, where the source says more than the sum. */
+  /** The usage by day and by the last model named, if the source records either. */
   readonly uses?: readonly OriginUse[]
-  /** The size and, where a record stood behind it, the root that an export of ours ends with. */
+  /** The size that an Indelible export ends with, and its root if the export came from a record. */
   readonly head?: ExportedHead
-  /** An export of an erasable session: a session that is made of it is erasable too. */
+  /** Set for an export of an erasable session; a session imported from it is erasable too. */
   readonly erasable?: true
-  /** What else its header or its envelope says. */
+  /** The other fields of the header or envelope. */
   readonly metadata: JsonObject
-  /** Entries of the source that are neither messages nor notes here: how many of each kind. */
+  /** Counts, by kind, of source entries that are neither messages nor notes here. */
   readonly aside: { readonly [kind: string]: number }
 }
 
-/** A model's usage on a day. */
+/** A model's usage on one day. */
 export interface OriginUse extends Usage {
-  /** The name of the model. */
   readonly model?: string
-  /** The day, as ISO 8601, in the time zone that the source writes. */
+  /** The day, as ISO 8601, in the time zone of the source. */
   readonly day?: string
-  /** How many answers were counted. */
+  /** The number of answers counted. */
   readonly calls: number
 }
 
-/** One thing that was read other than it stood there. `path` begins at the line's own value in files of one entry a line. */
+/** A value that was changed or left out. In files of one entry a line, `path` starts at the line's value. */
 export interface TranscriptLoss {
   /** Counted from 1. */
   readonly line: number
@@ -114,14 +111,14 @@ export interface Damage {
   readonly line: number
   /** What is wrong with it, in words. */
   readonly reason: string
-  /** Where the bytes stop being text: counted from 0, from the start of the file. */
+  /** The offset of the first byte that is not text, from the start of the file. */
   readonly offset?: number
 }
 
-/** How a transcript is read. */
+/** Options for reading a transcript. */
 export interface TranscriptOptions {
-  /** Which conversation, in a file of several. From 0. Default: 0. */
+  /** The conversation to read, in a file of several, counted from 0. Default: 0. */
   readonly pick?: number
-  /** Whether the first damage is a fault. Default: it is listed in `damage`, and the rest is read. */
+  /** Whether the first damage is a fault. Default: false; damage is listed in `damage`, and the rest is read. */
   readonly strict?: boolean
 }

@@ -1,15 +1,15 @@
 /**
- * Lines of a kind that a reader does not know. The programs that write these files add kinds of bookkeeping all the
- * time, so such a line is no damage: it is counted under its name, and kept whole in a note. One that holds content, and
- * may be a message that nobody here can read, is damage.
+ * Lines of unknown kinds. The programs that write these files keep adding kinds of bookkeeping, so
+ * such a line is not damage: it is counted under its type, and kept whole in a note. A line that
+ * holds content, and so may be a message in an unknown form, is damage.
  */
 import { isObject, Unexpected, type JsonObject } from 'indelible/json/kit'
 import type { Sink } from './line-format.ts'
 
 /**
- * Count the line, and give what writes its note.
+ * Count the line, and return a function that writes its note.
  *
- * Throws  Unexpected, if the line looks like content
+ * Throws  Unexpected if the line may hold a message
  */
 export const unknownLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   if (holdsMessage(entry))
@@ -17,14 +17,14 @@ export const unknownLine = (entry: JsonObject, line: number, sink: Sink): (() =>
   return unreadLine(entry, line, sink)
 }
 
-/** The same, of a line whose content nothing refers to. */
+/** The same without that check, for a line whose content nothing refers to. */
 export const unreadLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   const { type } = entry
   sink.aside(typeof type === 'string' ? type : 'line of no kind')
   return () => sink.entry(line, entry)
 }
 
-/** Whether a line may be a message that nobody here can read. */
+/** Whether a line may be a message in an unknown form. */
 export const holdsMessage = (entry: JsonObject): boolean =>
   isSpoken(entry) || isSpoken(entry['message']) || isSpoken(entry['payload'])
 

@@ -1,20 +1,20 @@
-/** Why something of a file can't be read, in words. */
+/** Describes why part of a file can't be read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 
-/** What should stand at a path. */
+/** The value expected at a path, and the one found. */
 export const shouldBe = (
   { path, expected, found }: { readonly path: Path; readonly expected: string; readonly found: string },
   what = 'the entry',
 ): string => `${formatPath(path) || what} should be ${expected}, found ${found}`
 
 /**
- * A codec's fault.
+ * The text of a codec's fault.
  *
- * @param steps how many steps of its path lead to what is read
+ * @param steps the number of leading path steps to omit
  */
 export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): string =>
   fault._tag === 'UnexpectedWire' ? shouldBe({ ...fault, path: fault.path.slice(steps) }, what) : codecFaultText(fault)
@@ -25,10 +25,10 @@ export interface EntryAtLine {
   readonly line: number
 }
 
-/** Entries, and the messages that they are together. */
+/** Groups of entries, each with the messages they decode to. */
 export type Together<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
 
-/** Read entries that belong together. Where one of them can't be read, `damaged` is told, and the others are read. */
+/** Read entries that belong together. An entry that can't be read is reported to `damaged`, and the others are read. */
 export const readTogether = <P extends EntryAtLine>(
   placed: readonly P[],
   decode: (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>,

@@ -1,18 +1,18 @@
-/** Texts that hold several JSON values, one after another, over as many lines as they like. */
+/** Splits a text of several JSON values, one after another, each over any number of lines. */
 
 import { endOfString, isLeft, parseJson } from 'indelible/json/kit'
 
-/** One value's text, and the line that it begins in, from 1. */
+/** The text of one value, and the number of its first line, from 1. */
 export interface ValueText {
   readonly number: number
   readonly text: string
 }
 
 /**
- * The values of a text: each from the bracket that opens it to the one that closes it. What is no JSON goes on to the
- * next line that begins with a bracket, so that damage to one value is damage to that one.
+ * The values of a text, each from its opening bracket to the closing one. Invalid JSON extends to
+ * the next line that starts with a bracket, so damage stays within one value.
  *
- * Cost    O(text), and parsing it
+ * Cost    O(text), plus parsing
  */
 export function* valuesOfText(text: string): Generator<ValueText> {
   let number = 1
@@ -55,7 +55,7 @@ const endOfValue = (text: string, from: number): number => {
   return text.length
 }
 
-/** Where the pattern is found next, from `from` on; the end if nowhere. */
+/** The offset of the next match at or after `from`; the end if there is none. */
 const next = (pattern: RegExp, text: string, from: number): number => {
   pattern.lastIndex = from
   const found = pattern.exec(text)

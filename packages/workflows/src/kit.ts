@@ -1,3 +1,3 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For the packages of this repository, which are released together. Not a public API. */
 export { isRetryable } from './activities/failure.ts'
 export { refsOfTree } from './refs/tree.ts'

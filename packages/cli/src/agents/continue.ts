@@ -1,4 +1,4 @@
-/** `indelible continue SESSION|FILE`: a conversation as a new session of a program, and the program on it. */
+/** `indelible continue SESSION|FILE`: a conversation becomes a program's new session, and the program starts on it. */
 import { randomUUID } from 'node:crypto'
 import { realpathSync, statSync } from 'node:fs'
 import { deriveContext, estimateTokens } from 'indelible/context'
@@ -99,12 +99,12 @@ interface Found {
   readonly conversationTitle?: string | undefined
   /** The program that it comes from. */
   readonly program: NativeProgram | undefined
-  /** Whether its provider is the one that the program uses by itself. */
+  /** Whether its provider is the program's default. */
   readonly isOwnProvider: boolean
   readonly notes?: Sequence<Note>
 }
 
-/** A file; else a session of a program on this machine; else one of the store. Throws Unreadable. */
+/** The conversation of a file; else of a program's session on this machine; else of the store. Throws Unreadable. */
 const conversationNamed = async (name: string, call: Call): Promise<Found> => {
   const { values, terminal } = call
   if (name === '-' || isFileThere(name, call))
@@ -137,7 +137,7 @@ const isFileThere = (name: string, call: Call): boolean => {
   }
 }
 
-/** Milliseconds after its last change in which a program may still be at work on a session. */
+/** The milliseconds after a session's last change during which its program may still be working on it. */
 const recent = 10_000
 
 const fromTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
@@ -181,7 +181,7 @@ const upTo = (view: View<Message>, at: number | undefined): View<Message> => {
   return view.slice(0, count)
 }
 
-/** The conversation, shortened by the context policy and with a message if it is too large. Throws Unreadable. */
+/** The conversation, shortened by the policy (and a message says so) if it is too large. Throws Unreadable. */
 const inBudget = (
   view: View<Message>,
   { title, notes }: Found,
@@ -205,7 +205,7 @@ const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: Nati
   throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
 }
 
-/** The folder as programs see it: without links. Throws Unreadable. */
+/** The folder with links resolved, as programs see it. Throws Unreadable. */
 const folderOfCall = (given: unknown, terminal: Terminal): string => {
   const path = terminal.path(typeof given === 'string' ? given : '.')
   try {

@@ -1,4 +1,4 @@
-/** `indelible sessions`: the sessions that agents keep on this machine, of all programs together. */
+/** `indelible sessions`: the sessions that agents keep on this machine, from all programs. */
 import { basename, dirname } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
 import type { Transcript } from '@indelible/transcripts'
@@ -54,7 +54,7 @@ interface Placed {
   readonly source: Source
 }
 
-/** The sessions of programs, the latest first; and what can't be read. */
+/** The sessions of programs, latest first, and the places that can't be read. */
 const allSources = async (
   { env }: Terminal,
   of: readonly string[],
@@ -63,19 +63,19 @@ const allSources = async (
   const found = all.flatMap(({ program, sources }) => sources.map((source) => ({ program, source })))
   return {
     found: found
-      .filter(({ source }) => basename(dirname(source.path)) !== 'subagents') // they have the id of their session
+      .filter(({ source }) => basename(dirname(source.path)) !== 'subagents') // they have their parent session's id
       .toSorted((a, b) => b.source.changed - a.source.changed),
     unread: all.flatMap(({ unread }) => unread),
   }
 }
 
-/** The id that the name of a session's file ends with, or the database says. Of Gemini CLI it is the first part of it. */
+/** The id at the end of a session file's name, or from the database. For Gemini CLI it is the first part of the id. */
 const idOf = ({ path }: Source): string =>
   /(?:#|[-_/\\])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=#).+|[0-9a-f]{8})(?:\.jsonl?(?:\.zst)?)?$/.exec(
     path,
   )?.[1] ?? basename(path).replace(/\.jsonl?(?:\.zst)?$/, '')
 
-/** The session whose id begins with a text; undefined if there is none. Throws Unreadable, if there are several. */
+/** The session whose id begins with a text; undefined if there is none. Throws Unreadable if there are several. */
 export const sourceNamed = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
   const { found } = await allSources(terminal, programs)
   const matching = found.filter(({ source }) => isMeantBy(name, idOf(source)) || name.startsWith(`${idOf(source)}-`))
@@ -101,7 +101,7 @@ interface Described {
   readonly unreadable?: string
 }
 
-/** Undefined of a sub-agent's. */
+/** Undefined for a sub-agent's session. */
 const describe = async ({ program, source }: Placed): Promise<Described | undefined> => {
   const known = { changed: new Date(source.changed).toISOString(), program, id: idOf(source), path: source.path }
   try {
@@ -117,7 +117,7 @@ const describe = async ({ program, source }: Placed): Promise<Described | undefi
   }
 }
 
-/** Whether a session is the recorded answer of another agent that a program asked. */
+/** Whether a session is a sub-agent's. */
 export const isOfSubAgent = ({ origin: { metadata } }: Transcript): boolean =>
   metadata['isSidechain'] === true ||
   metadata['thread_source'] === 'subagent' ||
@@ -130,7 +130,7 @@ const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined
   return typeof said === 'string' ? said : undefined
 }
 
-/** Lines in columns, each as wide as it must be: the rest is for the titles. */
+/** Lines in columns as wide as their content; the titles get the rest. */
 const tableOf = (listed: readonly Described[], shortOf: (id: string) => string, columns: number): readonly string[] => {
   const rows = listed.map(({ changed, program, id, project, title, unreadable }) => ({
     cells: [

@@ -13,13 +13,13 @@ import { writeOut } from '../sources/write-out.ts'
 
 type Env = Terminal['env']
 
-/** A program: its command, and how it resumes a session. */
+/** A program's command, and how it resumes a session. */
 interface Resumed {
   readonly command: string
   readonly resume: (id: string) => readonly string[]
-  /** The variable that names the folder of its sessions. */
+  /** The environment variable for the folder of its sessions. */
   readonly variable: string
-  /** Tokens of a conversation that leave room for its instructions, tools and answers in the window of its usual model. */
+  /** The tokens of a conversation that leave room for instructions, tools and answers in its usual model's window. */
   readonly budget: number
 }
 
@@ -36,7 +36,7 @@ export const resumed: { readonly [Program in NativeProgram]: Resumed } = {
   pi: { command: 'pi', resume: (id) => ['--session', id], variable: 'PI_CODING_AGENT_DIR', budget: 150_000 },
 }
 
-/** Throws Unreadable, if a program can't be started here. */
+/** Throws Unreadable if the program is not installed. */
 export const checkInstalled = (program: NativeProgram, env: Env): void => {
   const { command } = resumed[program]
   if (!(env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, command))))
@@ -52,7 +52,7 @@ const isProgram = (path: string): boolean => {
   }
 }
 
-/** Throws Unreadable, if a program has no folder here: it was never started, or it is elsewhere. */
+/** Throws Unreadable if the program's folder is missing: it was never started, or keeps its files elsewhere. */
 export const checkHome = (program: NativeProgram, env: Env): void => {
   if (program === 'opencode') return // its own command writes there
   const folder = program === 'pi' && isByProject(env) ? dirname(folderOf(program, env)) : folderOf(program, env)
@@ -62,7 +62,7 @@ export const checkHome = (program: NativeProgram, env: Env): void => {
     )
 }
 
-/** The settings in a program's files that its writer needs. Throws Unreadable. */
+/** The settings from a program's files that its writer needs. Throws Unreadable. */
 export const settingsOf = (
   program: NativeProgram,
   cwd: string,
@@ -87,7 +87,7 @@ export const settingsOf = (
   return { model: { provider, model: name } }
 }
 
-/** The model that opencode's user chose last. Source: opencode 1.18.33, `model.json` of its state folder */
+/** The model that opencode's user last chose. Source: opencode 1.18.33, `model.json` of its state folder */
 const lastModel = (env: Env): string | undefined => {
   const state = env['XDG_STATE_HOME'] || join(homeOf(env), '.local', 'state')
   const recent = settingsIn(join(state, 'opencode', 'model.json'))['recent']
@@ -96,7 +96,7 @@ const lastModel = (env: Env): string | undefined => {
 }
 
 /**
- * The folder that Gemini CLI has for a project: the one that contains a file about it, or that its registry names.
+ * Gemini CLI's folder for a project: the one whose marker file names it, or the one in its registry.
  *
  * Source  Gemini CLI 0.61.0, projectRegistry.ts
  */
@@ -109,7 +109,7 @@ const projectOf = (cwd: string, folder: string): string | undefined => {
   return typeof name === 'string' && /^\w[\w.-]{0,254}$/.test(name) ? name : undefined
 }
 
-/** The folder that a folder of Gemini CLI is for. */
+/** The project that a Gemini CLI folder belongs to. */
 export const projectRoot = (folder: string): string | undefined => {
   try {
     return readFileSync(join(folder, '.project_root'), 'utf8').trim()
@@ -118,7 +118,7 @@ export const projectRoot = (folder: string): string | undefined => {
   }
 }
 
-/** Put a session where its program looks. Gives the file. Throws Unreadable, and then nothing was written. */
+/** Put a session where its program looks for it, and return the path. If it throws Unreadable, nothing was written. */
 export const putNative = async (native: Native, cwd: string, terminal: Terminal): Promise<string> => {
   const { program, place, lines } = native
   if (program === 'opencode') return importedByOpencode(native, cwd, terminal)
@@ -133,7 +133,7 @@ export const putNative = async (native: Native, cwd: string, terminal: Terminal)
   return path
 }
 
-/** Say in a new folder of Gemini CLI which project it is for. */
+/** Mark a new Gemini CLI folder with its project. */
 const claim = async (folder: string, cwd: string, session: string): Promise<void> => {
   const path = join(folder, '.project_root')
   try {

@@ -1,4 +1,4 @@
-/** `indelible note`, `pin`, `retag` and `rename`: notes about a record. No message changes. */
+/** `indelible note`, `pin`, `retag` and `rename`: notes about a record. Messages don't change. */
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'

@@ -1,4 +1,4 @@
-/** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
+/** `indelible append SESSION`: appends messages from the command line or standard input. */
 import { faultMessage } from 'indelible'
 import { isLeft, parseJson } from 'indelible/json/kit'
 import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
@@ -65,7 +65,7 @@ Its content may also be a string.`,
   },
 }
 
-/** Advice about calls without a result: a result must directly follow its call, so later messages prevent it. */
+/** Advice about calls without a result. A result must directly follow its call, so later messages rule it out. */
 const openCallLines = (session: Session): readonly string[] => {
   const conversation = session.conversation()
   const [first, ...others] = openCalls(conversation)
@@ -103,7 +103,7 @@ const messagesIn = (input: string): readonly Message[] =>
     return [decoded.right]
   })
 
-/** A string as content is one text part. */
+/** A message whose text content is wrapped in a part. */
 const withParts = (value: unknown): unknown => {
   const content =
     typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined

@@ -1,4 +1,4 @@
-/** `indelible fork SESSION`: another session that begins with the first messages of one. */
+/** `indelible fork SESSION`: a new session that begins with the first messages of another. */
 import { openCalls, pairCalls } from 'indelible/message'
 import { createFork, describeSession, readRange } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -35,7 +35,7 @@ share these messages; nothing is copied, so a fork costs the same at any length.
         throw new Unreadable(
           `${id}: has ${counted(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
         )
-      const open = await leftOpen(store, id, shared) // first: what can't be read makes no fork
+      const open = await leftOpen(store, id, shared) // first: an unreadable session must not be forked
       const info = await answer(createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }))
       await terminal.print([
         `${info.id}: ${counted(info.len, 'message')} of ${id}, head ${shownHead(info.head, terminal)}`,
@@ -45,7 +45,7 @@ share these messages; nothing is copied, so a fork costs the same at any length.
   },
 }
 
-/** The advice for a fork that ends inside a turn: the calls without results, and the positions of these results. */
+/** The advice for a fork that ends within a turn: the calls without results, and the positions of their results. */
 const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
   const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
   const first = Math.max(0, at - longestTurn)
@@ -62,5 +62,5 @@ const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: st
   ]
 }
 
-/** How far on both sides of the fork its turn is looked for. */
+/** How many messages on each side of the fork are searched for its turn. */
 const longestTurn = 200

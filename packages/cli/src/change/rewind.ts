@@ -1,4 +1,4 @@
-/** `indelible rewind SESSION --to N`: a conversation goes back to a position; the record keeps the later messages. */
+/** `indelible rewind SESSION --to N`: takes a conversation back to a position; the record keeps the later messages. */
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
 import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'

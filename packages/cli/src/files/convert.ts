@@ -1,4 +1,4 @@
-/** `indelible convert FILE --to FORMAT`: a recorded conversation as a request of another format carries it. */
+/** `indelible convert FILE --to FORMAT`: writes a recorded conversation as a request of another format. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { codecs, type Codec, type Loss } from 'indelible/codecs'
@@ -87,7 +87,7 @@ const conversationOf = (transcript: Transcript): Sequence<Message> => {
 
 export interface Converted {
   readonly lines: Iterable<string>
-  /** How many entries the written conversation has. */
+  /** The number of entries in the written conversation. */
   readonly written: number
   readonly repairs: readonly Repair[]
   readonly losses: readonly Loss[]
@@ -115,7 +115,7 @@ export const encoded = (messages: Sequence<Message>, to: string): Converted => {
   return { lines: jsonLines(wire), written: sizeOf(wire), repairs: mended.repairs, losses }
 }
 
-/** A value as JSON with a line for each entry of its lists, so that it can be read, compared and written piece by piece. */
+/** A value as JSON with one line for each entry of its lists, easy to read, compare and write in pieces. */
 export function* jsonLines(wire: unknown): Generator<string> {
   if (Array.isArray(wire)) yield* listLines('', wire as readonly unknown[], '')
   else if (typeof wire !== 'object' || wire === null) yield JSON.stringify(wire)

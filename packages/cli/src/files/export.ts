@@ -1,4 +1,4 @@
-/** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
+/** `indelible export SESSION --to FORMAT`: writes a session as a provider's request, or whole, to import elsewhere. */
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
 import { damageLines } from '../sources/conversation.ts'

@@ -1,4 +1,4 @@
-/** `indelible import --from PROGRAM`: the sessions that an agent keeps on this machine. */
+/** `indelible import --from PROGRAM`: imports the sessions that an agent keeps on this machine. */
 import { faultMessage } from 'indelible'
 import { isLeft, type JsonObject } from 'indelible/json/kit'
 import type { Redactor } from 'indelible/redact'
@@ -44,13 +44,13 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
   }
 }
 
-/** Milliseconds from one look to the next. */
+/** The milliseconds between checks. */
 const between = 1000
 
-/** Milliseconds for which an answer may still grow after its file has changed. */
+/** The milliseconds after a change of its file during which an answer may still grow. */
 const unfinished = 10_000
 
-/** Each source that was read whole: its path and its stamp. */
+/** The path and stamp of each source that was read completely. */
 const readBefore = async (store: Store, program: string): Promise<Set<string>> => {
   const read = new Set<string>()
   for await (const { metadata } of allSessions(store)) {
@@ -65,7 +65,7 @@ const stateOf = ({ path, stamp }: Pick<Source, 'path' | 'stamp'>): string => `${
 interface Counts {
   readonly found: number
   readonly failed: number
-  /** How many folders can't be read. */
+  /** The number of folders that can't be read. */
   readonly unread: number
 }
 
@@ -95,7 +95,7 @@ const importOnce = async (
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
       failed += 1
-      read.add(stateOf(source)) // report it once
+      read.add(stateOf(source)) // reported once
       terminal.tell([error.message])
     }
     bar.at(index + 1)
@@ -107,7 +107,7 @@ const importOnce = async (
   return { found: sources.length, failed, unread: unread.length }
 }
 
-/** The conversations of a source, each brought up to date. */
+/** Bring each conversation of a source up to date. */
 const importSource = async (
   { terminal }: Call,
   store: Store,
@@ -138,7 +138,7 @@ const importSource = async (
   return continued
 }
 
-/** The id that the conversation brings along. A sub-agent's file has that of the session it belongs to. */
+/** The id from the conversation. A sub-agent's file has its parent session's id. */
 const idOf = ({ origin }: Transcript, { path }: Source, pick: number): string => {
   const { id, metadata } = origin as { readonly id?: string; readonly metadata: JsonObject }
   const agent = typeof metadata['agentId'] === 'string' ? `.agent-${metadata['agentId']}` : ''
@@ -146,7 +146,7 @@ const idOf = ({ origin }: Transcript, { path }: Source, pick: number): string =>
   return `${name}${agent}${pick === 0 ? '' : `.${pick}`}`
 }
 
-/** A conversation up to its last answer, which is still being written. */
+/** A conversation without its last answer, if that is still being written. */
 const withoutLastAnswer = (transcript: Transcript): Transcript => {
   const { messages, notes } = transcript
   const last = messages.findLastIndex(({ role }) => role === 'assistant')

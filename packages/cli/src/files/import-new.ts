@@ -12,17 +12,17 @@ import { answer } from '../sources/place.ts'
 export interface Imported {
   readonly id: string
   readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
-  /** How many messages were appended. */
+  /** The number of messages appended. */
   readonly messages: number
   readonly len: number
 }
 
 /**
- * Bring the session of a conversation up to date. Messages are appended under a name that is made of them, so that two
- * imports at once, or one that was interrupted, append them once.
+ * Bring the session of a conversation up to date. The operation name of an append is derived from
+ * its messages, so two concurrent imports, or one that was interrupted, append them once.
  *
- * A record is never rewritten: where the conversation has changed since, because somebody went back in it, a fork goes on
- * from the last message that they share, under the id with a number.
+ * A record is never rewritten: if the conversation has changed since, because its user went back, a
+ * fork continues from the last shared message, under the id with a number.
  */
 export const importNew = async (
   store: Store,
@@ -64,7 +64,7 @@ const openedOf = async (store: Store, id: string): Promise<Session> => {
   throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
 }
 
-/** How many messages a session and a conversation have in common, from the first on. */
+/** The number of leading messages that a session and a conversation share. */
 const sharedBy = (session: Session, messages: readonly Message[]): number => {
   const view = session.view()
   const most = Math.min(view.length, messages.length)
@@ -99,13 +99,13 @@ const append = async (session: Session, { messages, notes }: Transcript, from: n
   return messages.length - from
 }
 
-/** Say in the session's metadata where it comes from, and in which state it was read. */
+/** Store the source of the session and its state in the metadata. */
 const describe = async (session: Session, origin: { readonly [key: string]: Json }): Promise<void> => {
   if (!jsonEqual(session.metadata()['import'] ?? null, origin)) {
     const updated = await session.update((metadata) => {
       metadata['import'] = { ...origin } as (typeof metadata)[string]
     })()
-    // Another import was quicker: the session has its values now.
+    // Another import was faster: the session has its values now.
     if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
     if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
   }

@@ -1,4 +1,4 @@
-/** `indelible import FILE…` and `--from PROGRAM`: recorded conversations become sessions. */
+/** `indelible import FILE…` and `--from PROGRAM`: import recorded conversations as sessions. */
 import { basename } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
 import { type SessionInfo } from 'indelible/session'
@@ -68,7 +68,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
       throw new Misuse('--id names one session, and there are several files')
     const several = positionals.length > 1
     const failures: string[] = []
-    /** Do something for a file. If it can't be read, the other files are still processed. */
+    /** Process one file. If it can't be read, the other files are still processed. */
     const tried = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
         return await work()
@@ -82,7 +82,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     const redactor = redactorIn(values)
     const redacted = (transcript: Transcript): Transcript =>
       redactor === undefined ? transcript : redactTranscript(transcript, redactor)
-    // Before the store: FILEs that can't be read make none.
+    // Before the store: unreadable FILEs must not create one.
     const left = [...positionals]
     let begun: Begun | undefined
     while (begun === undefined && left.length > 0) begun = await tried(() => begin(left.shift() as string))
@@ -110,14 +110,14 @@ went back in a conversation, it continues in a fork: the same id with a number.`
   },
 }
 
-/** A FILE whose first conversation is read. */
+/** A FILE whose first conversation was read. */
 interface Begun {
   readonly path: string
   readonly conversations: Conversations
   readonly first: Transcript
 }
 
-/** The number of conversations that are stored at a time: those committed together share a sync of the disk. */
+/** The number of conversations stored in parallel: commits at the same time share a disk sync. */
 const together = 32
 
 const importAll = async (
@@ -128,7 +128,7 @@ const importAll = async (
   redacted: (transcript: Transcript) => Transcript,
 ): Promise<void> => {
   const bar = call.terminal.progress(`storing ${nameOf(path)}`, count, 'conversations')
-  // Each prints after the one before it.
+  // Lines are printed in order.
   let printed: Promise<unknown> = Promise.resolve()
   const waiting = new Set<Promise<unknown>>()
   const failures: unknown[] = []
@@ -160,7 +160,7 @@ const importOne = async (
     const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')
     const imported = await importTranscript(store, transcript, { id, ...(bar && { progress: bar.at }) })()
     bar?.end()
-    // Another process took the id that was free: the next one, unless the id was asked for.
+    // Another process took the free id: try the next one, unless the user chose the id.
     if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)
       return importAs(await freeId(store, transcript, path, several))
     if (!isLeft(imported)) return imported.right
@@ -181,7 +181,7 @@ const importOne = async (
   ])
 }
 
-/** The name of the file that the conversation is in, with a number if that is taken. */
+/** A free id: the name of the file, with a number if the name is taken. */
 const freeId = async (store: Store, { pick }: Transcript, path: string, several: boolean): Promise<string> => {
   const name = (
     path === '-'

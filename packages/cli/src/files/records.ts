@@ -1,4 +1,4 @@
-/** `indelible records FILE`: how often generated code uses the history of its calls, and how. */
+/** `indelible records FILE`: how often and how generated code uses its call history. */
 import { isLeft, type JsonTextProblem, parseJson } from 'indelible/json/kit'
 import type { HistoryUsage, UsageEvidence } from '@indelible/records'
 import type { Damage } from '@indelible/transcripts'
@@ -61,11 +61,11 @@ interface Entry {
 
 interface Log {
   readonly entries: readonly Entry[]
-  /** The lines that are no entry. */
+  /** The lines that are not entries. */
   readonly damage: readonly Damage[]
 }
 
-/** The entries of a JSON array, or of JSON lines. Throws Unreadable if the file contains something else. */
+/** The entries of a JSON array or of JSON lines. Throws Unreadable for anything else. */
 const logOf = (text: string, path: string): Log => {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text
   const whole = parseJson(body)
@@ -82,7 +82,7 @@ const logOf = (text: string, path: string): Log => {
     if (!isLeft(parsed)) entries.push({ value: parsed.right, place: `line ${index + 1}` })
     else damage.push({ line: index + 1, reason: notJson(parsed.left) })
   }
-  // A file that is a single value, and not lines, is reported as a whole.
+  // A file that is a single value rather than lines is reported as a whole.
   if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('[')))
     throw new Unreadable(
       `${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`,
@@ -128,7 +128,7 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
   ]
 }
 
-/** The repairs in records, each kind once. */
+/** The repairs of records, one line for each kind. */
 function* repairedLines(
   entries: HistoryUsage['report']['entries'],
   placeOf: (index: number) => string,
@@ -147,7 +147,7 @@ function* repairedLines(
   )
 }
 
-/** Lines with an empty one before them, if there are any. */
+/** Lines with an empty line before them; empty if there are none. */
 const titled = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
 
 const evidenceLines = (
@@ -163,6 +163,6 @@ const evidenceLines = (
   return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
 }
 
-/** The same as `counted`, but with a 0. */
+/** Like `counted`, but prints 0 as a number. */
 const numbered = (count: number, one: string, many: string = `${one}s`): string =>
   `${grouped(count)} ${count === 1 ? one : many}`

@@ -1,4 +1,4 @@
-/** `indelible backup FILE`: a copy of a store while others write to it, held against itself when it is made. */
+/** `indelible backup FILE`: copies a store while others write to it, and verifies the copy. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isLeft } from 'indelible/json/kit'

@@ -1,4 +1,4 @@
-/** `indelible compact`: gives the room back that a store in a file does not need. */
+/** `indelible compact`: frees the unused space of a store file. */
 import { isLeft } from 'indelible/json/kit'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'

@@ -1,4 +1,4 @@
-/** `indelible copy --from A --to B`: the sessions of one store, in another. */
+/** `indelible copy --from A --to B`: copies the sessions of one store to another. */
 import type { CallbackThrew } from 'indelible'
 import { isRight } from 'indelible/json/kit'
 import { copySession, describeSession, type SessionFault } from 'indelible/session'
@@ -78,13 +78,13 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   },
 }
 
-/** The store that is read, and the one that is written. */
+/** The source and the target store. */
 interface Stores {
   readonly from: Store
   readonly to: Store
 }
 
-/** Copy one session; false, with the reason printed, if it could not be copied. Keys are used for encrypted sessions only. */
+/** Copy one session; false, with the reason printed, if that failed. Keys are used only for encrypted sessions. */
 const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Terminal): Promise<boolean> => {
   const { from } = plain
   let id: string
@@ -121,7 +121,7 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   return true
 }
 
-/** The reason why one session was not copied. Throws Unreadable if the others can't be copied either. */
+/** Why one session was not copied. Throws Unreadable if the others can't be copied either. */
 const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
@@ -143,6 +143,6 @@ const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): s
   }
 }
 
-/** The oldest first, so that the copies are in the same order. */
+/** Oldest first, so that the copies are created in the same order. */
 const idsOf = async (store: Store): Promise<readonly string[]> =>
   (await sessionsIn(store)).map(({ id }) => id).toReversed()

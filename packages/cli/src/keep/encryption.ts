@@ -78,7 +78,7 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
   try {
     if (!isAddress(place)) await (await openRing(made, terminal, true)).close()
   } catch (error) {
-    rmSync(path) // a key file without the store of its wrapped keys is of no use
+    rmSync(path) // a key file is useless without the store of its wrapped keys
     throw error
   }
   await terminal.print([given])
@@ -133,7 +133,7 @@ const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => 
   }
 }
 
-/** The sessions that share messages with one, as forks of it or of its forks. */
+/** The sessions that share messages with one: its forks, and their forks. */
 const forksOf = async (store: Store, id: string): Promise<readonly string[]> => {
   const parents = new Map<string, string>()
   for await (const { id: fork, forkedFrom } of allSessions(store))

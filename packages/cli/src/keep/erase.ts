@@ -104,7 +104,7 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('erase takes positions and inputs, or a pattern or an age, not both')
     if (more?.all === true && (rest.length > 0 || more.inputs !== undefined))
       throw new Misuse('erase takes --all, or positions and inputs, not both')
-    rest.forEach(positionsIn) // errors in them are reported before a store is opened
+    rest.forEach(positionsIn) // report errors before opening a store
     const dry = values['dry-run'] === true
     const asks = !dry && asksFirst('erase', call)
     await withStore(call, {}, async (store) => {
@@ -146,19 +146,19 @@ In a terminal the command asks first; type yes to continue.`,
   },
 }
 
-/** Messages that were found. */
+/** The messages found. */
 interface Found {
-  /** Those to erase, by session; erased ones too, where their positions were given: files are cleaned again. */
+  /** The positions to erase, by session, including erased ones if they were given: their files are cleaned again. */
   readonly plans: ReadonlyMap<string, readonly number[]>
-  /** Those that a hold keeps. */
+  /** The positions under a hold. */
   readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
-  /** The sessions that can't be read. */
+  /** The unreadable sessions. */
   readonly unread: readonly DamagedEntry[]
   /** The given positions that were already erased, with the ledger's information. */
   readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
 }
 
-/** The rest of what is erased with the found messages. */
+/** What else to erase besides the found messages. */
 type More = Pick<ToErase, 'inputs' | 'all'> | undefined
 
 const moreOf = ({ input, all }: Call['values']): More =>
@@ -175,7 +175,7 @@ const noneAgain: Found['again'] = { at: new Set(), lines: [] }
 
 const messagesText = (at: readonly number[]): string => `${counted(at.length, 'message')} (${ranges(at)})`
 
-/** In one session. Throws Unreadable, where it can't be read, or has no message at a position. */
+/** Search one session. Throws Unreadable if it can't be read, or lacks a given position. */
 const foundIn = async (
   store: Store,
   given: string,
@@ -196,7 +196,7 @@ const foundIn = async (
   return { plans: new Map([[id, at]]), held: [], unread: [], again: await erasedBefore(store, id, at, there) }
 }
 
-/** Those that are not there any more, and when, by whom and why they were erased. */
+/** The given positions that were already erased, with lines that say when, by whom and why. */
 const erasedBefore = async (
   store: Store,
   id: string,
@@ -217,7 +217,7 @@ const erasedBefore = async (
   return { at, lines }
 }
 
-/** In every session of the scope. */
+/** Search every session of the scope. */
 const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => {
   const plans = new Map<string, readonly number[]>()
   const unread: DamagedEntry[] = []
@@ -229,7 +229,7 @@ const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => 
   return { plans, held: [], unread, again: noneAgain }
 }
 
-/** The same, with held messages listed separately. */
+/** The same, with messages under a hold listed separately. */
 const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: More): Promise<Found> => {
   const free = new Map<string, readonly number[]>()
   const held: Found['held'][number][] = []
@@ -246,7 +246,7 @@ const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: 
   return { plans: free, held, unread, again }
 }
 
-/** Erase them, and give how many sessions failed. */
+/** Erase the messages, and return the number of sessions that failed. */
 const eraseAll = async (
   store: Store,
   { plans, again, more }: Pick<Found, 'plans' | 'again'> & { readonly more: More },
@@ -271,7 +271,7 @@ const eraseAll = async (
   return failed
 }
 
-/** The reason why one session of several is skipped. Throws Unreadable if the others can't be erased either. */
+/** Why one of several sessions is skipped. Throws Unreadable if the others can't be erased either. */
 const reasonToSkip = (fault: AnyEvidenceFault): string => {
   switch (fault._tag) {
     case 'NoKey':
@@ -337,7 +337,7 @@ const placesText = (rows: Extract<Remains, { readonly what: 'text' }>['rows']): 
   return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`
 }
 
-/** The request in the options; undefined if there is none. Throws Misuse. */
+/** The query in the options; undefined if there is none. Throws Misuse. */
 const queryOf = (values: Call['values']): MessageQuery | undefined => {
   const { matching } = values
   const age = values['older-than']
@@ -352,7 +352,7 @@ const patternOf = (given: string): RegExp => {
   try {
     if (given !== '') return new RegExp(given, 'iu')
   } catch {
-    // said below
+    // reported below
   }
   throw new Misuse(`--matching takes a regular expression, not "${given}"`)
 }

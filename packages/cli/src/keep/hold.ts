@@ -10,11 +10,11 @@ import { sessionOrAdvice } from '../sources/sessions.ts'
 
 const options: Command['options'] = { ...becauseOptions, ...storeOption }
 
-/** The holds on a session, whose messages may not be erased. */
+/** A hold as text. */
 export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =>
   `held${holder === id ? '' : ` with ${holder}, which shares them,`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
 
-/** Empty if the session can't be read: it can still be released. */
+/** The holds on a session. Empty if it can't be read: it can still be released. */
 type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
 
 const run =

@@ -1,4 +1,4 @@
-/** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
+/** `indelible remove SESSION…`: removes sessions, with all their messages, from the store. */
 import { becauseOf } from 'indelible/store/kit'
 import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
@@ -62,7 +62,7 @@ In a terminal the command asks first; type yes to continue.`,
   },
 }
 
-/** How much a session is. One that was never whole can be removed too. Throws Unreadable. */
+/** The size of a session as text. An unfinished session can be removed too. Throws Unreadable. */
 const sizeOf = async (store: Store, id: string): Promise<string> => {
   const info = await describeSession(store, id)()
   if (!isLeft(info)) return counted(info.right.len, 'message')
@@ -73,11 +73,11 @@ const sizeOf = async (store: Store, id: string): Promise<string> => {
 
 interface ForkOf {
   readonly id: string
-  /** How many messages it shares. */
+  /** The number of messages it shares. */
   readonly at: number
 }
 
-/** The sessions that stay and were forked from these. */
+/** The remaining sessions that were forked from these. */
 const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly ForkOf[]>> => {
   const forks = new Map<string, ForkOf[]>()
   for await (const { id, forkedFrom } of allSessions(store)) {

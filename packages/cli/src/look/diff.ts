@@ -1,4 +1,4 @@
-/** `indelible diff A B`: where two conversations part, and what each says from there. */
+/** `indelible diff A B`: shows where two conversations diverge, and what follows in each. */
 import { jsonEqual, type Json } from 'indelible/json/kit'
 import type { View } from 'indelible/history'
 import type { Message, Part } from 'indelible/message'
@@ -51,9 +51,9 @@ The exit code is 0 even if they differ.`,
 }
 
 interface Parted {
-  /** How many messages are the same from the first on. */
+  /** The number of equal messages at the start. */
   readonly same: number
-  /** How many are the same at the end, behind those that differ. */
+  /** The number of equal messages at the end, after those that differ. */
   readonly sameAtEnd: number
 }
 

@@ -85,11 +85,11 @@ interface Listed {
   readonly marks: Marks
 }
 
-/** An order of sessions, and the order of the store that they are read in. */
+/** An order of sessions, and the store's order to read them in. */
 interface Order {
   readonly by: NonNullable<ListQuery['by']>
   readonly compare: (a: SessionInfo, b: SessionInfo) => number
-  /** Where the store's order is another: the time of a session, which in the store's order is never before it. */
+  /** If the orders differ: a session's time, never later than its place in the store's order. */
   readonly time?: (info: SessionInfo) => number
 }
 
@@ -101,13 +101,13 @@ const orders: { readonly [field: string]: Order | undefined } = {
   id: { by: 'id', compare: (a, b) => compareIds(a.id, b.id) },
 }
 
-/** The first sessions of an order: which page of a store to read, and when those behind it can't be among them. */
+/** The first sessions of an order: which page of the store to read, and when no later session can be among them. */
 class First {
   readonly query: { readonly by: Order['by']; readonly first?: number }
   readonly #order: Order
   readonly #most: number
   #found = 0
-  /** The latest times, the latest first. */
+  /** The latest times, latest first. */
   readonly #times: number[] = []
 
   constructor(order: Order, limit: number | undefined) {
@@ -116,7 +116,7 @@ class First {
     this.query = { by: order.by, ...(this.#most < Infinity && { first: this.#most + 1 }) }
   }
 
-  /** Whether neither a session nor any behind it, as the store lists them, is one of the first. */
+  /** Whether neither this session nor any later one in the store's order can be among the first. */
   isCompleteBefore({ appended }: SessionInfo): boolean {
     const { time } = this.#order
     return this.#found >= this.#most && (time === undefined || (this.#times.at(-1) ?? Infinity) >= appended)
@@ -133,7 +133,7 @@ class First {
   }
 }
 
-/** Up to so many, a page of the store is read that has them all; more are read with all others. */
+/** The largest limit for which a page of matching size is read; beyond it, all sessions are read. */
 const mostOfFirst = 499
 
 const printTable = async (listed: readonly Listed[], terminal: Terminal, all: boolean): Promise<void> => {
@@ -160,12 +160,12 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
         listed.map(({ store }) => store.scope),
       )
     : 0
-  const timeWidth = columns < 60 ? 10 : 16 // the day alone
+  const timeWidth = columns < 60 ? 10 : 16 // the date alone
   const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
     const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
-    // On a narrow terminal the description has a separate line.
+    // On a narrow terminal the description gets its own line.
     if (shows && columns - widthOf(facts) < 20 && about !== '')
       return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
     return [fit(`${facts}  ${about}`.trimEnd(), columns)]
@@ -187,7 +187,7 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
   bar.end()
 }
 
-/** How many sessions are looked into at once: a store in a network answers each after a while. */
+/** The most sessions to inspect at the same time: a remote store answers slowly. */
 const together = 16
 
 const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {

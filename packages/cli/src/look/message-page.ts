@@ -1,4 +1,4 @@
-/** One message, whole, as lines for a person. */
+/** Shows one whole message as lines for people. */
 import type { Range, View } from 'indelible/history'
 import { isLeft, parseJson } from 'indelible/json/kit'
 import { estimateTokens } from 'indelible/context'
@@ -11,16 +11,16 @@ import { counted, grouped, oneLine, widthOf } from '../terminal/screen.ts'
 import { plainText } from '../terminal/timeline.ts'
 
 export interface MessagePage {
-  /** The record, with retracted messages. */
+  /** The record, including retracted messages. */
   readonly view: View<Message>
   /** Its calls, each with its result. */
   readonly calls: ReturnType<typeof pairCalls>
   readonly position: number
-  /** The ranges that retractions took out. */
+  /** The retracted ranges. */
   readonly left: readonly Range[]
   readonly notes: Iterable<Note>
   readonly timeOf?: (position: number) => number | undefined
-  /** Also what only programs read: `meta`, raw parts, base64. */
+  /** Whether to show data for programs too: `meta`, raw parts, base64. */
   readonly full: boolean
   /** The width of the terminal; Infinity without a terminal. */
   readonly columns: number
@@ -83,12 +83,12 @@ function* partLines(part: Part | ResultPart, full: boolean): Generator<string> {
   else yield* plainText(part).replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n')
 }
 
-/** JSON set out in lines, where the text is some. */
+/** JSON text indented; other text as lines. */
 const jsonOrText = (text: string): readonly string[] => {
   const parsed = parseJson(text)
   if (isLeft(parsed)) return text.split('\n')
   const value = parsed.right
-  // A text of several lines in an argument is read as such, not with its escapes.
+  // A multi-line text in an argument is shown as text, without escapes.
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value).flatMap(([name, each]) =>
       typeof each === 'string'
@@ -130,7 +130,7 @@ const notesOn = (notes: Iterable<Note>, position: number): readonly string[] =>
 const receiptText = ({ model, usage }: Extract<Note, { readonly type: 'receipt' }>): string =>
   `answer of ${oneLine(model)}${usage === undefined ? '' : `: ${grouped(usage.input)} tokens in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`}`
 
-/** An application's note speaks of a message by a field `position`, as `indelible note --at` writes it. */
+/** Whether an application's note refers to a message by a field `position`, as `indelible note --at` writes it. */
 const isOn = (content: unknown, position: number): boolean =>
   typeof content === 'object' && content !== null && (content as { readonly position?: unknown }).position === position
 

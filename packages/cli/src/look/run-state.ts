@@ -5,7 +5,7 @@ import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelibl
 import type { Lease } from 'indelible/store'
 import { counted, fit, grouped, oneLine, shellWord } from '../terminal/screen.ts'
 
-/** The lines for a session, some in warning colours. Empty, where all is in order. */
+/** The lines for a session, some in warning colors. Empty if nothing is wrong. */
 export function* stateLines(
   session: Session | ReadonlySession | SealedSession,
   lease: Lease | undefined,

@@ -1,4 +1,4 @@
-/** `indelible search`: words in all sessions of a store. `indelible index`: the index that makes it fast. */
+/** `indelible search`: finds words in all sessions of a store. `indelible index`: builds an index that speeds it up. */
 import { present } from 'indelible/json/kit'
 import { isRole, roles } from 'indelible/message/kit'
 import {
@@ -112,7 +112,7 @@ const shortIdsOf = async (
   return ({ scope, hit: { session } }) => short.get(scope)?.(session) ?? oneLine(session)
 }
 
-/** Milliseconds after which a search without an index says that there could be one. */
+/** The milliseconds after which a search without an index suggests one. */
 const slow = 2000
 
 interface Found {
@@ -120,11 +120,11 @@ interface Found {
   readonly hit: SearchHit
 }
 
-/** Between scopes: as each of them is ordered. */
+/** The order of hits from different scopes: the same as within each scope. */
 const order = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
   sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
 
-/** The lines at the end. */
+/** The facts for the closing lines. */
 interface Told {
   hits: number
   more: boolean
@@ -165,7 +165,7 @@ export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'
     : `${file} has no key for ${sessions === 1 ? 'it' : 'them'}, or it was destroyed`
 }
 
-/** The ids of some sessions, as many as a line takes. */
+/** Ids, as many as fit a line. */
 export const named = (ids: ReadonlySet<string>): string =>
   `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
 
@@ -212,13 +212,13 @@ const searched = async (
   bar?.end()
 }
 
-/** How many rows a search without an index reads at most. */
+/** The most rows that a search without an index reads. */
 const rowsOf = async (store: Store, session: string | undefined): Promise<number> => {
   if (session !== undefined) return (await answer(describeSession(store, session))).head.size
   return (await sessionsIn(store)).reduce((sum, { head, forkedFrom }) => sum + head.size - (forkedFrom?.at ?? 0), 0)
 }
 
-/** Hits: where each is, and the text around the first of its words, as much as fits; on a narrow terminal below it. */
+/** Lines for hits: the place, and as much text around the first word as fits; on a narrow terminal below the place. */
 const linesOf = (
   found: readonly Found[],
   all: boolean,
@@ -232,7 +232,7 @@ const linesOf = (
     return { place: `${scope}${idIn(one)}:${position}`, beside }
   })
   const widest = (name: 'place' | 'beside'): number => Math.max(0, ...heads.map((head) => widthOf(head[name])))
-  // In a pipe there are no columns to line up, and what reads it cuts the lines itself.
+  // A pipe needs no aligned columns, and its reader cuts the lines itself.
   const [placeWidth, besideWidth] = shows ? [widest('place'), widest('beside')] : [0, 0]
   return found.flatMap(({ hit }, index) => {
     const { place, beside } = heads[index] as (typeof heads)[number]
@@ -271,7 +271,7 @@ const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal[
   return pieces.join('')
 }
 
-/** The start of the shown text, chosen so that it contains the first found word. */
+/** Where to start the shown text, so that it contains the first word found. */
 const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number => {
   const [first] = marks[0] ?? [0]
   const before = Math.floor(room / 3)
@@ -330,7 +330,7 @@ messages one by one. Erasing a message also removes it from the index.`,
     const { values, terminal } = call
     if (values['drop'] === true && values['rebuild'] === true)
       throw new Misuse('--drop and --rebuild exclude each other')
-    // Without keys: encrypted sessions are in no index.
+    // No keys: encrypted sessions are never indexed.
     await withBareStore(call, async (store) => {
       if (values['drop'] === true) {
         await answer(dropIndex(store))
@@ -344,7 +344,7 @@ messages one by one. Erasing a message also removes it from the index.`,
         const { index } = scope
         if (index === undefined) continue
         for (const id of await answer(index.encrypted())) encrypted.add(id)
-        // The first page of any search names them.
+        // The first page of any search lists them.
         for (const id of (await answer(searchStore(scope, 'index', { limit: 1 }))).damaged ?? []) damaged.add(id)
       }
       const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
@@ -356,7 +356,7 @@ messages one by one. Erasing a message also removes it from the index.`,
   },
 }
 
-/** Make an index, with a bar. */
+/** Build an index, with a progress bar. */
 const indexed = async (store: Store, terminal: Terminal, rebuild = false): Promise<number> => {
   let bar: ReturnType<Terminal['progress']> | undefined
   const rows = await answer(

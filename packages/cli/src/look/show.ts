@@ -81,7 +81,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
   },
 }
 
-/** Positions that are given: a negative first one counts from the end. */
+/** Given positions; a negative first one counts from the end. */
 interface Given {
   readonly first: number
   /** Undefined: to the end. */
@@ -98,7 +98,7 @@ const rangeOf = (given: string): Given => {
   return { first, last }
 }
 
-/** Messages, each whole; on a terminal through a pager, where they are longer than the screen. */
+/** Whole messages; on a terminal through a pager if they are longer than the screen. */
 const showMessage = async (path: string, given: Given, call: Call): Promise<void> => {
   const { values, terminal } = call
   const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)

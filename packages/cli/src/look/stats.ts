@@ -1,4 +1,4 @@
-/** `indelible stats`: the tokens and the money of model calls, by model and day. */
+/** `indelible stats`: the tokens and cost of model calls, by model and day. */
 import { usageDollars } from 'indelible/context/kit'
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
@@ -69,13 +69,13 @@ const fieldsOf = (given: unknown): readonly Field[] =>
     return found
   })
 
-/** Calls, and the session or file that they belong to. */
+/** A call, and the session or file that it belongs to. */
 interface Spent {
   readonly session: string
   readonly use: CallUse
 }
 
-/** The calls; into `ids` go the names of all sessions that were looked at. */
+/** The calls. The names of all inspected sessions are added to `ids`. */
 const spendingOf = async (
   name: string | undefined,
   call: Call,
@@ -101,7 +101,7 @@ const spendingOf = async (
   })
 }
 
-/** The calls of a session; the id of one that can't be read without a key goes into `unread`. */
+/** The calls of a session. If it can't be read without a key, its id is added to `unread`. */
 const usesIn = async (
   store: Store,
   info: SessionInfo,
@@ -111,7 +111,7 @@ const usesIn = async (
 ): Promise<readonly CallUse[]> => {
   const { id, encrypted, len } = info
   const uses = await readUsage(store, info, { own })()
-  const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have messages of its own
+  const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have its own messages
   const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
   if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
   unread.add(id)
@@ -137,13 +137,13 @@ const spentIn = async (
   return spent
 }
 
-/** The sums of calls. */
+/** Summed-up calls. */
 interface Sum extends Required<Usage> {
   readonly calls: number
   readonly failed: number
   /** The cost of the calls whose model has a known price. */
   readonly dollars: number
-  /** Calls with tokens that no price is known for. */
+  /** The number of calls with tokens but without a known price. */
   readonly unpriced: number
 }
 
@@ -178,7 +178,7 @@ const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] 
 const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
-/** Columns of a name that is cut: more than that is not taken from figures. */
+/** The minimum width of a truncated name, in columns. */
 const fewest = 14
 
 const printed = (
@@ -198,14 +198,14 @@ const printed = (
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
-  // On a narrow terminal, the money first, then the tokens.
+  // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
   for (const name of ['cached', 'calls', 'output', 'input'])
     if (roomBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
-  // Narrow columns get their full width, the others share the rest. Short ids are not cut again.
+  // Narrow columns get their full width, the others share the rest. Short ids are not truncated again.
   const shown = [...widths]
   let room = roomBeside() + 2
   const order = Array.from({ length: by.length }, (_, column) => column).toSorted(

@@ -1,4 +1,4 @@
-/** `indelible tree`: which sessions were forked from which. */
+/** `indelible tree`: shows which sessions were forked from which. */
 import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry } from 'indelible/store'
 import { Misuse, type Command, type Terminal } from '../terminal/command.ts'
@@ -40,13 +40,13 @@ session. A session without forks is not printed, unless you name it.`,
 
 interface Node {
   readonly id: string
-  /** Undefined: it was removed, and its forks are here. */
+  /** Undefined if it was removed; its forks are listed under it. */
   readonly info: SessionInfo | undefined
   readonly marks: Marks
   readonly forks: Node[]
 }
 
-/** The sessions that are not forks themselves, each with its forks. */
+/** The sessions that are not forks, each with its forks. */
 const forest = (infos: readonly SessionInfo[], marksOf: (info: SessionInfo) => Marks): readonly Node[] => {
   const nodes = new Map<string, Node>(
     infos.map((info) => [info.id, { id: info.id, info, marks: marksOf(info), forks: [] }]),

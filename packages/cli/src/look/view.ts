@@ -1,4 +1,4 @@
-/** `indelible view`: the sessions of a store as a page in the browser. */
+/** `indelible view`: shows the sessions of a store as a page in the browser. */
 import { describeSession } from 'indelible/session'
 import { startView, type View } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
@@ -55,7 +55,7 @@ without it, you can paste keys in the proof's window.`,
           throw new Unreadable(reason ?? cause.message)
         },
       )
-      // A signal that comes while the address is printed ends the page too, so that its file is removed.
+      // A signal during printing ends the page too, so that its file is removed.
       const ended = new AbortController()
       const ends = [terminal.onInterrupt(() => ended.abort()), onTerminate(() => ended.abort())]
       try {
@@ -72,7 +72,7 @@ without it, you can paste keys in the proof's window.`,
   },
 }
 
-/** The reason why a server can't listen, and the advice. */
+/** Why a server can't listen, with advice. */
 const whyNot: { readonly [code: string]: ((host: string, port: number) => string) | undefined } = {
   EADDRINUSE: (host, port) =>
     `port ${port} of ${host} is in use, perhaps by another view; choose another with --port, or omit --port for any free one`,
@@ -81,7 +81,7 @@ const whyNot: { readonly [code: string]: ((host: string, port: number) => string
   ENOTFOUND: (host) => `--host ${host} is not an address of this machine`,
 }
 
-/** Until Ctrl-C. Enter on a terminal prints another address: each works once. */
+/** Serve until Ctrl-C. Enter on a terminal prints another address, because each works once. */
 const untilStopped = async (served: View, path: string, terminal: Terminal, ended: AbortController): Promise<void> => {
   if (ended.signal.aborted) return
   const lines = terminal.asks ? terminal.lines('') : undefined

@@ -1,4 +1,4 @@
-/** The model that `indelible chat` talks with: by its options and the environment, or the local rules. */
+/** The model for `indelible chat`: chosen by options and environment, or the local rules. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import type { Anthropic } from '@anthropic-ai/sdk'
@@ -24,7 +24,7 @@ export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 't
   return chosen.right
 }
 
-/** The providers' clients are loaded only if a model is requested: they are peers that may not be installed. */
+/** Loads the providers' clients, which are optional peers, only if a model is requested. */
 const registry = async (baseURL: string | undefined, { env }: Terminal): Promise<ModelRegistry> => {
   const anthropic = await installed('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'))
   const openai = await installed('openai', () => import('openai'))
@@ -46,7 +46,7 @@ const ofAnthropic = (Client: typeof Anthropic, key: string | undefined, baseURL:
 }
 
 const ofOpenAI = (Client: typeof OpenAI, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
-  // The client insists on a key; a server that wants none ignores it.
+  // The client requires a key; a server that needs none ignores it.
   const at = (modelOf: typeof openaiChatModel, server: { readonly baseURL?: string }) => (model: string) =>
     modelOf(new Client({ apiKey: key || 'none', ...server }), { model })
   return {

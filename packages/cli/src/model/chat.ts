@@ -80,7 +80,7 @@ Without an API key, a few fixed rules answer, and say that they are not a model.
 }
 
 interface Talk {
-  /** The session; a new one starts here, with the first thing that is said. */
+  /** Returns the session. A new one is created on the user's first message. */
   readonly begin: () => Promise<Session>
   readonly model: Model
   readonly tools: readonly Tool[]
@@ -101,8 +101,8 @@ const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly To
 }
 
 /**
- * The id of the session to continue, or of a new one. At a terminal the beginning of an id is enough, as in other
- * commands, because the user sees the whole id.
+ * The id of the session to continue, or of a new one. At a terminal the beginning of an id is
+ * enough, as in other commands, because the user sees the whole id.
  */
 const idMeant = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
   if (given === '') throw new Misuse('--session takes an ID')
@@ -125,13 +125,13 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
   return made.right
 }
 
-/** The next turn settles the calls that a crash left open. */
+/** Report an interrupted session. The next turn settles the calls that a crash left open. */
 const printWhatIsOpen = async (session: Session, terminal: Terminal): Promise<void> => {
   if (session.openSteps().length > 0 || session.openCalls().length > 0)
     await terminal.print(['this session was interrupted; its finished parts are kept'])
 }
 
-/** One turn: the user's message, and everything until the model has answered it. */
+/** One turn: the user's message, and everything until the model has answered. */
 const turn = async (
   talk: Talk,
   said: string,
@@ -163,13 +163,13 @@ const summaryOf = (text: string): string => {
   return `${oneLine(text).slice(0, 80)}${lines > 1 ? ` (${lines} lines)` : ''}`
 }
 
-/** Lines from the terminal until it ends. Ctrl-C interrupts the current work; without any, it quits. */
+/** Read lines from the terminal until it ends. Ctrl-C interrupts the current work, or quits if there is none. */
 const converse = async (talk: Talk): Promise<void> => {
   const { terminal } = talk
   const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
   let stream: RunStream<TurnFault> | undefined
   let quitting = false
-  /** The answer that Ctrl-C has cut: it may not be stored yet when Ctrl-C comes again. */
+  /** The answer that Ctrl-C interrupted: it may not be stored yet at the next Ctrl-C. */
   let cut: RunStream<TurnFault> | undefined
   const interrupt = (): void => {
     if (stream !== cut && stream?.interrupt({ behavior: 'saveMarked' }) === true) return void (cut = stream)
@@ -178,7 +178,7 @@ const converse = async (talk: Talk): Promise<void> => {
     lines.close()
   }
   let open = true
-  lines.on('close', () => void (open = false)) // the end of the input may come while an answer streams
+  lines.on('close', () => void (open = false)) // the input may end while an answer streams
   lines.on('SIGINT', interrupt)
   const ignore = terminal.onInterrupt(interrupt)
   try {
@@ -208,7 +208,7 @@ const demoLines: readonly Message[] = [
   assistant('As you like. In short: a record that nothing can rewrite.'),
 ]
 
-/** The demonstration: two questions, the second answer is interrupted by the user's next message. */
+/** The demo: two questions; the user's next message interrupts the second answer. */
 const play = async (talk: Talk): Promise<void> => {
   talk.terminal.say('\nyou> What is in this folder?\n')
   await turn(talk, 'What is in this folder?', () => undefined)

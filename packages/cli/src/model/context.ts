@@ -1,4 +1,4 @@
-/** `indelible context FILE`: the context that a model call would be sent, and why each page is in it as it is. */
+/** `indelible context FILE`: the context that a model call would get, and the reason for each page's level. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import {
@@ -76,7 +76,7 @@ summaries of a session are used.`,
   },
 }
 
-/** How long a record must be for a note to speak of it. */
+/** The length that a record must have for a note to apply. */
 const speaksOf = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
@@ -109,7 +109,7 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
   const widest = (column: 0 | 1 | 2, heading: string): number =>
     rows.reduce((most, row) => Math.max(most, widthOf(row[column])), heading.length)
   const [from, role, tokens] = [widest(0, 'source'), widest(1, 'role'), widest(2, 'tokens')]
-  const isBelow = columns < from + role + tokens + 6 + 30 // the content has a line of its own
+  const isBelow = columns < from + role + tokens + 6 + 30 // the content gets its own line
   for (const row of [['source', 'role', 'tokens', 'content'] as const, ...rows]) {
     const facts = `${padEnd(row[0], from)}  ${padEnd(row[1], role)}  ${padStart(row[2], tokens)}`
     yield fit(isBelow ? facts : `${facts}  ${row[3]}`, columns)
@@ -151,7 +151,7 @@ const explain = (context: DerivedContext, view: View<Message>, { name }: Policy)
     return { position, role, page, residency, minimum, reason: residencyReason(context, position, page, name) }
   })
 
-/** One line; where the reason does not fit beside the rest it follows in lines of its own, whole. */
+/** One line; a reason that does not fit follows on its own lines. */
 const explanationLines = (
   { position, role, page, residency, reason }: Explained,
   columns: number,

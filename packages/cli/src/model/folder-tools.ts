@@ -1,15 +1,15 @@
-/** Three tools that look into one folder and nowhere else: list, read, search. They change nothing. */
+/** Three read-only tools for a single folder: list, read, search. */
 import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { tool, type Tool } from 'indelible/run'
 
-/** The limits for the text of one file and the lines of one search. */
+/** The limits for the text of a file, the entries of a list, and the matches of a search. */
 const maxBytes = 64 * 1024
 const maxEntries = 500
 const maxMatches = 100
 const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
-/** @param folder if it is a link, the target is the folder */
+/** @param folder the folder; a link is resolved */
 export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
   const top = await realpath(folder)
   const inside = (path: unknown): Promise<string> => insideOf(top, path)
@@ -45,7 +45,7 @@ const insideOf = async (top: string, path: unknown): Promise<string> => {
   if (typeof path !== 'string' || path === '') throw new Error('give a path')
   if (path.includes('\0')) throw new Error('a path must not contain NUL')
   const way = relative(top, join(top, path))
-  // Checked before the file system is read, so that nobody learns whether a file outside exists.
+  // Checked before reading the file system, so that the model can't find out whether an outside file exists.
   if (leaves(way)) throw new Error(`${JSON.stringify(path)} is outside the folder`)
   let found: string
   try {
@@ -100,7 +100,7 @@ const searched = async (top: string, path: string, text: string, signal: AbortSi
   return matches.length === 0 ? '(no line has it)' : matches.join('\n')
 }
 
-/** Only files, no links: the target of a link may be outside. */
+/** Files only, not links: a link may point outside. */
 async function* filesOf(path: string): AsyncGenerator<string> {
   if (!(await stat(path)).isDirectory()) return yield path
   for (const entry of await readdir(path, { withFileTypes: true })) {
@@ -109,7 +109,7 @@ async function* filesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The beginning of a file as text; undefined if it is not text. */
+/** The start of a file as text; undefined if it is not text. */
 const textOf = async (path: string, most: number): Promise<string | undefined> => {
   const file = await open(path)
   try {

@@ -1,6 +1,6 @@
 /**
- * The model of `indelible chat` without a configured model: a few fixed rules, and it says so. With it the command can
- * be tried on any machine.
+ * The model of `indelible chat` if none is configured: a few fixed rules, labeled as such. It lets
+ * people try the command on any machine.
  */
 import { assistant, textOf, toolCall, toolResultsOf, type Message } from 'indelible/message'
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
@@ -34,7 +34,7 @@ const answer = ({ messages }: ModelRequest): Message => {
   )
 }
 
-/** The same rule for every line there will ever be. */
+/** The same rule for every line. */
 function* rules(): Generator<Line> {
   for (;;) yield answer
 }

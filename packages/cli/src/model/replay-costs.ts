@@ -1,36 +1,36 @@
-/** The cost of a replay's contexts, with an expiring cache, and in US dollars. */
+/** The cost of a replay's contexts, with an expiring cache and in US dollars. */
 import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } from 'indelible/context'
 import { defaultPrices, ratesAt, unitsOf } from 'indelible/context/kit'
 import type { Message } from 'indelible/message'
 
-/** The prices and the cache of a provider. */
+/** A provider's prices and cache. */
 export interface CostOptions {
-  /** The list prices of a model. With them there are `dollars`. */
+  /** The list prices of a model, for `dollars`. */
   readonly model?: ModelPrices | undefined
   /** The time of an answer, in milliseconds. Default: `timeIn`. */
   readonly timeOf?: (answer: Message, position: number) => number | undefined
   /**
-   * How long the cache of the provider lasts after a call, in milliseconds. Default: 300,000, what Anthropic documents and the
-   * least that OpenAI does.
+   * How long the provider's cache lasts after a call, in milliseconds. Default: 300,000,
+   * Anthropic's documented value and OpenAI's minimum.
    *
-   * Source  platform.claude.com, build-with-claude/prompt-caching, as others quoted it on 2026-11-22
+   * Source  platform.claude.com, build-with-claude/prompt-caching, as quoted by others on 2026-11-22
    */
   readonly cacheLifetime?: number
-  /** Tokens of tools and system prompt, which are paid for beside the context. Default: 0. */
+  /** The tokens of tools and system prompt, added to each context. Default: 0. */
   readonly reserved?: number
 }
 
 /** The costs of a replay. */
 export interface ReplayCosts {
-  /** In tokens of plain input. */
+  /** In tokens of uncached input. */
   readonly cost: number
-  /** With a `model`: the input that was sent and the recorded answers. */
+  /** If `model` is given: for the input sent and the recorded answers. */
   readonly dollars?: { readonly input: number; readonly output: number }
-  /** Calls that came after the cache had expired. All of their input counts as not cached. */
+  /** The number of calls after the cache had expired. All their input counts as uncached. */
   readonly expired: number
 }
 
-/** Adds up costs: `add` is for `onAnswer` of a replay, and `prices` for its option of that name. */
+/** Adds up costs: pass `add` to a replay's `onAnswer`, and `prices` to its option of that name. */
 export const costCounter = (
   options: CostOptions = {},
 ): {
@@ -66,7 +66,7 @@ export const costCounter = (
 }
 
 /**
- * When a message was written, from its `meta`: of a session of pi, Claude Code or Codex.
+ * When a message was written, from its `meta` in sessions of pi, Claude Code or Codex.
  *
  * @returns milliseconds since 1970; undefined if `meta` has no time
  */

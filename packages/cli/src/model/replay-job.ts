@@ -1,4 +1,4 @@
-/** One replay: a policy at a budget. The input of a thread, and its work. */
+/** One replay, of a policy at a budget: its input for a thread, and its work. */
 import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
@@ -12,7 +12,7 @@ export interface ReplayJob {
   readonly model?: ModelPrices
 }
 
-/** A conversation as another thread can be given it. */
+/** A conversation in the form that is sent to a thread. */
 export interface SentConversation {
   readonly messages: readonly Message[]
   readonly pages: readonly PageKind[]
@@ -24,10 +24,10 @@ export interface SentJob {
   readonly job: ReplayJob
 }
 
-/** The policies that a replay can judge. */
+/** The policies available for a replay. */
 export const judged: readonly Policy[] = [paged(), window]
 
-/** A replay, with what its contexts cost. */
+/** A replay with the cost of its contexts. */
 export type PricedReplay = Replay & ReplayCosts
 
 /** Do one replay. */

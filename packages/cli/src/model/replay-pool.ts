@@ -1,17 +1,17 @@
-/** Runs replays on all cores: they are independent of each other. */
+/** Runs independent replays on all cores. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import { doReplay, sentOf, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
 
-/** A conversation shorter than this is replayed sooner than a thread starts. */
+/** A conversation shorter than this is replayed faster than a thread starts. */
 const short = 200
 
 /**
- * Do replays, and give each as soon as it and those before it are done.
+ * Run replays, and yield each as soon as it and the earlier ones are done.
  *
- * @param progress gets how many messages were replayed, of all jobs together
+ * @param progress receives the number of messages replayed, over all jobs
  */
 export async function* replaysOf(
   view: View<Message>,

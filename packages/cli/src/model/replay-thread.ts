@@ -1,4 +1,4 @@
-/** A thread that does one replay. It tells how many messages are done, and at the end the replay. */
+/** A thread that runs one replay. It reports the number of messages done, and then the replay. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
 import { parentPort, workerData } from 'node:worker_threads'
 import { doReplay, viewOf, type SentJob } from './replay-job.ts'

@@ -1,4 +1,4 @@
-/** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
+/** `indelible replay FILE`, or a session: what each policy would have sent for each answer of a recording. */
 import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
 import { Misuse, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
@@ -74,7 +74,7 @@ SESSION means the same as for "indelible show".`,
   },
 }
 
-/** A number of tokens: `32000`, `32k`, `1m`. */
+/** A number of tokens: `32000`, `32k`, `1m`. Throws Misuse. */
 export const tokensOf = (given: string): number => {
   const found = /^(\d{1,12})([km]?)$/i.exec(given)
   if (found === null) throw new Misuse(`--budget: "${given}" is not a number of tokens; expected one like 32000 or 32k`)
@@ -96,7 +96,7 @@ const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, s
 const policiesOf = (given: string): readonly Policy[] =>
   given === 'all' ? judged : given.split(',').map((name) => policyOf(name, judged))
 
-/** The policy of a name. */
+/** The policy with a name. Throws Misuse. */
 export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
   const found = among.find((policy) => policy.name === name)
   if (found === undefined)
@@ -106,7 +106,7 @@ export const policyOf = <P extends { readonly name: string }>(name: string, amon
   return found
 }
 
-/** Columns, the first ones first where a terminal is too narrow for all. */
+/** The columns, in order of priority on a narrow terminal. */
 const columns: readonly (readonly [
   heading: string,
   cell: (replay: PricedReplay, all: readonly PricedReplay[]) => string,

@@ -1,20 +1,20 @@
-/** The reason for the level of a page in a derived context, as text. */
+/** Explains the level of a page in a derived context. */
 import type { ContextSource, DerivedContext } from 'indelible/context'
 import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
 
-/** The parts of a derived context that the reasons need. */
+/** The parts of a derived context that the reasons use. */
 interface ReasonedContext extends Pick<DerivedContext, 'epoch' | 'activeFrom'> {
   readonly residency: { readonly at: (position: number) => ResidencyLevel | undefined }
-  /** The sources of its messages, or of its summaries alone. */
+  /** The sources of its messages, or only of its summaries. */
   readonly sources: Iterable<ContextSource>
 }
 
 /**
- * The reason for the level of a page in a derived context.
+ * Explain the level of a page in a derived context.
  *
- * Cost    O(messages of the context), if it has summaries
+ * Cost    O(messages of the context) if it has summaries
  *
- * @param position the position of the page in the record, which is in the conversation
+ * @param position the page's position in the record; it must be part of the conversation
  * @returns a few words, for people
  */
 export const residencyReason = (context: ReasonedContext, position: number, kind: PageKind, policy: string): string => {

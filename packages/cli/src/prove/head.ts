@@ -1,4 +1,4 @@
-/** `indelible head`: what to hold a session to later. */
+/** `indelible head`: prints the head of a session, to verify the session against later. */
 import { describeSession } from 'indelible/session'
 import type { Command } from '../terminal/command.ts'
 import { answer, headText, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'

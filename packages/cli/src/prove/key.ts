@@ -1,4 +1,4 @@
-/** `indelible key new`: a key that signs checkpoints. */
+/** `indelible key new`: creates a key that signs checkpoints. */
 import { newKey } from '@indelible/evidence'
 import { writeSecret } from '../sources/key-file.ts'
 import { Misuse, type Command } from '../terminal/command.ts'

@@ -84,7 +84,7 @@ remove" also writes to it.
       )
     if (verb !== 'witness' && rest.length > 0)
       throw new Misuse(`ledger ${verb} takes nothing more, but got ${rest.join(', ')}`)
-    const ready = work(call, rest) // wrong arguments are reported before a store is opened
+    const ready = work(call, rest) // report wrong arguments before opening a store
     await withStore(call, {}, ready)
   },
 }
@@ -133,7 +133,7 @@ const show: Verb =
     ])
   }
 
-/** A time: for a program whole, on a terminal to the minute. */
+/** A time: complete for a program, to the minute on a terminal. */
 const timeText = (at: number, { shows }: Terminal): string => {
   const whole = new Date(at).toISOString()
   return shows ? whole.slice(0, 16).replace('T', ' ') : whole
@@ -169,7 +169,7 @@ const verify: Verb = ({ terminal, values }) => {
   }
 }
 
-/** With a bar over all rows that the ledger covers. */
+/** Verify with a progress bar over all rows that the ledger covers. */
 const verifiedRows = async (store: Store, older: Head | undefined, terminal: Terminal) => {
   const known = await readLedger(store)()
   const sessions = isLeft(known) ? [] : [...known.right.sessions.values()]
@@ -180,7 +180,7 @@ const verifiedRows = async (store: Store, older: Head | undefined, terminal: Ter
   return verified
 }
 
-/** The head that the last checkpoint says, if it counts. */
+/** The head in the last checkpoint, if the checkpoint is trusted. */
 const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
   const last = await answer(lastCheckpoint(store))
   if (last === undefined) throw new Unreadable('the ledger has no checkpoint; "indelible ledger sign" creates one')

@@ -1,4 +1,4 @@
-/** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
+/** `indelible prove` and `indelible check-proof`: prove a message of a session to somebody without the store. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import {
@@ -76,7 +76,7 @@ the record that had the head of --head, unchanged.`,
   },
 }
 
-/** When, by whom and why, as the ledger says it. */
+/** The ledger's time, person and reason of an erasure. */
 export const erasedText = ({ at, by, reason }: { readonly [name in 'at' | 'by' | 'reason']?: unknown }): string =>
   `${at === undefined ? '' : ` at ${new Date(Number(at)).toISOString()}`}${by === undefined ? '' : ` by ${String(by)}`}${reason === undefined ? '' : ` (${String(reason)})`}`
 

@@ -1,7 +1,7 @@
 /**
- * The last head that a key has signed of each ledger, in a file beside the key: so somebody who removes checkpoints
- * from a store can't get a second history signed. It is a SQLite file, so two simultaneous commands or a power failure
- * do not damage it.
+ * Remembers the last head that a key signed for each ledger, in a file next to the key: removing
+ * checkpoints from a store then can't get a second history signed. It is a SQLite file, so
+ * concurrent commands or a power failure do not damage it.
  */
 import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -12,7 +12,7 @@ import type { Terminal } from '../terminal/command.ts'
 import { unwritable } from '../sources/input.ts'
 import { syncFolder } from '../sources/key-file.ts'
 
-/** The memory in a file, which is made if it is not there. Throws Unreadable. */
+/** The memory in a file, which is created if missing. Throws Unreadable. */
 export const signerMemory = (given: string, terminal: Pick<Terminal, 'path'>): SignerMemory => {
   const path = terminal.path(given)
   const open = (): DatabaseSync => {

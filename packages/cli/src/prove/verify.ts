@@ -64,7 +64,7 @@ store.`,
   },
 }
 
-/** Verify every session of these scopes, and with `--deep` the whole store. Throws Unreadable, where something is damaged. */
+/** Verify every session of these scopes, with `--deep` the whole store. Throws Unreadable if anything is damaged. */
 const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): Promise<void> => {
   const [any] = scopes
   const findings =
@@ -101,7 +101,7 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
 }
 
-/** Verify one session: its problem, or a line that says that it is good. */
+/** Verify one session. Returns its problem, or prints a line that says it is good. */
 const problemOf = async (
   store: Store,
   id: string,
@@ -111,7 +111,7 @@ const problemOf = async (
 ): Promise<string | undefined> => {
   const options = { ...(head && { head }), progress }
   const read = await verifySession(store, id, options)()
-  // Without its key, its bytes can still be verified.
+  // Its stored bytes can be verified without its key.
   const bare = isLeft(read) && read.left._tag === 'NoKey' ? store.encryption?.bare : undefined
   const verified = bare === undefined ? read : await verifySession(bare, id, options)()
   if (isLeft(verified))

@@ -1,4 +1,4 @@
-/** The thread of `indelible record` that reads, matches and stores: the one that forwards never waits for it. */
+/** The thread of `indelible record` that parses and stores calls, so that the forwarding thread never waits. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
 import { parentPort, workerData } from 'node:worker_threads'
 import { FrameReader, framesIn } from '@indelible/recorder/proxy/kit'

@@ -1,4 +1,4 @@
-/** `indelible record`: any agent, recorded between it and its provider. */
+/** `indelible record`: records any agent, between it and its provider. */
 import { randomBytes } from 'node:crypto'
 import { isLoopback } from '@indelible/recorder/proxy/kit'
 import type { RecorderSummary } from '@indelible/recorder'
@@ -11,7 +11,7 @@ import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
-/** For each provider: the address of its API, and the variables with which programs use another address. */
+/** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
   { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
   { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
@@ -182,7 +182,7 @@ const environment = (proxy: Proxy, { env }: Terminal): { readonly [name: string]
   NO_PROXY: [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter(Boolean).join(','),
 })
 
-/** Arguments, with the address for each name of a variable in braces: for programs that read no variable. */
+/** The arguments, with each `{VARIABLE}` replaced by its address: for programs that read no variables. */
 const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
   providers.reduce(
     (all, { name, variables }) =>
@@ -190,7 +190,7 @@ const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
     args,
   )
 
-/** An address as it is shown. */
+/** A URL for display. */
 const withoutPassword = (url: string): string => {
   const shown = new URL(url)
   shown.username = shown.password = ''

@@ -1,4 +1,4 @@
-/** The recorders of a command: one for each scope that is used. */
+/** The recorders of a command, one for each scope in use. */
 import { isLeft } from 'indelible/json/kit'
 import type { Redactor } from 'indelible/redact'
 import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '@indelible/recorder'
@@ -11,7 +11,7 @@ import { redactorIn, tellRedacted } from '../sources/redacted.ts'
 import { removeOld } from './retention.ts'
 import { counted } from '../terminal/screen.ts'
 
-/** The recordings of one scope; without a name, of the call's scope. */
+/** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {
   readonly scope?: string
 }
@@ -21,22 +21,22 @@ interface Scope {
   readonly store: Store
   readonly recorder: Recorder
   readonly run: Run
-  /** Its calls that are not over. */
+  /** The number of its open calls. */
   open: number
 }
 
-/** Scopes that have a recorder: those that were used last, and those with open calls. */
+/** The most scopes with a recorder, beyond those with open calls. The least recently used one ends first. */
 const mostScopes = 64
 
-/** How recorders work. */
+/** The options of recorders. */
 export interface RecordersOptions {
-  /** Percent of the conversations. */
+  /** The percentage of conversations to record. */
   readonly sample: number
-  /** Days that sessions are kept. Default: for ever. */
+  /** The number of days to keep sessions. Default: forever. */
   readonly days?: number | undefined
-  /** The clock of the calls that are recorded. */
+  /** The clock for recorded calls. */
   readonly now: () => number
-  /** Whether calls that a killed recorder left open are marked. */
+  /** Whether to mark calls that a killed recorder left open. */
   readonly marks: boolean
 }
 
@@ -48,7 +48,7 @@ export class Recorders {
   readonly #content: boolean
   readonly #redactor: Redactor | undefined
   readonly #options: RecordersOptions
-  /** The one that was used last at the end. */
+  /** The most recently used scope is last. */
   readonly #all = new Map<string, Scope>()
   /** The recordings of ended recorders. */
   #past: RecorderSummary | undefined
@@ -65,13 +65,13 @@ export class Recorders {
     this.#options = options
   }
 
-  /** Begin with the scope of requests that name none. */
+  /** Start with the scope for requests that name none. */
   begin(): void {
     this.#scope('', this.#store)
     this.removeOld()
   }
 
-  /** The recorder of a scope; undefined: there can be none of that name. */
+  /** The recorder of a scope; undefined if the name is invalid. */
   of(name: string): Pick<Recorder, 'observe'> | undefined {
     const scope = this.#scopeOf(name === this.#store.scope ? '' : name)
     return (
@@ -125,7 +125,7 @@ export class Recorders {
     return scope
   }
 
-  /** A recorder that is not used any more. */
+  /** End an unused recorder. */
   async #end({ recorder, run }: Scope): Promise<void> {
     await recorder.settled()
     const summary = recorder.summary()
@@ -150,7 +150,7 @@ export class Recorders {
     })
   }
 
-  /** Queue it after the other background work. */
+  /** Queue work after the other background work. */
   #next(work: () => Promise<void>): void {
     const before = this.#beside
     this.#beside = (async () => {
@@ -164,7 +164,7 @@ export class Recorders {
     if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
   }
 
-  /** Everything is recorded, and nothing more comes. */
+  /** Resolves when everything is recorded. Call it after the last request. */
   async settled(): Promise<void> {
     await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
     await this.#beside
@@ -189,13 +189,13 @@ export class Recorders {
   }
 }
 
-/** A scope counts a call until it is over. */
+/** Count a call in its scope until it is over. */
 const count = (scope: Scope, call: ObservedCall): void => {
   scope.open++
   void call.over.then(() => void scope.open--)
 }
 
-/** Figures alone: whose sessions they are is not kept for ever. */
+/** A summary without session names, which would accumulate forever. */
 const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
   ...summary,
   sessions: [],
@@ -210,7 +210,7 @@ const added = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => 
   return { ...plus(one, other), usage: plus(one.usage, other.usage) }
 }
 
-/** The numbers of both, added up; the rest of the first. */
+/** The first object with the numbers of both added up. */
 const plus = <T extends object>(one: T, other: T): T => {
   const entries = Object.entries(one).map(([name, value]: [string, unknown]) => [
     name,

@@ -1,4 +1,4 @@
-/** The recording of `indelible record`: in a separate thread, from a spool that survives a kill. */
+/** Records the calls of `indelible record` in a separate thread, with a spool that survives a kill. */
 import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
@@ -12,13 +12,13 @@ import { spoolKeys } from './spools.ts'
 
 /** Records the calls of a command. */
 export interface Recording {
-  /** Observes a request, in the scope that it names. */
+  /** Observes a request in the scope that it names. */
   readonly recorderOf: (request: IncomingMessage) => Pick<Recorder, 'observe'>
-  /** Everything is recorded, and nothing more comes. */
+  /** Resolves when everything is recorded. Call it after the last request. */
   readonly settled: () => Promise<readonly ScopeSummary[]>
 }
 
-/** Begin to record. Throws Misuse or Unreadable, if the store can't be opened. */
+/** Begin recording. Throws Misuse or Unreadable if the store can't be opened. */
 export const beginRecording = async (call: Call): Promise<Recording> => {
   const { values, terminal } = call
   const tell = teller(terminal)
@@ -31,11 +31,11 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
   const ended = Promise.withResolvers<readonly ScopeSummary[]>()
   let isAlive = true
-  /** The thread has said all that it has to say. */
+  /** Whether the thread has ended. */
   let isOver = false
   let passed = 0
   let frames: Frames | undefined
-  /** The file of a killed recorder that the thread reads. */
+  /** The file of a killed recorder that the thread is reading. */
   let reads: string | undefined
   worker.on('message', (said: FromThread) => {
     if ('taken' in said) return frames?.taken(said.taken)
@@ -105,7 +105,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   }
 }
 
-/** The spool of this process, unless it can't be made. */
+/** The spool of this process; undefined if it can't be created. */
 const madeSpool = (
   near: string | undefined,
   keys: SpoolKeys | undefined,
@@ -120,7 +120,7 @@ const madeSpool = (
   }
 }
 
-/** Tells lines, but not for ever. */
+/** Prints lines, up to a limit. */
 const teller = (terminal: Terminal): ((line: string) => void) => {
   let told = 0
   return (line) => {
@@ -128,7 +128,7 @@ const teller = (terminal: Terminal): ((line: string) => void) => {
   }
 }
 
-/** Figures of nothing. */
+/** The summary of no calls. */
 const nothing: ScopeSummary = {
   sessions: [],
   moreSessions: 0,

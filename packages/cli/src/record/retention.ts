@@ -1,13 +1,13 @@
-/** How long recorded sessions are kept. */
+/** Removes recorded sessions after some time. */
 import { removeRecorded } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
 import { answer } from '../sources/place.ts'
 import { sessionsIn } from '../sources/sessions.ts'
 
 /**
- * Remove the sessions that a recorder made and that nothing was appended to for some days. Others stay, however old.
+ * Remove the recorder's sessions without an append in the given number of days. Other sessions stay, however old.
  *
- * @returns how many were removed
+ * @returns the number of sessions removed
  */
 export const removeOld = async (store: Store, days: number): Promise<number> => {
   const before = store.now() - days * 86_400_000

@@ -1,4 +1,4 @@
-/** The spools of recorders beside a store. */
+/** The spools of recorders next to a store. */
 import { mkdirSync, realpathSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
@@ -13,8 +13,8 @@ import { counted } from '../terminal/screen.ts'
 import { defaultStorePath, givenStore, isAddress, keyFileOf } from '../sources/store.ts'
 
 /**
- * The path that spools of a store begin with. Those of a database are in the user's data folder; undefined: it has none that
- * can be written.
+ * The path that the spools of a store begin with. Those of a database are in the user's data
+ * folder; undefined if that can't be written.
  */
 export const spoolsNear = (values: Call['values'], terminal: Terminal): string | undefined => {
   const given = givenStore(values, terminal)
@@ -28,7 +28,7 @@ export const spoolsNear = (values: Call['values'], terminal: Terminal): string |
   }
 }
 
-/** The database and schema of an address, without the user: erasure finds the spool of another role's recorder. */
+/** The database and schema of an address, without the user: erasure must find spools of other roles' recorders. */
 const databaseOf = (address: string): string => {
   const { hostname, port, pathname, username, searchParams } = new URL(address)
   return JSON.stringify([
@@ -39,7 +39,7 @@ const databaseOf = (address: string): string => {
   ])
 }
 
-/** The keys of a spool, if the call names a key file. */
+/** The keys for a spool, if the call names a key file. */
 export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => {
   const given = keyFileOf(values, terminal)
   if (given === undefined) return undefined
@@ -48,7 +48,7 @@ export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => 
   return current && { current, byId: (id) => keys.find((key) => key.id === id)?.key }
 }
 
-/** Record the calls that killed recorders left in their spools. Gives the files that can't be recorded, and why. */
+/** Record the calls in the spools of killed recorders. Returns the files that can't be recorded, with reasons. */
 export const recordLeft = async (
   store: Store,
   call: Call,
@@ -83,7 +83,7 @@ export const recordLeft = async (
 }
 
 /**
- * Wait until no spool has a call that came before now: its texts are in the store then, or gone.
+ * Wait until no spool has a call from before now: its texts are then in the store, or gone.
  *
  * Throws  Unreadable with `otherwise`, such as "nothing was erased", if a file of a killed recorder can't be recorded
  */

@@ -1,9 +1,9 @@
-/** Advice: the known name that a mistyped one most resembles, and commands that can be pasted as they are printed. */
+/** Advice: the known names closest to a mistyped one, and commands that can be pasted as printed. */
 import type { Call, Command } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
 import { addressWithoutPassword, isAddress } from './store.ts'
 
-/** The known names nearest to a word, at most three. None where nothing is near. */
+/** The known names closest to a word, at most three; empty if none is close. */
 export const nearest = (word: string, known: Iterable<string>): readonly string[] => {
   const wanted = word.toLowerCase()
   const most = Math.max(1, Math.floor(wanted.length / 3))
@@ -21,7 +21,7 @@ export const nearest = (word: string, known: Iterable<string>): readonly string[
     .map(({ name }) => name)
 }
 
-/** `; did you mean "list"?`, or nothing. */
+/** `; did you mean "list"?`, or an empty text. */
 export const didYouMean = (
   word: string,
   known: Iterable<string>,
@@ -32,8 +32,8 @@ export const didYouMean = (
 }
 
 /**
- * How many letters must be added, taken away, changed or swapped with their neighbour to make one word of another.
- * Beyond `most`: any larger number.
+ * The number of letters to add, remove, change or swap with their neighbor to turn one word into
+ * another. Beyond `most`, any larger number.
  */
 const distanceOf = (a: string, b: string, most: number): number => {
   if (Math.abs(a.length - b.length) > most) return most + 1
@@ -53,18 +53,18 @@ const distanceOf = (a: string, b: string, most: number): number => {
   return last[b.length] as number
 }
 
-/** The options that say which sessions are meant. */
+/** The options that select the sessions. */
 const placeOptions = ['store', 'scope', 'key-file']
 
 /**
- * Completes the commands in a line of advice with the store, the scope and the key file of this call. A command is in
- * double quotes, or is the rest of the line.
+ * Adds the store, the scope and the key file of this call to the commands in a line of advice. A
+ * command is in double quotes, or is the rest of the line.
  *
- * @param commands the commands with these options
+ * @param commands the commands that accept these options
  */
 export const withPlace = (line: string, values: Call['values'], commands: readonly Command[]): string =>
   line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
-    if (name === 'encryption' && rest.startsWith(' new')) return advice // it makes the file that --key-file names
+    if (name === 'encryption' && rest.startsWith(' new')) return advice // it creates the file that --key-file names
     const command = commands.find((known) => known.name === name)
     const given = placeOptions.flatMap((option) => {
       const value = values[option]
@@ -74,6 +74,6 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
     return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
   })
 
-/** The options of a call, as a line for people may show them. */
+/** An option value for display. */
 const shown = (value: string): string =>
   shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)

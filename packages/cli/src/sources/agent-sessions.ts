@@ -13,12 +13,12 @@ import { bytesOfFile } from './codex-base.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { unreadable } from './input.ts'
 
-/** One place that conversations can be read from: a file, or a session in a database. */
+/** One source of conversations: a file, or a session in a database. */
 export interface Source {
   readonly path: string
-  /** Changes when the conversations do. */
+  /** Changes with the conversations. */
   readonly stamp: string
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly changed: number
   readonly read: (pick: number) => Promise<Either<TranscriptFault, Transcript>>
 }
@@ -27,7 +27,7 @@ type Env = Terminal['env']
 
 interface Place {
   readonly folder: (env: Env) => string
-  /** The files, by their path in the folder, with `/` between its steps. */
+  /** Matches the files' paths in the folder, with `/` as the separator. */
   readonly files: RegExp
 }
 
@@ -56,13 +56,13 @@ const places: { readonly [program: string]: Place } = {
   pi: { folder: (env) => piFolder(env), files: /\.jsonl$/ },
 }
 
-/** Whether pi keeps the sessions of each project in a folder of its own: all but where its folder was set. */
+/** Whether pi keeps the sessions of each project in its own folder, as it does by default. */
 export const isByProject = (env: Env): boolean =>
   piFolder(env) === join(inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env), 'sessions')
 
 /**
- * The folder of pi's sessions: from its environment, its settings, or beside them. Source: pi 0.87.1,
- * docs/configuration.md
+ * The folder of pi's sessions: from its environment, its settings, or the default. Source: pi
+ * 0.87.1, docs/configuration.md
  */
 const piFolder = (env: Env): string => {
   const agent = inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
@@ -74,13 +74,13 @@ const piFolder = (env: Env): string => {
 const inUserHome = (path: string, env: Env): string =>
   path === '~' || path.startsWith('~/') ? join(homeOf(env), path.slice(1)) : path
 
-/** A text that a JSON file of settings has under a name; undefined if there is none. */
+/** A text field of a JSON settings file; undefined if there is none. */
 export const settingIn = (path: string, name: string): string | undefined => {
   const value = settingsIn(path)[name]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The content of a JSON file of settings; empty if it is missing or its program can't read it either. */
+/** The content of a JSON settings file; empty if it is missing or unreadable. */
 export const settingsIn = (path: string): JsonObject => {
   try {
     const parsed = parseJson(readFileSync(path, 'utf8'))
@@ -99,9 +99,9 @@ export const folderOf = (program: string, env: Env): string =>
 
 /** The found sessions of a program. */
 export interface Found {
-  /** The one that changed last at the end. Empty where there are none. */
+  /** The sources, last changed last. */
   readonly sources: readonly Source[]
-  /** The folders and files that can't be read, each with the reason. */
+  /** The folders and files that can't be read, with reasons. */
   readonly unread: readonly string[]
 }
 
@@ -118,7 +118,7 @@ export const sourcesOf = async (program: string, env: Env): Promise<Found> => {
 }
 
 /**
- * The databases of opencode: the one that its environment names, or that of each of its channels.
+ * The databases of opencode: the one in its environment, or those of all its channels.
  *
  * Source  opencode 1.18.33, packages/opencode/src/storage/db.ts
  */
@@ -139,7 +139,7 @@ const filesIn = async (folder: string, files: RegExp, unread: string[]): Promise
       if (!entry.isFile() || !files.test(inner.join('/'))) continue
       const path = join(folder, ...inner)
       const found = await stat(path).catch(() => undefined)
-      if (found === undefined) continue // it was removed meanwhile
+      if (found === undefined) continue // removed in the meantime
       const { size, mtimeMs } = found
       sources.push({ path, stamp: `${size} ${mtimeMs}`, changed: mtimeMs, read: (pick) => readFileAt(path, pick) })
     }
@@ -148,7 +148,7 @@ const filesIn = async (folder: string, files: RegExp, unread: string[]): Promise
   return sources
 }
 
-/** How deep under its folder an agent's file can be. */
+/** The deepest level of an agent's files below its folder. */
 const deepest = 8
 
 const entriesOf = async (folder: string, unread: string[]): Promise<readonly Dirent[]> => {

@@ -1,6 +1,6 @@
 /**
- * Results of tools that Claude Code keeps in files of their own, beside the session: its lines contain the preview that
- * the model got. The complete result becomes a note after the message.
+ * Tool results that Claude Code stores in separate files next to the session, whose lines contain
+ * only the preview sent to the model. The complete result becomes a note after the message.
  *
  * Source  Claude Code 2.1.330: `<session>/tool-results/<name>.txt` (2026-11)
  */
@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { textOf, type Message } from 'indelible/message'
 import type { Transcript } from '@indelible/transcripts'
 
-/** Add the results that Claude Code keeps in files of their own. Missing and very large ones are left out. */
+/** Add the results that Claude Code stores in separate files. Missing and very large ones are left out. */
 export const withResultFiles = async (path: string, transcript: Transcript): Promise<Transcript> => {
   if (transcript.format !== 'claude-code') return transcript
   const folder = dirname(path)
@@ -18,7 +18,7 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
   for (const [position, { content }] of transcript.messages.entries())
     for (const part of content) {
       if (part.type !== 'tool_result') continue
-      // The name alone is taken from the file: it says no place to read from.
+      // Only the name is taken from the file, so it can't redirect the read elsewhere.
       const said = textOf({ role: 'tool', content: part.content as Message['content'] })
       const name = said.includes('persisted-output') ? /tool-results[/\\](\w[\w.-]*)/.exec(said)?.[1] : undefined
       const text = name === undefined ? undefined : await textOfFile(join(session, 'tool-results', name))

@@ -1,6 +1,6 @@
 /**
- * Forked sessions of Codex: the file of a fork has only the later lines, and its header names the other session and how
- * many bytes of its file come before them.
+ * Forked sessions of Codex: a fork's file has only the later lines, and its header names the base
+ * session and the number of bytes of its file that precede them.
  *
  * Source  Codex 0.169.0 (2026-11)
  */
@@ -11,13 +11,13 @@ import { pipeline } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
 
-/** The bytes of a file: decompressed if it ends in `.zst`, and with its base if it is a session of Codex. Throws as reading does. */
+/** The bytes of a file: decompressed (`.zst`), and with its base for a Codex session. Throws read errors. */
 export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>
   /^rollout-.*\.jsonl(?:\.zst)?$/.test(basename(path)) ? withBase(path) : plainBytes(path)
 
 const plainBytes = (path: string): AsyncIterable<Uint8Array> => {
   const file = createReadStream(path, { highWaterMark: 1 << 20 })
-  // An error of either stream is reported by the last one.
+  // The last stream reports an error of either.
   return path.endsWith('.zst') ? pipeline(file, createZstdDecompress(), () => undefined) : file
 }
 
@@ -27,9 +27,9 @@ interface Fork {
   /** The length of the header's line in bytes. */
   readonly length: number
   readonly base: JsonObject
-  /** The file that has the base. */
+  /** The file that contains the base. */
   readonly parent: string
-  /** The sessions that it was forked from, to come to an end. */
+  /** The sessions on the way to the base, to detect cycles. */
   readonly seen: readonly string[]
 }
 
@@ -87,10 +87,10 @@ const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | und
   return parent === undefined ? undefined : { header, length, base, parent, seen: [...seen, thread] }
 }
 
-/** 1 MiB each, because a header contains the instructions. */
+/** Pieces of 1 MiB. A header contains the instructions, so it can be long. */
 const mostPieces = 16
 
-/** The file of a session, among those of the same program: its name ends with the session's id. */
+/** The file of a session of the same program: its name ends with the session's id. */
 const fileOf = async (path: string, thread: string): Promise<string | undefined> => {
   const [, root] = /^(.*[/\\])(?:archived_)?sessions[/\\]/.exec(path) ?? []
   if (root === undefined) return undefined

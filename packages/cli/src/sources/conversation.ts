@@ -1,4 +1,4 @@
-/** The conversation that a command is given the name of: a file's, or a session's. */
+/** The conversation that a command's argument names: in a file or a session. */
 import { existsSync, statSync } from 'node:fs'
 import { isLeft } from 'indelible/json/kit'
 import { createHistory, without } from 'indelible/history'
@@ -24,24 +24,24 @@ import { sessionNamed } from './sessions.ts'
 import { defaultStorePath, givenStore, isAddress } from './store.ts'
 
 export interface NamedConversation extends Conversation {
-  /** The session; undefined of a file. It reads from memory: its store is closed. */
+  /** The session; undefined for a file. It reads from memory, because its store is closed. */
   readonly session?: Session | ReadonlySession | SealedSession
-  /** Who is at work on it. */
+  /** The lease of the process working on it. */
   readonly lease?: Lease | undefined
   /** Its notes; empty for a file. */
   readonly notes?: Sequence<Note>
 }
 
 /**
- * An existing file comes first, unless `--store` or `--scope` asks for a session. Other names are sessions. A name that
- * looks like a file name is first looked up as a session, if there is a store.
+ * An existing file comes first, unless `--store` or `--scope` asks for a session. Other names are
+ * sessions. A name that looks like a file name is first looked up as a session, if there is a store.
  */
 export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
   isFile(name, call)
     ? readConversation(name, call.values, call.terminal)
     : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
 
-/** The same, to be looked at, or one message of it: of a fork whose shared messages can't be read any more, its own. */
+/** The same for display, all or one message. If a fork's shared messages can't be read, only its own are shown. */
 export const readableConversation = (name: string, call: Call, position?: number): Promise<NamedConversation> =>
   isFile(name, call)
     ? namedConversation(name, call)
@@ -50,7 +50,7 @@ export const readableConversation = (name: string, call: Call, position?: number
         return (await ownOfFork(store, id, call, position)) ?? storedConversation(store, id, call)
       })
 
-/** The messages that an encrypted fork does not share, if those that it shares can't be read. */
+/** The messages that an encrypted fork does not share, if the shared ones can't be read. */
 const ownOfFork = async (
   store: Store,
   id: string,
@@ -67,7 +67,7 @@ const ownOfFork = async (
   if (own === undefined || isLeft(own)) return undefined
   const { view, times } = own.right
   const history = createHistory<Message>()
-  for (let before = 0; before < at; before++) history.append(user('')) // nobody sees them: the others keep their positions
+  for (let before = 0; before < at; before++) history.append(user('')) // placeholders: the others keep their positions
   for (const message of view) history.append(message)
   terminal.tell([
     `${id}: its first ${counted(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
@@ -92,7 +92,7 @@ export const isFile = (path: string, { values, terminal }: Call): boolean => {
 /** Whether a file or a pipe exists. A folder does not count. */
 const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
 
-/** Undefined: there is nothing of that name. */
+/** Undefined if the path does not exist. */
 const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
   try {
     return statSync(terminal.path(path)).isDirectory()
@@ -101,7 +101,7 @@ const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
   }
 }
 
-/** The session that a name means. Throws Unreadable; if the name looks like a file name, the sentence mentions both. */
+/** The session that a name means. Throws Unreadable; if the name looks like a file name, the error mentions both. */
 export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
   try {
     return await sessionNamed(store, name)
@@ -115,7 +115,7 @@ export const sessionIn = async (store: Store, name: string, { values, terminal }
   }
 }
 
-/** A session, with what runs have left open; of a sealed or damaged one, what can be read. */
+/** A session with the open work of its runs; if it is sealed or damaged, as far as it can be read. */
 const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
   const opened = await openSession(store, id)()
   if (!isLeft(opened)) return opened.right
@@ -123,7 +123,7 @@ const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySe
   return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
 }
 
-/** The conversation of a session, or with `--all` its record: a view with the page kinds of the notes. */
+/** The conversation of a session, or with `--all` its whole record, with the page kinds from its notes. */
 export const storedConversation = async (
   store: Store,
   id: string,
@@ -152,6 +152,6 @@ export const storedConversation = async (
 export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
   damaged.map((one) => `${id}: ${placeText(one)} is damaged: ${one.reason}`)
 
-/** A place in a log as every command and the page name it: its row, which counts notes too, and the message that it is. */
+/** A place in a log, as all commands and the page print it: its row, which counts notes too, and its message. */
 export const placeText = ({ row, position }: Pick<DamagedRow, 'row' | 'position'>): string =>
   `row ${row}${position === undefined ? '' : ` (message ${position})`}`

@@ -5,7 +5,7 @@ import type { Store } from 'indelible/store'
 import { oneLine } from '../terminal/screen.ts'
 import { firstWordsOf, hasOwnWords } from '../view/about.ts'
 
-/** The words of its first messages, as one line. Empty if they can't be read. */
+/** The first words of its first messages, on one line. Empty if they can't be read. */
 export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {
   for (const to of [3, 12]) {
     const read = len === 0 ? undefined : await readRange(store, id, 0, to)()

@@ -1,4 +1,4 @@
-/** The FILE that a command is given, read as a transcript. */
+/** Reads the FILE that a command is given as a transcript. */
 import { faultMessage } from 'indelible'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
-/** The one FILE of a command's arguments. Throws Misuse. */
+/** The single FILE argument of a command. Throws Misuse. */
 export const oneFile = (command: string, positionals: readonly string[], what = 'FILE: the conversation'): string => {
   const [path, ...others] = positionals
   if (path === undefined) throw new Misuse(`${command} needs a ${what} to read, or - for standard input`)
@@ -35,19 +35,19 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
   return path
 }
 
-/** The input of commands that take either. */
+/** The argument of commands that accept either. */
 export const fileOrSession = 'FILE or SESSION: the conversation'
 
-/** The conversation that `--pick` names. Throws Misuse. */
+/** The conversation selected by `--pick`. Throws Misuse. */
 export const pickOf = (values: Call['values']): number => wholeNumber('--pick', values['pick'], 0, 0)
 
-/** The name of a file in errors: its whole path, as given. */
+/** The name of a file in errors: its path as given. */
 export const pathOf = (path: string): string => (path === '-' ? 'standard input' : path)
 
 /** The name of a file in messages: the last part of its path. */
 export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
 
-/** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
+/** Read a file, or standard input for `-`, with a progress bar if a person waits. Throws Unreadable. */
 export const readTranscriptFile = async (
   path: string,
   options: TranscriptOptions,
@@ -72,7 +72,7 @@ const readDatabase = async (path: string, options: TranscriptOptions, terminal: 
   return transcript.right
 }
 
-/** Whether a file is a store of ours. */
+/** Whether a file is an Indelible store. */
 const isStore = async (path: string): Promise<boolean> => {
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: false })()
@@ -81,7 +81,7 @@ const isStore = async (path: string): Promise<boolean> => {
   return true
 }
 
-/** Whether a file begins as one of SQLite does (sqlite.org/fileformat.html, 1.2). */
+/** Whether a file has the header of a SQLite database (sqlite.org/fileformat.html, 1.2). */
 const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> => {
   try {
     if (!(await stat(terminal.path(path))).isFile()) return false // a pipe can be read only once
@@ -99,13 +99,13 @@ const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> =>
 
 /** The conversations of a file. */
 export interface Conversations {
-  /** How many there are. */
+  /** The number of conversations. */
   readonly count: number
-  /** One of them. Throws Unreadable. */
+  /** Reads one of them. Throws Unreadable. */
   readonly at: (pick: number) => Promise<Transcript>
 }
 
-/** The same for several conversations of a file, which is read once. Throws Unreadable. */
+/** Opens a file to read several of its conversations; it is read once. Throws Unreadable. */
 export const conversationsOf = async (path: string, terminal: Terminal): Promise<Conversations> => {
   const isFile = path !== '-'
   if (isFile && ((await isDatabase(path, terminal)) || (await isLarge(path, terminal)))) {
@@ -123,7 +123,7 @@ export const conversationsOf = async (path: string, terminal: Terminal): Promise
   return { count, at: async (pick) => valueOf(at(pick)) }
 }
 
-/** Whether a file is too large to be held beside its conversation. */
+/** Whether a file is too large to hold in memory together with its conversation. */
 const isLarge = async (path: string, terminal: Terminal): Promise<boolean> => {
   try {
     return (await stat(terminal.path(path))).size > largest
@@ -134,24 +134,24 @@ const isLarge = async (path: string, terminal: Terminal): Promise<boolean> => {
 
 const largest = 2 ** 28
 
-/** A summary of the input: name, format, which of several conversations, number of messages. */
+/** A summary of the input: name, format, index if there are several, number of messages. */
 export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
   `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${counted(messages.length, 'message')}`
 
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
-  /** The messages that retractions removed. */
+  /** The retracted messages. */
   readonly left: readonly Range[]
-  /** When the message at a position was stored, in milliseconds since 1970, where that is known. */
+  /** When the message at a position was stored, in milliseconds since 1970, if known. */
   readonly timeOf?: (position: number) => number | undefined
 }
 
-/** The retractions in the notes of one of our exports. */
+/** The retractions in the notes of an Indelible export. */
 export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
   notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
 
-/** The conversation in a file, as a history's view. Tells of damaged lines. */
+/** The conversation in a file, as a history's view. Reports damaged lines. */
 export const readConversation = async (
   path: string,
   values: Call['values'],
@@ -168,7 +168,7 @@ export const readConversation = async (
   return { view, title: titleOf(path, transcript), left, timeOf }
 }
 
-/** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */
+/** The text of a file, or of standard input for `-`. Throws Unreadable, also if it is not UTF-8. */
 export const textOf = async (path: string, terminal: Terminal): Promise<string> => {
   const pieces: Uint8Array[] = []
   for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
@@ -201,7 +201,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
   }
 }
 
-/** The problem with a path, from the error of using it. */
+/** Describes the problem with a path, from the error of using it. */
 export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
   return new Unreadable(
@@ -227,7 +227,7 @@ export const unwritable = (path: string, error: unknown): Unreadable =>
     ? new Unreadable(`${pathOf(path)}: its folder does not exist`)
     : unreadable(path, error)
 
-/** The text of a small file that an option names. Throws Unreadable, which names both. */
+/** The text of a small file that an option names. Throws Unreadable, naming both. */
 export const optionFile = (option: string, path: string, terminal: Pick<Terminal, 'path'>): string => {
   try {
     return readFileSync(terminal.path(path), 'utf8')
@@ -236,12 +236,12 @@ export const optionFile = (option: string, path: string, terminal: Pick<Terminal
   }
 }
 
-/** The offset of the first byte that is not part of a UTF-8 character: there the decoder's replacement differs. */
+/** The offset of the first byte that is not part of a UTF-8 character, where decoding changes the bytes. */
 const firstBadByte = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString())
   let good = 0
   while (decoded[good] === bytes[good]) good += 1
-  // The bad character may begin with the bytes of another.
+  // The bad character may begin with the same bytes as the decoder's replacement.
   while (good > 0 && !isUtf8(bytes.subarray(0, good))) good -= 1
   return good
 }

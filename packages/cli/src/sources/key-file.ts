@@ -1,4 +1,4 @@
-/** `--key-file`: the host's keys, for stores with encrypted sessions. */
+/** `--key-file`: the host's keys for stores with encrypted sessions. */
 import {
   chmodSync,
   closeSync,
@@ -20,7 +20,7 @@ import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { optionFile, unwritable } from './input.ts'
 import { isAddress, openStore } from './store.ts'
 
-/** The content of a key file: the keys, the current one first, and the store of the session keys. */
+/** The content of a key file: the keys, current one first, and the store of the session keys. */
 export interface KeyFile {
   readonly path: string
   readonly keys: readonly HostKey[]
@@ -57,15 +57,15 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
   }
 }
 
-/** A path is meant from the folder of the key file. */
+/** A relative path starts at the key file's folder. */
 const placed = (file: string, place: string): string =>
   /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
 
 /**
- * Work on a key file that no other process changes meanwhile. `read` returns the file as it is by then; `write` puts another
- * one in its place.
+ * Work on a key file while no other process can change it. `work` receives its current content, and
+ * `write` replaces the file.
  *
- * The lock is SQLite's, on FILE.lock: the system removes it when a process dies. Throws Unreadable.
+ * The lock is SQLite's, on FILE.lock: the system releases it when the process dies. Throws Unreadable.
  */
 export const changeKeyFile = async <T>(
   given: string,
@@ -100,7 +100,7 @@ const lockOf = (given: string, path: string): DatabaseSync => {
   }
 }
 
-/** Replace a key file: there is always a whole one, also after a power failure. Throws Unreadable. */
+/** Replace a key file atomically, even in a power failure. Throws Unreadable. */
 const writeKeyFile = (file: KeyFile): void => {
   const next = `${file.path}.new`
   try {
@@ -114,7 +114,7 @@ const writeKeyFile = (file: KeyFile): void => {
 }
 
 /**
- * Write a secret into a new file that only its owner may read. It is durable when this returns.
+ * Write a secret into a new file that only its owner may read. Durable on return.
  *
  * Throws  Unreadable with `otherwise`, such as "keys are never overwritten", if the file exists
  */
@@ -129,7 +129,7 @@ export const writeSecret = (given: string, { path }: Pick<Terminal, 'path'>, tex
   }
 }
 
-/** Make names of a folder durable. Windows opens no folders: NTFS keeps a journal of names. */
+/** Make a folder's names durable. Windows can't open folders; NTFS journals names. */
 export const syncFolder = (path: string): void => {
   if (platform() === 'win32') return
   const folder = openSync(path, 'r')
@@ -141,8 +141,8 @@ export const syncFolder = (path: string): void => {
 }
 
 /**
- * The key ring of a file, and a function that closes the store of the session keys. That store's file is created only
- * with `make`, because an empty one would hide that the real one is missing.
+ * The key ring of a file, and a function that closes the store of the session keys. That store's
+ * file is created only with `make`, because an empty one would hide that the real one is missing.
  */
 export const openRing = async (
   file: KeyFile,
@@ -162,8 +162,8 @@ export const openRing = async (
 }
 
 /**
- * Make a file that only its owner may read; SQLite gives the files beside it the same mode. One that an earlier version made
- * for all to read is theirs no more.
+ * Create a file that only its owner may read; SQLite gives its companion files the same mode. A
+ * file that an earlier version created with wider permissions is restricted.
  */
 const ownFile = (path: string): void => {
   try {

@@ -1,4 +1,4 @@
-/** The option `--where` of lists: selects sessions by their fields. */
+/** The option `--where` of lists: filters sessions by their fields. */
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
@@ -21,7 +21,7 @@ export const filterOf = (values: Call['values']): ((info: SessionInfo, marks: Ma
   return (info, marks) => tests.every((test) => test(info, marks))
 }
 
-/** The values of a field: several where the metadata has a list. */
+/** The values of a field; several if the metadata has a list. */
 const valuesOf = (info: SessionInfo, marks: Marks, name: string): readonly Json[] => {
   const own = Object.hasOwn(fields, name) ? fields[name] : undefined
   if (own !== undefined) return own(info, marks)
@@ -54,6 +54,6 @@ const holds = (value: Json, operator: string, wanted: string): boolean => {
   if (operator === '=') return text === wanted
   if (operator === '~') return text.toLowerCase().includes(wanted.toLowerCase())
   const [a, b] = [Number(text), Number(wanted)]
-  const [left, right] = Number.isNaN(a) || Number.isNaN(b) ? [text, wanted] : [a, b] // times compare as texts do
+  const [left, right] = Number.isNaN(a) || Number.isNaN(b) ? [text, wanted] : [a, b] // times compare correctly as texts
   return operator === '>' ? left > right : left < right
 }

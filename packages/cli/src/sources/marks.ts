@@ -1,4 +1,4 @@
-/** The marks of a session in lists: held, encrypted, or with erased messages. */
+/** The marks of a session in lists: on hold, encrypted, or with erased messages. */
 import { readLedger } from '@indelible/evidence'
 import { isLeft } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
@@ -9,7 +9,7 @@ import { faultText } from './place.ts'
 export interface Marks {
   readonly held?: true
   readonly encrypted?: true
-  /** How many messages were erased from it. */
+  /** The number of erased messages. */
   readonly erased?: number
 }
 
@@ -35,7 +35,7 @@ export const marksIn = async (store: Store, terminal: Terminal): Promise<(info: 
   }
 }
 
-/** `[held, 2 erased] `, or nothing. */
+/** `[held, 2 erased] `, or an empty text. */
 export const marksText = ({ held, encrypted, erased }: Marks): string => {
   const words = [held && 'held', encrypted && 'encrypted', erased !== undefined && `${erased} erased`].filter(Boolean)
   return words.length === 0 ? '' : `[${words.join(', ')}] `

@@ -10,7 +10,7 @@ import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../t
 import { counted, shellWord } from '../terminal/screen.ts'
 import { givenStore, keyFileOf, openStore, type OpenedStore } from './store.ts'
 
-/** The option of a command on a whole store. */
+/** The option of commands on a whole store. */
 export const wholeStoreOption: Command['options'] = {
   store: {
     value: 'PATH',
@@ -18,7 +18,7 @@ export const wholeStoreOption: Command['options'] = {
   },
 }
 
-/** The option of every command on sessions. */
+/** The key-file option of every command on sessions. */
 const keyFileOption: Command['options'] = {
   'key-file': {
     value: 'FILE',
@@ -26,21 +26,21 @@ const keyFileOption: Command['options'] = {
   },
 }
 
-/** The options that every command on sessions has. */
+/** The options of every command on sessions. */
 export const storeOption: Command['options'] = {
   ...wholeStoreOption,
   ...keyFileOption,
   scope: { value: 'NAME', help: 'the scope of the store; "indelible scopes" lists them (default: default)' },
 }
 
-/** The option of a command on all sessions. */
+/** The option of commands on all sessions. */
 export const allScopesOption: Command['options'] = {
   'all-scopes': { help: 'the sessions of every scope of the store' },
 }
 
 /**
- * Do something with the store that `--store` names, or with the user's own, in the scope that `--scope` names, and
- * close it. A missing store is created only with `make`.
+ * Run work with the store that `--store` names, or the user's default one, in the scope that
+ * `--scope` names, and close the store. A missing store is created only with `make`.
  */
 export const withStore = async <T>(
   call: Call,
@@ -48,15 +48,15 @@ export const withStore = async <T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> => withKeyedStore(call, options, (store) => work(scopeOf(store, call.values['scope'])))
 
-/** The same without keys: rows are as they are stored. */
+/** The same without keys, so rows are as stored. */
 export const withBareStore = async <T>(call: Call, work: (store: Store) => Promise<T>): Promise<T> =>
   withWholeStore(call, {}, (store) => work(scopeOf(store, call.values['scope'])))
 
-/** Each scope of the store that is meant, without keys. */
+/** Run work with each selected scope of the store, without keys. */
 export const withBareScopes = async <T>(call: Call, work: (scopes: readonly Store[]) => Promise<T>): Promise<T> =>
   withWholeStore(call, {}, async (store) => work(await scopesOf(store, call.values)))
 
-/** The same with each scope of the store, where `--all-scopes` asks for them. */
+/** The same with each scope of the store if `--all-scopes` is given. */
 export const withScopes = async <T>(
   call: Call,
   work: (scopes: readonly Store[], all: boolean) => Promise<T>,
@@ -66,7 +66,7 @@ export const withScopes = async <T>(
   return withKeyedStore(call, {}, async (store) => work(await scopesOf(store, call.values), all))
 }
 
-/** The scopes that `--scope` and `--all-scopes` name. */
+/** The scopes selected by `--scope` and `--all-scopes`. */
 export const scopesOf = async (store: Store, values: Call['values']): Promise<readonly Store[]> => {
   if (values['all-scopes'] !== true) return [scopeOf(store, values['scope'])]
   const names = await answer(store.scopes())
@@ -80,7 +80,7 @@ const withKeyedStore = async <T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> => withWholeStore(call, options, (store) => withKeysOf(call, store, work))
 
-/** The same with the keys that a call names, if it names some. */
+/** The same with the keys that a call names, if any. */
 export const withKeysOf = async <T>(
   { values, terminal }: Pick<Call, 'values' | 'terminal'>,
   store: Store,
@@ -103,7 +103,7 @@ const withWholeStore = async <T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> => {
   const onNotice = (notice: StoreNotice): void => {
-    if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // that is the answer of the command
+    if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // the command itself reports damage
   }
   return withOpened(await openStore(givenStore(values, terminal), make, terminal, onNotice), async (store, name) => {
     if (values['store'] === undefined && !told.has(terminal)) terminal.tell([`store: ${name}`])
@@ -112,7 +112,7 @@ const withWholeStore = async <T>(
   })
 }
 
-/** Do something with a store that was opened, and close it. */
+/** Run work with an opened store, and close it. */
 export const withOpened = async <T>(
   { store, name }: OpenedStore,
   work: (store: Store, name: string) => Promise<T>,
@@ -124,10 +124,10 @@ export const withOpened = async <T>(
   }
 }
 
-/** The terminals that already showed which store is used: once is enough. */
+/** The terminals on which the store's name was already printed, which is done once. */
 const told = new WeakSet<Terminal>()
 
-/** A scope of a store. Throws Misuse, where there can be none of that name. */
+/** A scope of a store. Throws Misuse if the name is invalid. */
 export const scopeOf = (store: Store, name: unknown): Store => {
   if (typeof name !== 'string' || name === store.scope) return store
   const scoped = store.scoped(name)
@@ -135,7 +135,7 @@ export const scopeOf = (store: Store, name: unknown): Store => {
   return scoped.right
 }
 
-/** The value of a task. Throws Unreadable with the sentence of its fault. */
+/** The value of a task. Throws Unreadable with the fault's sentence. */
 export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
@@ -158,7 +158,7 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
               ? faultMessage(fault)
               : evidenceFaultMessage(fault)
 
-/** A position that is given, a negative one from the end. Throws Unreadable, where there is no message. */
+/** A given position, a negative one counted from the end. Throws Unreadable if there is no such message. */
 export const positionIn = (name: string, len: number, at: number, otherwise = ''): number => {
   const position = at < 0 ? len + at : at
   if (position >= 0 && position < len) return position
@@ -167,7 +167,7 @@ export const positionIn = (name: string, len: number, at: number, otherwise = ''
   )
 }
 
-/** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
+/** The SESSION argument of a command, with at most `more` further arguments. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {
   const [id] = positionals
   if (id === undefined || id === '')
@@ -186,10 +186,10 @@ export const headText = ({ size, root }: Head): string => `${size}:${root}`
 export const shownHead = (head: Head, { shows }: Pick<Terminal, 'shows'>): string =>
   shows ? `${head.size}:${head.root.slice(0, shortRoot)}…` : headText(head)
 
-/** Enough of a root to tell two apart at a glance; for a comparison the whole is needed. */
+/** Enough of a root to recognize it at a glance; to compare, print the whole root. */
 const shortRoot = 12
 
-/** The head that an option names. Throws Misuse. */
+/** The head given as an option. Throws Misuse. */
 export const headOfOption = (given: unknown): Head | undefined => {
   if (given === undefined) return undefined
   const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []

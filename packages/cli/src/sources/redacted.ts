@@ -1,4 +1,4 @@
-/** `--redact`: the secrets that recording commands remove, and their report about it. */
+/** `--redact`: removes secrets in recording commands, and reports the removals. */
 import { createRedactor, type Redactor } from 'indelible/redact'
 import type { Call, Terminal } from '../terminal/command.ts'
 import { counted } from '../terminal/screen.ts'

@@ -1,4 +1,4 @@
-/** The sessions of a store, and which of them a person means. */
+/** The sessions of a store, and look-up by the text that a user typed. */
 import { existsSync } from 'node:fs'
 import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
@@ -9,7 +9,9 @@ import { answer, headText, withStore } from './place.ts'
 import { isLongOn, isMeantBy, shortIds } from './short-ids.ts'
 import { counted, oneLine, shellWord } from '../terminal/screen.ts'
 
-/** Every session of a scope, newest first or `by` another order; and into `damaged` the logs that can't be read. Pages grow from `first`. */
+/**
+ * Sessions of a scope, newest first or in the order `by`; unreadable logs go into `damaged`. Pages grow from `first`.
+ */
 export async function* allSessions(
   store: Store,
   damaged: DamagedEntry[] = [],
@@ -33,7 +35,7 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
   return infos
 }
 
-/** The fields of a session, for programs. */
+/** The fields of a session for programs. */
 export const described = (info: SessionInfo): object =>
   present({
     ...info,
@@ -43,7 +45,7 @@ export const described = (info: SessionInfo): object =>
     appended: new Date(info.appended).toISOString(),
   })
 
-/** Work on the session that `given` names, in the store that a command's options name. */
+/** Run work on the session that `given` names, in the store that the options name. */
 export const withSession = async <T>(
   call: Call,
   given: string,
@@ -64,8 +66,8 @@ export const sessionOrAdvice = async (store: Store, given: string, { path }: Ter
 }
 
 /**
- * The same for operations that can't be undone: they need the whole id, and the error for a beginning names it. Throws
- * Unreadable.
+ * The same for operations that can't be undone: they require the whole id, and the error for a
+ * beginning shows it. Throws Unreadable.
  */
 export const wholeId = async (store: Store, given: string, terminal: Terminal): Promise<string> => {
   const id = await sessionOrAdvice(store, given, terminal).catch((error: unknown) => {
@@ -78,12 +80,12 @@ export const wholeId = async (store: Store, given: string, terminal: Terminal): 
 }
 
 /**
- * The id of the session that a text names: the whole id, or a unique beginning. Throws Unreadable with suggestions if
- * there is none or more than one.
+ * The id of the session that a text names: a whole id, or a unique beginning. Throws Unreadable
+ * with suggestions if there is none or more than one.
  */
 export const sessionNamed = async (store: Store, given: string): Promise<string> => {
   const whole = await describeSession(store, given)()
-  if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // what else is wrong, the command says
+  if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // the command reports other problems
   const found = await idsFrom(store, given)
   if (found.length === 1) return found[0] as string
   if (found.length > 1) throw new Unreadable(severalText(found, given))
@@ -93,14 +95,14 @@ export const sessionNamed = async (store: Store, given: string): Promise<string>
   )
 }
 
-/** The ids of a scope that begin so, or that a list shortens so. */
+/** The ids in a scope that a text means: by their beginning, or in a list's shortened form. */
 export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> =>
   (await sessionsIn(store)).map(({ id }) => id).filter((id) => isMeantBy(given, id))
 
 /**
- * Shorten ids of a store. Where the output is no terminal, ids stay whole.
+ * Shortens ids of a store on a terminal; elsewhere they stay whole.
  *
- * Cost    the list of all sessions, if an id is long
+ * Cost    a list of all sessions if an id is long
  */
 export const shortIdsIn = async (
   store: Store,
@@ -114,7 +116,7 @@ export const shortIdsIn = async (
 export const severalText = (ids: readonly string[], beginning: string): string =>
   `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
 
-/** The other scope that has a session of that id. */
+/** Another scope with a session of that id. */
 const elsewhere = async (store: Store, id: string): Promise<string> => {
   for (const other of await otherScopes(store)) {
     const scoped = store.scoped(other)
@@ -126,11 +128,11 @@ const elsewhere = async (store: Store, id: string): Promise<string> => {
   return ''
 }
 
-/** The other scopes that have something. None, where the store can't tell. */
+/** The other scopes; empty if the store can't list them. */
 const otherScopes = async (store: Store): Promise<readonly string[]> =>
   ((await answer(store.scopes())) ?? []).filter((name) => name !== store.scope)
 
-/** The names of the other scopes that have sessions. Empty, where there are none or the store can't tell. */
+/** The other scopes that have sessions; empty if there are none or the store can't list them. */
 export const scopesBeside = async (store: Store): Promise<readonly string[]> => {
   const names: string[] = []
   for (const name of await otherScopes(store)) {
@@ -143,7 +145,7 @@ export const scopesBeside = async (store: Store): Promise<readonly string[]> => 
   return names
 }
 
-/** The number of scopes that a message lists; the others are only mentioned. */
+/** The most scopes that a message names. */
 const mostNamed = 5
 
 /** `the scopes "a" and "b"`. */

@@ -1,8 +1,8 @@
-/** Shortens session ids on a terminal: the shortened id is unique in its store. */
+/** Shortens session ids on a terminal, keeping them unique in their store. */
 import type { Terminal } from '../terminal/command.ts'
 import { oneLine, widthOf } from '../terminal/screen.ts'
 
-/** Shorten ids; `all` are the ids that one could be confused with. */
+/** Shortens ids. `all` are the ids to stay distinct from. */
 export const shortIds = (
   all: readonly string[],
   terminal: Pick<Terminal, 'shows' | 'columns'>,
@@ -21,13 +21,13 @@ export const shortIds = (
   return (id) => oneLine(short.get(id) ?? id)
 }
 
-/** Whether a user's text means an id: its beginning, or its beginning and end with an ellipsis between them. */
+/** Whether a user's text means an id: by its beginning, or its beginning and end around an ellipsis. */
 export const isMeantBy = (given: string, id: string): boolean => {
   const [start = '', end = ''] = given.split(/…|\.{3}/, 2)
   return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
 }
 
-/** The ids of forks begin with that of the session that they were forked from: their ends tell them apart. */
+/** A fork's id begins with its parent's id, so its end is shown too. */
 const between = (id: string, all: readonly string[]): string | undefined => {
   for (let length = 4; length < id.length - fewest; length++) {
     const given = `${id.slice(0, fewest)}…${id.slice(-length)}`
@@ -36,18 +36,18 @@ const between = (id: string, all: readonly string[]): string | undefined => {
   return undefined
 }
 
-/** Characters of an id that are always shown. */
+/** The characters of an id that are always shown. */
 const fewest = 8
 
 const random = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
-/** Whether a terminal would rather show something else than the whole of an id. */
+/** Whether an id is too long or too random to be shown whole on a terminal. */
 export const isLongOn =
   (terminal: Pick<Terminal, 'shows' | 'columns'>) =>
   (id: string): boolean =>
     terminal.shows && (random.test(id) || widthOf(oneLine(id)) > mostIn(terminal))
 
-/** A quarter of the terminal is enough for a user-chosen id. */
+/** User-chosen ids get a quarter of the terminal. */
 const mostIn = ({ columns }: Pick<Terminal, 'columns'>): number => Math.max(12, columns >> 2)
 
 const shared = (a: string, b: string | undefined): number => {

@@ -1,4 +1,4 @@
-/** The store that the commands keep sessions in: a file of the user's, unless another is named. */
+/** Finds the store that the commands use: the user's default file, unless another is named. */
 import { faultMessage } from 'indelible'
 import { createReadStream, existsSync, mkdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -10,9 +10,9 @@ import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/comman
 import { shellWord } from '../terminal/screen.ts'
 
 /**
- * The store if no `--store` is given.
+ * The default store if `--store` is not given.
  *
- * Source  XDG Base Directory Specification 0.8; Apple's and Microsoft's places for data of applications
+ * Source  XDG Base Directory Specification 0.8; Apple's and Microsoft's folders for application data
  */
 export const defaultStorePath = (
   env: Terminal['env'],
@@ -30,14 +30,14 @@ export const defaultStorePath = (
   return join(xdg !== undefined && isAbsolute(xdg) ? xdg : usual, 'indelible', 'sessions.db')
 }
 
-/** The store that a command was given, by its option or by INDELIBLE_STORE. Undefined: the user's own. Throws Misuse. */
+/** The store given by the option or by INDELIBLE_STORE; undefined for the user's default. Throws Misuse. */
 export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
   const { store } = values
   if (store === '') throw new Misuse('--store takes a PATH')
   return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
 }
 
-/** The path of a store in a file. Throws Misuse with `otherwise`, if it is in PostgreSQL. */
+/** The path of a store file. Throws Misuse with `otherwise` if the store is in PostgreSQL. */
 export const storeFile = (
   values: Call['values'],
   terminal: Pick<Terminal, 'env' | 'path'>,
@@ -48,7 +48,7 @@ export const storeFile = (
   return given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
 }
 
-/** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
+/** The key file given by the option or by INDELIBLE_KEY_FILE. */
 export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
   const given = values['key-file']
   if (given === '') throw new Misuse('--key-file takes a FILE')
@@ -57,13 +57,13 @@ export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>
 
 export interface OpenedStore {
   readonly store: Store
-  /** The name for users: the value of `--store`, without a password. */
+  /** The name for display: the value of `--store`, without a password. */
   readonly name: string
 }
 
-/** Whether a store is named by a server address, not a path. Throws Misuse if it is neither. */
+/** Whether a store is given as a server address rather than a path. Throws Misuse if it is neither. */
 export const isAddress = (given: string): boolean => {
-  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // of two letters and more: C:/ is a drive
+  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // at least two letters: C:/ is a drive
   if (scheme === undefined) return false
   if (!/^postgres(?:ql)?$/i.test(scheme))
     throw new Misuse(`--store takes a path or postgres://USER@HOST:PORT/DATABASE; ${scheme}: is neither`)
@@ -87,7 +87,7 @@ export const openStore = async (
   const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
   if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
-  // Opening an empty file would turn it into a store without an error.
+  // Opening an empty file would silently turn it into a store.
   if (!make && (await stat(path).catch(() => undefined))?.size === 0)
     throw new Unreadable(
       `${given ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
@@ -98,7 +98,7 @@ export const openStore = async (
   return { store: opened.right, name: path }
 }
 
-/** Advice for a path that is a conversation or a folder, not a store. */
+/** Advice for a path that is a conversation or a folder rather than a store. */
 const notAStore = async (fault: StoreFault, path: string, given: string): Promise<Unreadable | undefined> => {
   const stats = await stat(path).catch(() => undefined)
   if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected a store file`)
@@ -121,7 +121,7 @@ const formatOf = async (path: string): Promise<string | undefined> => {
   return isLeft(transcript) ? undefined : transcript.right.format
 }
 
-/** An address as people are shown it: the user, the server, the database and the schema. */
+/** An address for display: the user, the server, the database and the schema. */
 export const addressWithoutPassword = (given: string): string => {
   const { username, host, pathname, searchParams } = new URL(given)
   const schema = searchParams.get('schema')

@@ -1,4 +1,4 @@
-/** The option `--trust`: whose signatures count, from a file. */
+/** The option `--trust`: the keys whose signatures count, from a file. */
 import { evidenceFaultMessage, type Trust } from '@indelible/evidence'
 import { readTrust } from '@indelible/evidence/kit'
 import { isLeft, parseJson } from 'indelible/json/kit'
@@ -12,7 +12,7 @@ export const trustOptions: Command['options'] = {
   },
 }
 
-/** The trust that `--trust` names. Throws Unreadable. */
+/** The trust given by `--trust`. Throws Unreadable. */
 export const trustOf = (values: Call['values'], terminal: Terminal): Trust | undefined => {
   const file = values['trust']
   if (typeof file !== 'string') return undefined

@@ -8,14 +8,14 @@ interface Writing {
   readonly input: string
   readonly force: boolean
   readonly terminal: Terminal
-  /** The permissions of the file, less the umask. Default: those that files have. */
+  /** The permissions of the file, before the umask. Default: those of ordinary files. */
   readonly mode?: number
 }
 
 /**
- * Write lines to a file. It is written beside its place and moved there when it is whole.
+ * Write lines to a file: into a temporary file next to it, which is renamed when complete.
  *
- * Throws  Misuse, if it is the input; Unreadable, if it is there and `force` is not, or where it can't be written
+ * Throws  Misuse if it is the input; Unreadable if it exists and `force` is false, or if it can't be written
  */
 export const writeOut = async (
   path: string,
@@ -45,12 +45,12 @@ export const writeOut = async (
     }
     await rename(part, place)
   } catch (error) {
-    await unlink(part).catch(() => undefined) // it may not have been made
+    await unlink(part).catch(() => undefined) // it may not exist
     throw unwritable(path, error)
   }
 }
 
-/** The file that a path means: the same text for all paths to the same file. Undefined if there is none. */
+/** Identifies the file behind a path: equal for all paths to it. Undefined if there is none. */
 const fileAt = async (path: string): Promise<string | undefined> => {
   try {
     const { dev, ino } = await stat(path, { bigint: true })

@@ -1,28 +1,28 @@
-/** The type of a command, and its ends that the user can fix. */
+/** The type of a command, and the errors that its user can fix. */
 import type { Interface } from 'node:readline'
 import type { Damage } from '@indelible/transcripts'
 import type { Progress } from './progress.ts'
 
-/** One command as data: the arguments are parsed by it, and help, advice and docs/command-line.md are made of it. */
+/** A command as data: it drives the parsing of arguments, and generates help, advice and docs/command-line.md. */
 export interface Command {
   readonly name: string
   /** The name and the most important arguments, for the list of commands. */
   readonly synopsis: string
   readonly purpose: string
-  /** Each way to call it, without the name of the program. */
+  /** Each way to call it, without the program's name. */
   readonly usage: readonly string[]
-  /** What it does: paragraphs, which are re-wrapped. Lines that begin with a space are kept. */
+  /** What it does, in paragraphs that are wrapped. Lines that begin with a space are kept. */
   readonly about: string
   readonly options: { readonly [name: string]: Option }
   readonly examples?: readonly string[]
-  /** Returns the exit code if it is not 0. `commands`: all commands. */
+  /** Resolves to the exit code if it is not 0. `commands`: all commands. */
   readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
 }
 
 export interface Option {
   /** The name of the option's value in the help: N, FILE. An option without it is a flag. */
   readonly value?: string
-  /** Whether it may be given several times; its value is a list then. */
+  /** Whether it may be repeated; its value is then a list. */
   readonly many?: boolean
   readonly help: string
 }
@@ -33,7 +33,7 @@ export interface Call {
   readonly terminal: Terminal
 }
 
-/** Commands that belong together in the help. */
+/** Commands that are listed together in the help. */
 export interface Group {
   readonly title: string
   readonly commands: readonly Command[]
@@ -41,7 +41,7 @@ export interface Group {
 
 export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
 
-/** The environment of a command: where it prints, reads and asks. `output.ts` creates it and makes text safe. */
+/** The environment of a command: where it prints, reads and asks. `output.ts` creates it and sanitizes all text. */
 export interface Terminal {
   readonly columns: number
   readonly env: { readonly [name: string]: string | undefined }
@@ -51,23 +51,23 @@ export interface Terminal {
   readonly watched: boolean
   /** Standard input, as bytes. */
   readonly input: NodeJS.ReadableStream
-  /** Whether a person can be asked. */
+  /** Whether a person can be asked questions. */
   readonly asks: boolean
-  /** A text in a style, where the output has colours. */
+  /** A text in a style, if the output has colors. */
   readonly paint: (style: Style, text: string) => string
   /** The absolute path of an argument. */
   readonly path: (given: string) => string
-  /** Write lines for people to standard output, no faster than it takes them. On a terminal they break between words. */
+  /** Write lines for people to standard output, respecting backpressure. On a terminal they are wrapped. */
   readonly print: (lines: Iterable<string>) => Promise<void>
-  /** The same for lines that are copied, or mean something as they are: on a terminal too, none is broken. */
+  /** The same for lines that must not be wrapped, because people copy them or their layout matters. */
   readonly printWhole: (lines: Iterable<string>) => Promise<void>
   /** Write values as JSON, one per line. Unsafe characters are escaped, which changes no value. */
   readonly printJson: (values: Iterable<unknown>) => Promise<void>
   /** The same for lines that are JSON text already. */
   readonly printJsonLines: (lines: Iterable<string>) => Promise<void>
-  /** The same as `print`; on a terminal through the user's pager, if there are more lines than it has. */
+  /** The same as `print`; on a terminal through the user's pager if the lines don't fit the screen. */
   readonly page: (lines: Iterable<string>) => Promise<void>
-  /** Write text for people to standard output as it comes, with its line feeds. */
+  /** Write text for people to standard output as it arrives, including line feeds. */
   readonly say: (text: string) => void
   /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
@@ -76,22 +76,22 @@ export interface Terminal {
   /** Whether damage was reported. */
   readonly hasDamage: () => boolean
   readonly tellJson: (value: unknown) => void
-  /** A bar on standard error for work of so many bytes, or of what `unit` says; without a total a count. In a pipe: lines. */
+  /** A progress bar on standard error for `total` bytes or units; without a total, a count. In a pipe: lines. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
-  /** Do some work. Standard error says how long it has lasted. */
+  /** Run work while standard error shows how long it has taken. */
   readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
-  /** The lines of standard input, with a prompt where a person types them. */
+  /** The lines of standard input, with a prompt if a person types them. */
   readonly lines: (prompt: string) => Interface
   /** The user's answer; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
   readonly answerTo: (question: string) => Promise<string | undefined>
-  /** Tell of Ctrl-C, until what this gives is called. */
+  /** Call the listener on Ctrl-C, until the returned function is called. */
   readonly onInterrupt: (listener: () => void) => () => void
 }
 
-/** The command was called wrongly: exit 2. */
+/** The command was called incorrectly: exit code 2. */
 export class Misuse extends Error {}
 
-/** The command's input can't be read: exit code 1, if no other code is given. */
+/** The command's input can't be read: exit code 1 by default. */
 export class Unreadable extends Error {
   readonly exitCode: number
 
@@ -101,13 +101,13 @@ export class Unreadable extends Error {
   }
 }
 
-/** Ctrl-C at a question: exit 130. */
+/** Ctrl-C at a question: exit code 130. */
 export class Interrupted extends Error {}
 
 /**
- * Go on only if somebody at the terminal types yes.
+ * Continue only if the user at the terminal types yes.
  *
- * Throws  Unreadable with `otherwise`, such as "nothing was removed", for any other answer: what was asked for is not done
+ * Throws  Unreadable with `otherwise`, such as "nothing was removed", for any other answer
  */
 export const confirm = async (terminal: Terminal, question: string, otherwise: string): Promise<void> => {
   const said = await terminal.answerTo(`${question} Type yes: `).catch((error: unknown) => {
@@ -117,9 +117,7 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
   if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
 }
 
-/**
- * The whole number given to an option, or `otherwise`. Throws Misuse if it is not a whole number or less than `least`.
- */
+/** The whole number given to an option, or `otherwise`. Throws Misuse if it is none, or below `least`. */
 export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, least: number = -Infinity): number | T => {
   if (given === undefined) return otherwise
   if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))

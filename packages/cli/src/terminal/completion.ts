@@ -23,7 +23,7 @@ names. Put one of these lines into the file that the shell reads when it starts:
 
 type Script = (commands: readonly Command[]) => readonly string[]
 
-/** A text in single quotes, as bash and zsh read them. */
+/** A text in single quotes for bash and zsh. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 const flagsOf = (command: Command): readonly string[] =>
@@ -41,7 +41,7 @@ const bash: Script = (commands) => [
   '  fi',
   '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
   '}',
-  'complete -o default -F _indelible indelible', // without a match: files
+  'complete -o default -F _indelible indelible', // without a match, complete file names
 ]
 
 const zsh: Script = (commands) => {

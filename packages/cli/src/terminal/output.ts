@@ -1,10 +1,10 @@
 /**
- * The one way out: everything that the command prints, on standard output and standard error, goes through here, and
- * what people are asked comes in here. No other file of the command touches a stream.
+ * The only access to the standard streams: everything that the command prints goes through here,
+ * and answers from people come in here. No other file of the command touches a stream.
  *
- * Whatever a file, a session or a model says is only text: characters that move a cursor, change a direction or break a
- * line are taken out of lines for people, and escaped in JSON. Colours are the only escape sequences that leave. A text
- * can't ask for one: `paint` marks them with a word that is random in each run.
+ * Text from a file, a session or a model is never trusted: characters that move the cursor, change direction
+ * or break a line are removed from lines for people, and escaped in JSON. Colors are the only escape sequences
+ * written. A text can't forge one, because `paint` marks colors with a word that is random in each run.
  */
 import { resolve } from 'node:path'
 import type { Interface, ReadLineOptions } from 'node:readline'
@@ -18,11 +18,11 @@ import { escaped, hung, oneLine, printable } from './screen.ts'
 export interface Sink extends Drawing {
   readonly write: (text: string, done?: (error?: Error | null) => void) => unknown
   readonly hasColors?: () => boolean
-  /** The lines of a terminal. */
+  /** The height of a terminal in lines. */
   readonly rows?: number
 }
 
-/** The environment in which a command runs: a process, or a test. */
+/** The surroundings of a command: a process, or a test. */
 export interface Surroundings {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly stdout: Sink
@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly env: { readonly [name: string]: string | undefined }
   /** The folder that relative paths start from; `.` is the process's own. */
   readonly cwd: string
-  /** Tell of Ctrl-C, until what this gives is called. */
+  /** Call the listener on Ctrl-C, until the returned function is called. */
   readonly onInterrupt: (listener: () => void) => () => void
   /** The time for progress, in milliseconds. Default: the clock. */
   readonly now?: () => number
@@ -49,7 +49,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
     mark ??= crypto.randomUUID()
     return `${mark}${codes[0]};${text}${mark}${codes[1]};`
   }
-  /** Text as it may leave: `clean` makes each piece safe, and the marks of `paint` become colours. */
+  /** The final text: `clean` sanitizes each piece, and the marks of `paint` become colors. */
   const rendered = (text: string, clean: (text: string) => string): string => {
     if (mark === undefined) return clean(text) // nothing was painted yet
     return text
@@ -77,7 +77,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
     if (pending !== '') await written(pending)
   }
 
-  // A dumb terminal can't go back in a line.
+  // A dumb terminal can't redraw a line.
   const drawing: Drawing = env['TERM'] === 'dumb' ? { write: (text) => stderr.write(text) } : stderr
   const drawn = new Set<Progress>()
   const progress = (label: string, total: number | undefined, unit?: string): Progress => {
@@ -91,7 +91,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
       },
     }
   }
-  /** Lines and a bar share a screen. */
+  /** Pause progress bars, because lines and bars share a screen. */
   const makeRoom = (): void => {
     for (const bar of drawn) bar.pause()
   }
@@ -160,7 +160,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
       createInterface({
         input: stdin,
         ...(stdin.isTTY === true && {
-          output: stdout as unknown as NodeJS.WritableStream, // it is one where standard input is a terminal
+          output: stdout as unknown as NodeJS.WritableStream, // a stream: standard input is a terminal
           prompt: rendered(prompt, printable),
         }),
       }),
@@ -181,12 +181,12 @@ export const terminalOf = (around: Surroundings): Terminal => {
   }
 }
 
-/** Loaded only for a question: few commands ask. */
+/** Loaded on demand: few commands ask questions. */
 const createInterface = (options: ReadLineOptions): Interface =>
   process.getBuiltinModule('node:readline').createInterface(options)
 
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 
-/** A width that a terminal can have; not the 0 of one that does not know. */
+/** A valid terminal width; 0 means unknown. */
 const atLeast = (least: number, columns: number): number | undefined =>
   columns > 0 ? Math.max(least, columns) : undefined

@@ -1,4 +1,4 @@
-/** Another program that has the terminal for itself, and what tells this one to end. */
+/** Runs another program on this terminal, and handles termination signals. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, platform, tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
 
-/** Tell of SIGTERM and SIGHUP, until what this gives is called. */
+/** Call the listener on SIGTERM and SIGHUP, until the returned function is called. */
 export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
   process.on('SIGTERM', listener)
   process.on('SIGHUP', listener)
@@ -17,8 +17,8 @@ export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (
 }
 
 /**
- * Run a program with our standard streams, and give its exit code. A terminal sends Ctrl-C to both; the program decides
- * what it means. Other signals are passed on.
+ * Run a program with our standard streams, and resolve to its exit code. A terminal sends Ctrl-C to
+ * both processes, and the program decides what it means. Other signals are forwarded.
  *
  * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
@@ -62,12 +62,12 @@ export const programSaid = (
     execFile(command, args, { cwd, env, encoding: 'utf8' }, (_error, out, err) => resolve(`${out}${err}`))
   })
 
-/** Whether a pager showed a text: the one of PAGER, else `less`, which ends by itself after the last line that fits. */
+/** Whether a pager showed a text: PAGER, or else `less`, which quits by itself if the text fits the screen. */
 export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean> =>
   new Promise((resolve) => {
     const pager = env['PAGER'] || 'less'
     if (pager === 'cat') return resolve(false)
-    const ignore = (): void => {} // Ctrl-C is the pager's
+    const ignore = (): void => {} // the pager handles Ctrl-C
     process.on('SIGINT', ignore)
     const child = spawn(pager, {
       shell: true,
@@ -85,9 +85,9 @@ export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean
   })
 
 /**
- * Show an address in the browser, with the system's own program. Without one, nothing happens. Other users see the
- * arguments of programs, so the program gets a file that only this user can read, and the file leads to the address.
- * The returned function removes the file.
+ * Open an address in the browser with the system's own program; does nothing if there is none.
+ * Other users can see program arguments, so the program gets a file that only this user can read,
+ * which redirects to the address. The returned function removes the file.
  */
 export const openInBrowser = (address: string): (() => void) => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-'))

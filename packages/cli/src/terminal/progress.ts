@@ -1,12 +1,12 @@
-/** How far long work is, on standard error: a bar where a person watches, a line now and then elsewhere. */
+/** Progress of long work on standard error: a bar if a person watches, otherwise occasional lines. */
 import { fit, grouped, padStart } from './screen.ts'
 
 export interface Progress {
-  /** So much is done. Cheap: it draws at most ten times a second, and prints a line at most every 5 seconds. */
+  /** Report how much is done. Cheap: it draws at most ten times a second, and prints a line at most every 5 seconds. */
   readonly at: (done: number) => void
-  /** Take the bar away until the next step, so that lines can be printed. */
+  /** Hide the bar until the next step, so that lines can be printed. */
   readonly pause: () => void
-  /** Take the bar away again. */
+  /** Remove the bar. */
   readonly end: () => void
 }
 
@@ -17,19 +17,19 @@ export interface Drawing {
   readonly write: (text: string) => unknown
 }
 
-/** Milliseconds: work that is done before shows no bar, and how often one is drawn. */
+/** In milliseconds: the delay before a bar appears, and between redraws. */
 const patience = 400
 const between = 100
 /** The same for lines without a terminal. */
 const betweenLines = 5000
-/** The remaining time is shown after this many milliseconds: earlier it would be a guess. */
+/** The milliseconds before the remaining time is shown: any earlier it would be a guess. */
 const least = 2000
 
 /**
- * A bar for `total` bytes; without a total (a pipe), a count. If `drawing` is not a terminal, a line every 5 seconds.
+ * A bar for `total` units; without a total (a pipe), a count. If `drawing` is not a terminal, a line every 5 seconds.
  *
- * @param now milliseconds. Default: the clock
- * @param unit what is counted, if not bytes: `rows`
+ * @param now the time in milliseconds. Default: the clock
+ * @param unit the unit if not bytes, such as `rows`
  */
 export const createProgress = (
   label: string,
@@ -63,7 +63,7 @@ export const createProgress = (
   }
 }
 
-/** How much is done, of how much, and the time that is left at the same pace. */
+/** The amount done, the total, and the estimated time left. */
 const factsOf = (
   done: number,
   total: number | undefined,
@@ -94,7 +94,7 @@ const barOf = (
   return `${label}  ${'█'.repeat(full)}${'░'.repeat(width - full)} ${padStart(first, 5)}  ${rest.join('  ')}`
 }
 
-/** A time in milliseconds as people say it: 40 s, 12 min, 2.5 h. */
+/** A duration for people: 40 s, 12 min, 2.5 h. */
 const duration = (time: number): string => {
   const seconds = Math.ceil(time / 1000)
   if (seconds < 100) return `${seconds} s`
@@ -103,7 +103,7 @@ const duration = (time: number): string => {
 
 const width = 24
 
-/** A number of bytes as people say it: 1.2 MB. */
+/** A size for people: 1.2 MB. */
 const bytes = (count: number): string => {
   if (count < 1000) return `${count} B`
   const power = Math.min(4, Math.floor(Math.log10(count) / 3))

@@ -1,4 +1,4 @@
-/** The problems of a conversation, as lines for people: problems of one kind share a line with their places. */
+/** The problems of a conversation as lines for people. Problems of one kind share a line with their places. */
 import { formatPath } from 'indelible/json/kit'
 import type { Loss } from 'indelible/codecs'
 import type { Repair } from 'indelible/message'
@@ -6,7 +6,7 @@ import type { Damage, Transcript, TranscriptLoss } from '@indelible/transcripts'
 import type { Terminal } from './command.ts'
 import { counted, fit, grouped, oneLine, padStart } from './screen.ts'
 
-/** The lines that were left out, or read with something missing. */
+/** The lines that were skipped or only partly read. */
 export function* damageLines(damage: readonly Damage[], columns: number): Generator<string> {
   if (damage.length === 0) return
   yield `damage: ${counted(damage.length, 'line')}`
@@ -18,7 +18,7 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
   if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
 }
 
-/** The same in one line, for commands that continue with the rest. */
+/** A single line about damage, for commands that continue with the rest. */
 export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
   const lines = damage.slice(0, mostPlaces).map(({ line }) => grouped(line))
   const more = damage.length > mostPlaces ? ', …' : ''
@@ -36,7 +36,7 @@ export function* readLossLines(losses: readonly TranscriptLoss[], columns: numbe
   )
 }
 
-/** The same on standard error, for commands that store their input. */
+/** The losses of reading, on standard error, for commands that store their input. */
 export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { tell, columns }: Terminal): void => {
   const [first, ...others] = readLossLines(losses, columns)
   if (first !== undefined) tell([`${id}: ${first}`, ...others])
@@ -73,7 +73,7 @@ const said = {
   ResultNotAdjacent: 'a result that does not follow its call',
 } as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
 
-/** Equal ones together: how many, what, and the first few places. */
+/** Groups equal problems: the number, the problem, and the first few places. */
 export function* groups<T>(
   all: readonly T[],
   kindOf: (each: T) => string,
@@ -100,7 +100,7 @@ export function* groups<T>(
 const mostShown = 20
 const mostPlaces = 8
 
-/** The origin of a conversation, as lines of name and value. */
+/** The origin of a conversation, as lines of names and values. */
 export function* originLines({ origin, notes }: Transcript, columns: number): Generator<string> {
   const { version, id, title, started, ended, models, usage, aside } = origin
   const facts: readonly (readonly [string, string | undefined])[] = [

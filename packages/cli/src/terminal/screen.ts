@@ -1,25 +1,25 @@
-/** Text on a terminal: its width in columns, a single line, cut to fit. */
+/** Text on a terminal: its width in columns, on a single line, truncated to fit. */
 
 /**
- * One line of a text: white space folded to single spaces, escape sequences and other control or direction-changing
- * characters taken out, so that a transcript can't write on the reader's terminal.
+ * A text as one line: white space collapsed, and escape sequences, control and direction-changing
+ * characters removed, so that a transcript can't control the reader's terminal.
  */
 export const oneLine = (text: string): string => {
-  // Enough for any terminal; a text of megabytes is not folded for one line of it.
+  // Enough for any terminal; avoids processing megabytes for one line.
   const head = text.length <= 4000 ? text : text.slice(0, 4000)
   return printable(head.replace(escapeSequence, '').replace(/\s+/g, ' ')).trim()
 }
 
-/** A text without the characters that move a cursor, change a direction, break a line, or are none. */
+/** A text without unpaired surrogates and characters that move the cursor, change direction or break a line. */
 export const printable = (text: string): string => text.replace(unprintable, '')
 
-/** JSON text in which those characters are escaped: the same value. */
+/** Equivalent JSON text with those characters escaped. */
 export const escaped = (json: string): string =>
   json.replace(unprintable, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
 
-/** The columns a text takes: two for wide East Asian characters and emoji, none for combining marks. */
+/** The width of a text in columns: two for wide East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {
   if (narrow.test(text)) return text.length
   let width = 0
@@ -27,7 +27,7 @@ export const widthOf = (text: string): number => {
   return width
 }
 
-/** A text cut to at most so many columns, with an ellipsis where it was cut. */
+/** A text truncated to a number of columns, with an ellipsis. */
 export const fit = (text: string, columns: number): string => {
   if (columns <= 0) return ''
   if (narrow.test(text.slice(0, columns + 1))) return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`
@@ -43,7 +43,7 @@ export const fit = (text: string, columns: number): string => {
   return `${kept}…`
 }
 
-/** A text in lines of at most so many columns, broken between its words. */
+/** A text wrapped between words to a number of columns. */
 export const wrapped = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -54,7 +54,7 @@ export const wrapped = (text: string, columns: number): readonly string[] => {
   return lines
 }
 
-/** A text cut in its middle: its beginning and its end tell it from others, as with names of models. */
+/** A text truncated in the middle, because both ends distinguish it, as with model names. */
 export const fitMiddle = (text: string, columns: number): string => {
   if (widthOf(text) <= columns) return text
   const characters = Array.from(graphemesOf(text), ({ segment }) => segment)
@@ -64,8 +64,8 @@ export const fitMiddle = (text: string, columns: number): string => {
 }
 
 /**
- * A line in lines of at most so many columns, broken between its words; what follows hangs below the first word. A word that
- * is longer stays whole. Colours take no columns.
+ * A line wrapped between words to a number of columns, with later lines indented below the first
+ * word. Longer words stay whole. Colors have no width.
  */
 export const hung = (line: string, columns: number, hang?: number): readonly string[] => {
   const columnsOf = (text: string): number => widthOf(text.replace(colour, ''))
@@ -86,36 +86,36 @@ export const hung = (line: string, columns: number, hang?: number): readonly str
   return [...lines, current]
 }
 
-/** A text filled up with spaces to so many columns. */
+/** A text padded with spaces to a number of columns. */
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
-/** The same, with the spaces before it. */
+/** The same, padded at the start. */
 export const padStart = (text: string, columns: number): string =>
   ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 
-/** A whole number with commas between its thousands. */
+/** A whole number with thousands separators. */
 export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `18 repairs`, `1 repair`, `no repairs`. */
 export const counted = (count: number, what: string, many = `${what}s`): string =>
   `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
 
-/** Quoted as one word of a shell command. */
+/** A text quoted as one word of a shell command. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-// CSI, OSC and the two-character escapes, as ECMA-48 has them.
+// CSI, OSC and two-character escapes, as defined in ECMA-48.
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g
 
-/** A colour, as the command prints it. */
+/** A color, as the command prints it. */
 // oxlint-disable-next-line no-control-regex
 const colour = /\u001b\[\d+m/g
 
-/** Latin letters, digits and punctuation: each is a character of one column. */
+/** Latin letters, digits and punctuation, all one column wide. */
 const narrow = /^[\x20-\x7e\xa0-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e]*$/
 
-/** Characters as a reader counts them. The segmenter is made for the first text that needs one: that takes 15 ms. */
+/** The graphemes of a text. The segmenter is created on first use, because that takes 15 ms. */
 const graphemesOf = (text: string): Iterable<Intl.SegmentData> =>
   (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text)
 

@@ -1,4 +1,4 @@
-/** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
+/** The timeline: a conversation as lines for people, or as one JSON object a line for programs. */
 import { present } from 'indelible/json/kit'
 import { estimateTokens } from 'indelible/context'
 import type { View } from 'indelible/history'
@@ -12,17 +12,17 @@ import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 export interface TimelineOptions {
   /** Show only these page kinds. */
   readonly kinds: readonly PageKind[]
-  /** Show only positions of the record from `from` up to, not including, `to`; negative ones count from the end. */
+  /** Show only positions of the record from `from` up to but not including `to`; negative ones count from the end. */
   readonly from: number
   readonly to: number
   /** When the message at a position was stored, in milliseconds since 1970. Default: unknown. */
   readonly timeOf?: (position: number) => number | undefined
-  /** Columns of the terminal. */
+  /** The width of the terminal in columns. */
   readonly columns: number
   readonly paint: Paint
 }
 
-/** The timeline's lines: one or more for every message shown, then the totals of the whole conversation. */
+/** The timeline's lines: one or more for every message shown, then totals of the whole conversation. */
 export function* timeline(view: View<Message>, options: TimelineOptions): Generator<string> {
   const { paint } = options
   const { answers, calls } = pairing(view)
@@ -32,7 +32,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const isTimed = messages.some(({ time }) => time !== undefined)
   // position, role, kind, tokens, each followed by two spaces
   const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
-  const half = Math.max(30, options.columns >> 1) // of the columns, for the text
+  const half = Math.max(30, options.columns >> 1) // the columns for the text
   const narrow = options.columns < untimed + 30
   const timed = isTimed && options.columns >= untimed + timeWidth + 2 + half
   const gutter = untimed + (timed ? timeWidth + 2 : 0)
@@ -73,9 +73,9 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
 }
 
 /**
- * One JSON object a line: `{ position, role, page, at?, sourceTime?, tokens, calls?, message }`. `at` is when the message was
- * stored, `sourceTime` when the file that it was imported from says that it was written, both in milliseconds since 1970;
- * `calls` says where each was answered.
+ * One JSON object a line: `{ position, role, page, at?, sourceTime?, tokens, calls?, message }`.
+ * `at` is when the message was stored, `sourceTime` its time in the imported file, both in
+ * milliseconds since 1970; `calls` has the position of each call's result.
  */
 export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
   const { calls } = pairing(view)
@@ -136,7 +136,7 @@ const pairing = (view: View<Message>): Pairing => {
   return { answers, calls }
 }
 
-/** With the time in its file, if it was imported and the file has one; otherwise that of the session. */
+/** With the time from the imported file if it has one; otherwise the session's. */
 function* shown(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
   const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
   const range = view.slice(indexOf(from), indexOf(to))

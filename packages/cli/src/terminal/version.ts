@@ -1,4 +1,4 @@
-/** The version of the package that the command is of. */
+/** The version of the command's package. */
 import { readFileSync } from 'node:fs'
 import { packageFile } from '../view/package-file.ts'
 

@@ -1,4 +1,4 @@
-/** The description of a session and its last activity. The page uses this too, so nothing here needs Node. */
+/** The description of a session and its last activity. Also used by the page, so it must not need Node. */
 import { isObject, type JsonObject } from 'indelible/json/kit'
 import { textOf, type Message } from 'indelible/message'
 import { usageDollars } from 'indelible/context/kit'
@@ -6,19 +6,19 @@ import type { SessionInfo } from 'indelible/session'
 import type { CallUse } from 'indelible/session/kit'
 import type { Overview } from './protocol.ts'
 
-/** The information in the file of an imported session. */
+/** The information from an imported session's file. */
 export const importedFrom = ({ metadata }: Pick<SessionInfo, 'metadata'>): JsonObject =>
   isObject(metadata['from']) ? metadata['from'] : {}
 
-/** The title that somebody gave a session, or that its file had. */
+/** The title given by a user, or by the imported file. */
 export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const title = info.metadata['title'] ?? importedFrom(info)['title']
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
 }
 
 /**
- * When something was said last, in milliseconds since 1970, never after its last append: of an imported conversation that
- * nothing was appended to, the time that its file tells.
+ * When the last message was written, in milliseconds since 1970, never after the session's last
+ * append. For an imported conversation without appends, it is the time in the imported file.
  */
 export const activityOf = (
   info: Pick<SessionInfo, 'created' | 'appended' | 'metadata'> & { readonly forkedFrom?: unknown },
@@ -29,7 +29,7 @@ export const activityOf = (
   return Number.isNaN(time) ? info.appended : Math.min(time, info.appended)
 }
 
-/** The tokens and the US dollars of calls; no dollars if a price or the token count is unknown. */
+/** The tokens and US dollars of calls; no dollars if any price or token count is unknown. */
 export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | 'output' | 'dollars'> => {
   const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
@@ -41,7 +41,7 @@ export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | '
   }
 }
 
-/** The prefix that programs add to a user's text: XML-like blocks, as Claude Code and Codex write them. */
+/** The XML-like blocks that programs such as Claude Code and Codex put before a user's text. */
 const preamble = /^\s*<([a-z][\w-]*)(?![\w-])[^>]*>[\s\S]*?<\/\1>/i
 
 /** The decoded text, if a script passed it as a JSON string. */
@@ -54,23 +54,23 @@ const plainOf = (text: string): string =>
     : text
   ).trim()
 
-/** Without what programs put before it; empty, if it is all of a program, or a /command alone. */
+/** A text without such blocks; empty if a program wrote all of it, or it is only a /command. */
 const ownIn = (text: string): string => {
   let own = text
   while (preamble.test(own)) own = own.replace(preamble, '')
   return /^\s*(?:<|# AGENTS\.md|\/\S+\s*$)/.test(own) || !/\p{L}/u.test(own) ? '' : own.trim()
 }
 
-/** Texts that a program writes for each session alike. */
+/** Texts that a program writes in every session. */
 const alike = /^\s*(?:# AGENTS\.md|<environment_context>|\/\S+\s*$)/
 
-/** Whether the user says something in these messages that no program wrote. */
+/** Whether the user wrote some of the text in these messages. */
 export const hasOwnWords = (messages: Iterable<Message>): boolean =>
   Array.from(messages).some((message) => message.role === 'user' && ownIn(plainOf(textOf(message))) !== '')
 
 /**
- * The user's first words that a person wrote and that are more than a /command. Otherwise the text that the program
- * wrote for the user, without its tags; without a user, the first text of anyone. Empty without any text.
+ * The user's first own words beyond a /command. If there are none, the text that the program wrote for
+ * the user, without its tags; without a user, the first text of anyone. Empty if there is no text.
  */
 export const firstWordsOf = (messages: Iterable<Message>): string => {
   let [byProgram, byHabit, byOthers] = ['', '', '']

@@ -1,16 +1,14 @@
-/** The built page: its files, as the server gives them. */
+/** The files of the built page. */
 import { readdir, readFile } from 'node:fs/promises'
 import { packageFile } from './package-file.ts'
 
 /** A file of the page. */
 export interface Asset {
-  /** Its media type. */
   readonly type: string
-  /** Its content. */
   readonly bytes: Uint8Array
 }
 
-/** The files by their paths, without a slash at the start. */
+/** The files by path, without a leading slash. */
 export type Assets = ReadonlyMap<string, Asset>
 
 const place = packageFile('dist/view/page/')

@@ -1,25 +1,25 @@
 /** Finds the breaks of the provider's cached prefix in consecutive calls, from the provider's token counts. */
 import type { Usage } from 'indelible/notes/kit'
 
-/** Providers cache in blocks, and nothing shorter than this: so many tokens that are sent again say nothing. */
+/** The smallest block that providers cache. Fewer repeated tokens prove nothing. */
 const smallest = 1024
 
 /** The counts of a call, compared with the previous call. */
 export interface SentAgain {
-  /** Tokens that were sent before and were not in the cache; 0, if they are too few to say something. */
+  /** The tokens that were sent before but were not cached; 0 if they are too few to count. */
   readonly again: number
-  /** The model of the call before, if it is another. */
+  /** The model of the previous call, if different. */
   readonly other: string | undefined
   /** Whether most of the previous request was no longer in the cache. */
   readonly broke: boolean
 }
 
-/** Looks at calls one after another. */
+/** Compares consecutive calls. */
 export class CacheWatch {
   #last: { readonly model: string; readonly input: number } | undefined
   #hasCache = false
 
-  /** The next call whose tokens are counted. `named`: whether its recorder names a break. */
+  /** The next call with token counts. `named`: whether the recorder reported a break. */
   next(model: string, { input, cacheRead, cacheWrite }: Usage, named: boolean): SentAgain | undefined {
     const last = this.#last
     this.#last = { model, input }

@@ -1,4 +1,4 @@
-/** A session as one file: the page with the session inside, which opens from disk and verifies itself. */
+/** A session as one file: the page with the session in it, which opens from disk and verifies itself. */
 import { createHash } from 'node:crypto'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
@@ -23,19 +23,19 @@ import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './v
 
 /** The options of an exported file. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
-  /** True for all known formats of secrets, or a redactor. Rows that it changes keep their place in the proof. Default: nothing. */
+  /** True for all known secret formats, or a redactor. Changed rows keep their place in the proof. Default: none. */
   readonly redact?: boolean | Redactor
-  /** The version of the library, as the page shows it. */
+  /** The version of the library, shown on the page. */
   readonly version: string
 }
 
 /**
- * Make a file of a session: the page of a view, with the session inside. It opens from disk without a network, and
- * computes the root of the record that it carries. Rows that are left out are in it by their hash alone.
+ * Create a file of a session: the page of a view with the session in it. It opens from disk without a
+ * network, and computes the root of its record. Rows that are left out are represented by their hash.
  *
  * Memory: the whole session.
  *
- * @param options what of it, and whether secrets are taken out
+ * @param options the part to include, and whether to remove secrets
  * @returns the lines of the file, in ASCII, without line feeds
  * @throws FaultError of the store; Error if the page was not built
  */
@@ -53,15 +53,15 @@ export const htmlOf = async (
   const rows: ViewedRow[] = []
   const nodes: string[] = []
   const wanted = new Set<BlockId>()
-  const own = new Map<BlockId, Uint8Array>() // texts that a redaction has changed
+  const own = new Map<BlockId, Uint8Array>() // texts changed by redaction
   let last = -1
   for (let at = 0; at < session.head.size; at += mostRows) {
     const end = Math.min(at + mostRows, session.head.size)
     nodes.push(...(await nodesOf(store, id, at, end)))
     for (const row of await store.read(id, { from: at, to: end })) {
       if (row.kind === 'entry') last = row.index
-      // A note belongs to the message that it follows; a note before the first message belongs to that message. A
-      // partial file contains only notes that reveal nothing about the rest.
+      // A note belongs to the message before it; a note before the first message belongs to that
+      // message. A partial file contains only notes that reveal nothing about the rest.
       const goes = isIn(row.kind === 'entry' ? row.index : Math.max(0, last)) && (whole || isOfPart(row))
       if (!goes) rows.push(leftOut(row, store))
       else if (redactor !== undefined) rows.push(await redacted(row, store, redactor, wanted, own))
@@ -80,7 +80,7 @@ export const htmlOf = async (
   )
   const shown = whole ? session : describedInPart(session)
   const described = redactor === undefined ? shown : describedWithout(shown, redactor)
-  const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its row of the ledger names the session
+  const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its ledger row names the session
   return fileOf({
     indelible: 'view',
     version: 1,
@@ -94,20 +94,20 @@ export const htmlOf = async (
   })
 }
 
-/** Whether a row can be in a part: a message, or a note that says positions and kinds only. */
+/** Whether a row can be in a partial file: a message, or a note with positions and kinds only. */
 const isOfPart = ({ kind, body }: StoredRow): boolean => {
   if (kind === 'entry') return true
   const note = noteIn(body)
   return note !== undefined && isMark(note)
 }
 
-/** A session without its description: a title is often its first words. */
+/** A session without its description, because a title is often its first words. */
 const describedInPart = ({ id, len, head, created, appended, encrypted }: ViewedSession): ViewedSession => ({
   ...{ id, len, head, created, appended, metadata: {} },
   ...(encrypted && { encrypted }),
 })
 
-/** The description of a session, without secrets. No proof covers it. */
+/** The description of a session with secrets removed. No proof covers it. */
 const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
   ...session,
   id: text(session.id),
@@ -115,7 +115,7 @@ const describedWithout = (session: ViewedSession, { text, json }: Redactor): Vie
   ...(session.forkedFrom && { forkedFrom: { ...session.forkedFrom, id: text(session.forkedFrom.id) } }),
 })
 
-/** A row by its leaf: it says nothing, and the proof goes over it. */
+/** A row as its leaf: it reveals nothing, and the proof still covers it. */
 const leftOut = (row: StoredRow, { hash }: Store): ViewedRow => ({
   position: row.position,
   kind: row.kind,
@@ -124,7 +124,7 @@ const leftOut = (row: StoredRow, { hash }: Store): ViewedRow => ({
   state: 'left-out',
 })
 
-/** The blocks that a row names. Those of a receipt have messages of the whole record, so only a whole one carries them. */
+/** The blocks a row references. A receipt's hold messages of the whole record, so only a whole file has them. */
 const blocksIn = (row: StoredRow, whole: boolean): readonly BlockId[] => {
   if (row.erased !== undefined) return []
   if (row.kind === 'note')
@@ -138,7 +138,7 @@ const blocksIn = (row: StoredRow, whole: boolean): readonly BlockId[] => {
   return [...decoded.right.blocks.map((block) => block.id), ...(isLeft(named) ? [] : attachedTo(named.right))]
 }
 
-/** A row without secrets; itself where it has none. */
+/** A row with secrets removed; unchanged if there are none. */
 const redacted = async (
   row: StoredRow,
   store: Store,
@@ -147,7 +147,7 @@ const redacted = async (
   own: Map<BlockId, Uint8Array>,
 ): Promise<ViewedRow> => {
   if (row.erased !== undefined) return viewedRow(row)
-  // Without its salt: with it, somebody could guess secrets until one matches the leaf.
+  // Without its salt: with it, somebody could confirm guessed secrets against the leaf.
   const { salt: _, stored: __, ...unsalted } = row
   const changed = (body: string): ViewedRow => ({
     ...viewedRow({ ...unsalted, body }),
@@ -193,7 +193,7 @@ const messageOf = async (store: Store, row: DecodedRow): Promise<Message | undef
   return takeMessage(history, row, known) === undefined ? history.view().at(0) : undefined
 }
 
-/** The page around the data: it contains its script and style, and nothing else may run or be loaded. */
+/** The page around the data. Only its own script and style may run or load. */
 const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
   const assets = await readAssets()
   const textOf = (name: string): string => {
@@ -236,8 +236,8 @@ const fileOf = async (exported: ExportedView): Promise<readonly string[]> => {
 }
 
 /**
- * In ASCII, with the escapes of the language: so it is the same bytes on every way to a disk, on a terminal too. Within a
- * string or a pattern of JavaScript, and within JSON, an escape is the same as its character; in CSS it ends with a space.
+ * Text in ASCII, using the language's escapes, so that no tool on the way can change the encoding. An escape
+ * equals its character in JavaScript strings and patterns and in JSON; in CSS an escape ends with a space.
  */
 const plain = (text: string, escape: '\\u' | '\\'): string =>
   // oxlint-disable-next-line no-control-regex

@@ -1,7 +1,7 @@
 /** The secrets of a view: the one-time token, and the key that it is exchanged for. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** The tokens of addresses that were printed, and the keys that came of them. */
+/** The tokens of printed addresses, and the keys exchanged for them. */
 export class Keys {
   readonly #tokens = new Set<string>()
   readonly #keys = new Set<string>()
@@ -13,7 +13,7 @@ export class Keys {
     return token
   }
 
-  /** A key for a token, which is then of no more use; undefined for a token that was never issued, or was used. */
+  /** A key in exchange for a token, which becomes invalid; undefined if the token is unknown or was used. */
   exchange(token: unknown): string | undefined {
     const known = typeof token === 'string' ? among(this.#tokens, token) : undefined
     if (known === undefined) return undefined
@@ -32,7 +32,7 @@ export class Keys {
 
 const secret = (): string => randomBytes(24).toString('base64url')
 
-/** Compared in constant time, so that the duration of a refusal reveals nothing. */
+/** Compares in constant time, so that the duration reveals nothing. */
 const among = (secrets: ReadonlySet<string>, given: string): string | undefined => {
   const bytes = Buffer.from(given)
   let found: string | undefined

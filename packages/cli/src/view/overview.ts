@@ -10,7 +10,7 @@ import { CacheWatch } from './cache-breaks.ts'
 import type { Overview } from './protocol.ts'
 import { noteIn } from './viewed.ts'
 
-/** Overviews of sessions, each kept until its session grows or is erased from. */
+/** Overviews of sessions, each cached until its session grows or part of it is erased. */
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
   const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
   let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
@@ -51,21 +51,19 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
         }),
       )
       overviews.push(...(await Promise.all(some)))
-      await new Promise(setImmediate) // other calls wait
+      await new Promise(setImmediate) // let other calls run
     }
     return overviews
   }
 }
 
-/** How many sessions are looked into at once: a store in a network answers each after a while. */
+/** The most sessions to inspect at the same time: a remote store answers slowly. */
 const together = 16
 
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
 const empty: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
 
-/**
- * The erased messages, by the identity of the log that they are of: each row, and the ledger's information about it.
- */
+/** The erased messages by log identity: each row, with the ledger's entry about it. */
 type ErasedRows = ReadonlyMap<string, ReadonlyMap<number, Erasure>>
 
 const erasedRowsIn = (erasures: LedgerContent['erasures']): ErasedRows => {
@@ -79,7 +77,7 @@ const erasedRowsIn = (erasures: LedgerContent['erasures']): ErasedRows => {
   return found
 }
 
-/** The erasures of messages of a session, also for another session that it shares rows with. */
+/** The erasures of a session's messages, including those made for another session that shares its rows. */
 const erasuresFrom = async (
   store: Store,
   { id, head }: SessionInfo,
@@ -96,7 +94,7 @@ const erasuresFrom = async (
   return Array.from(found, ([{ at, by, reason }, rows]) => ({ at, rows, ...present({ by, reason }) }))
 }
 
-/** Whether its last row ends it. */
+/** Whether its last row seals it. */
 const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean => {
   const last = notes.at(-1)
   return last?.position === head.size - 1 && noteIn(last.body)?.type === 'seal'
@@ -105,7 +103,7 @@ const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean =
 const mostKept = 20_000
 const mostWords = 200
 
-/** The user's first message; in a fork, the first of its own. */
+/** The user's first message; for a fork, the first of its own. */
 const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Promise<string> => {
   const from = forkedFrom !== undefined && forkedFrom.at < len ? forkedFrom.at : 0
   const { view } = await readRange(store, id, from, from + 12)
@@ -117,7 +115,7 @@ const wordsOf = async (store: Store, { id, len, forkedFrom }: SessionInfo): Prom
 
 type Spending = Omit<Overview, 'id' | 'words'>
 
-/** From the receipts of its calls, and from the file of an imported session. */
+/** The calls of a session, from its receipts and its imported file. */
 const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   const uses = usesIn(info, notes)
   const { models: named } = importedFrom(info)
@@ -138,7 +136,7 @@ const breaksIn = (notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
     if (note?.type !== 'receipt') continue
     const { model, usage, details } = note
     const names = details?.['broke'] !== undefined
-    // A call without figures passes its break on to the one that repeats it.
+    // If a call has no counts, its break passes to the call that repeats it.
     const sent = usage && cache.next(model, usage, names || isNamed)
     if (names || (sent?.broke === true && !isNamed)) breaks += 1
     isNamed = usage === undefined && (names || isNamed)

@@ -1,4 +1,4 @@
-/** Files of this package: the nearest folder with a package.json, whether this runs as source, built or in a bundle. */
+/** Files of this package: finds the nearest folder with a package.json, whether run from source, built or bundled. */
 import { existsSync } from 'node:fs'
 
 const folder = ((): URL => {
@@ -7,5 +7,5 @@ const folder = ((): URL => {
   return at
 })()
 
-/** The address of a file, by its path in the package. */
+/** The URL of a file, by its path in the package. */
 export const packageFile = (path: string): URL => new URL(path, folder)

@@ -1,22 +1,23 @@
 /**
- * The protocol between the server of a view and its page: the addresses, and the JSON that each takes and returns.
- * Both sides are compiled against this file. All times are milliseconds since 1970.
+ * The protocol between the server of a view and its page: the addresses, and the JSON that each accepts
+ * and returns. Both sides are compiled against this file. All times are milliseconds since 1970.
  *
- *     POST api/enter                takes `token`, of the address that the command prints; gives {@link Entered}; the only call without a key
- *     GET  api/store                gives {@link ViewedStore}
- *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
- *     POST api/overviews            takes the ids of sessions; gives {@link Overview}[], in the order of the ids
- *     GET  api/session?id=…         gives {@link ViewedSession}
- *     GET  api/rows?id=…&from=&to=  gives {@link ViewedRow}[]
- *     GET  api/nodes?id=…&from=&to= gives the tree nodes of rows: 64 hexadecimal digits each
- *     POST api/blocks               takes the ids of blocks; gives their bytes, framed as `framedBlocks` says
- *     GET  api/evidence?id=…        gives {@link ViewedEvidence}
- *     GET  api/search?words=…       gives {@link FoundMessages}; with `after`, the page behind it
- *     POST api/html                 takes {@link HtmlSelection}; gives a file of {@link ExportedView} with the page around it
+ *     POST api/enter                accepts `token`, from the printed address; returns {@link Entered}; the only call without a key
+ *     GET  api/store                returns {@link ViewedStore}
+ *     GET  api/sessions             returns {@link SessionList}; with `after`, the page after it
+ *     POST api/overviews            accepts the ids of sessions; returns {@link Overview}[], in the order of the ids
+ *     GET  api/session?id=…         returns {@link ViewedSession}
+ *     GET  api/rows?id=…&from=&to=  returns {@link ViewedRow}[]
+ *     GET  api/nodes?id=…&from=&to= returns the tree nodes of rows: 64 hexadecimal digits each
+ *     POST api/blocks               accepts the ids of blocks; returns their bytes, framed by `framedBlocks`
+ *     GET  api/evidence?id=…        returns {@link ViewedEvidence}
+ *     GET  api/search?words=…       returns {@link FoundMessages}; with `after`, the page after it
+ *     POST api/html                 accepts {@link HtmlSelection}; returns a file of {@link ExportedView} with the page around it
  *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
- *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once it is not
+ *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once that changes
  *
- * Each call has the header `authorization: Bearer KEY`. A call that fails gives {@link Failure} and a status of 400 or more.
+ * Each call has the header `authorization: Bearer KEY`. A failed call returns {@link Failure} and a
+ * status of 400 or more.
  */
 import type { LedgerProof, Trust } from '@indelible/evidence'
 import type { JsonObject } from 'indelible/json/kit'
@@ -24,18 +25,18 @@ import type { ForkPoint } from 'indelible/session'
 import type { Because, Head, RowKind } from 'indelible/store'
 
 export interface Entered {
-  /** The key of all later calls, valid until the server ends. */
+  /** The key for all later calls, valid until the server ends. */
   readonly key: string
 }
 
 export interface Failure {
   /** The failure, as a sentence. */
   readonly error: string
-  /** The row that is damaged, if that is the failure. */
+  /** The damaged row, if that is the failure. */
   readonly position?: number
 }
 
-/** The store that is looked at. */
+/** The viewed store. */
 export interface ViewedStore {
   /** The name for users. */
   readonly name: string
@@ -43,72 +44,71 @@ export interface ViewedStore {
   readonly version: string
 }
 
-/** The place of a session in the signed ledger of its scope. */
+/** The place of a session in its scope's signed ledger. */
 export interface ViewedEvidence {
-  /** A head of the session in the last signed checkpoint; absent if no checkpoint covers it. */
+  /** The proof of a head of the session in the last signed checkpoint; absent if no checkpoint covers it. */
   readonly proof?: LedgerProof
-  /** The reason why there is no proof, as a sentence. Without a reason and a proof, the scope has no ledger. */
+  /** Why there is no proof, as a sentence. Without a reason and a proof, the scope has no ledger. */
   readonly why?: string
   /** The trusted keys, if the server has them. A file contains none, because it can't prove itself. */
   readonly trust?: Trust
 }
 
-/** A page of the sessions of the scope, the last one appended to first. */
+/** A page of the scope's sessions, last appended to first. */
 export interface SessionList {
   readonly sessions: readonly ViewedSession[]
   readonly damaged: readonly { readonly id: string; readonly reason: string }[]
-  /** The cursor of the next page. Absent on the last one. */
+  /** The cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
 export interface ViewedSession {
   readonly id: string
   readonly len: number
-  /** The size and root of its log, as the store states them. */
+  /** The size and root of its log, as reported by the store. */
   readonly head: Head
   readonly created: number
   readonly appended: number
   readonly metadata: JsonObject
   readonly forkedFrom?: ForkPoint
-  /** True if its rows and blocks are encrypted where they are stored. */
+  /** Whether its rows and blocks are stored encrypted. */
   readonly encrypted?: true
 }
 
 /** The details of a session in a list. Computing them reads its rows. */
 export interface Overview {
   readonly id: string
-  /** The first words of its user, of a fork the first of its own: at most 200 characters. Empty if there are none. */
+  /** The first words of its user, at most 200 characters; for a fork, the first of its own. Empty if there are none. */
   readonly words: string
-  /** The models of its calls, in the order of their first call. */
+  /** The models of its calls, in order of first use. */
   readonly models: readonly string[]
-  /** Tokens that its calls were sent: of those with a receipt, or that the imported file tells of. */
+  /** The input tokens of its calls with a receipt, or as reported by the imported file. */
   readonly input: number
   readonly output: number
-  /** US dollars at the list prices of the models; absent if one of the models has no known price. */
+  /** US dollars at list prices; absent if any model has no known price. */
   readonly dollars?: number
-  /** The calls of a fork that it does not share with the session it was forked from. Absent if it is no fork. */
+  /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
   readonly own?: Pick<Overview, 'input' | 'dollars'>
-  /** Present if the session is held: it may not be erased or removed. */
+  /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: Because
   /**
    * How often the provider's cache broke between its recorded calls. Absent if it did not, or if there are no token
    * counts.
    */
   readonly breaks?: number
-  /** How many of its messages were erased; absent if none. */
+  /** The number of erased messages; absent if none. */
   readonly erased?: number
   /**
-   * The ledger's information about erasures: when, by whom, why, and the rows of this session. Absent if none was
-   * erased.
+   * The ledger's entries about erasures: when, by whom, why, and the rows of this session. Absent if there are none.
    */
   readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
-  /** True if it takes no more appends. */
+  /** Whether it accepts no more appends. */
   readonly sealed?: true
-  /** The reason why it can't be read, as a sentence. The rest is then empty. */
+  /** Why it can't be read, as a sentence. The other fields are then empty. */
   readonly unreadable?: string
 }
 
-/** Messages with the words of a search. */
+/** Messages that contain the words of a search. */
 export interface FoundMessages {
   readonly hits: readonly FoundMessage[]
   readonly next?: string
@@ -120,40 +120,39 @@ export interface FoundMessage {
   readonly role: string
   /** The text around the words. */
   readonly text: string
-  /** The places of the words in that text: from a character to the one after the last. */
+  /** The places of the words in that text, from the first character to the one after the last. */
   readonly marks: readonly (readonly [from: number, to: number])[]
 }
 
 /** The part of a session to export. */
 export interface HtmlSelection {
-  /** The session. */
   readonly id: string
   /** The first position. Default: 0. */
   readonly from?: number
-  /** The position behind the last one. Default: the end. */
+  /** The position after the last one. Default: the end. */
   readonly to?: number
   /** Only these positions. Default: all. */
   readonly only?: readonly number[]
-  /** True: without secrets, as far as their formats are known. Default: false. */
+  /** Whether to remove secrets in known formats. Default: false. */
   readonly redact?: boolean
 }
 
-/** A row of a log as it is shown. */
+/** A row of a log for display. */
 export interface ViewedRow {
   /** The position among all rows. */
   readonly position: number
   readonly kind: RowKind
   /** The index among the rows of its kind. */
   readonly index: number
-  /** The stored text, or its replacement. Absent if the row is not shown. */
+  /** The stored text, or its replacement; absent if the row is not shown. */
   readonly body?: string
   readonly at?: number
   readonly salt?: string
-  /** The text as it is stored and hashed, of a row that is encrypted there. */
+  /** The text as stored and hashed, for an encrypted row. */
   readonly stored?: string
-  /** The leaf of a row whose text is not there, or was changed before it was given: 64 hexadecimal digits. */
+  /** The leaf of a row whose text is missing or was changed for the page: 64 hexadecimal digits. */
   readonly leaf?: string
-  /** The reason why the text is missing, or is not the recorded one. */
+  /** Why the text is missing or differs from the recorded one. */
   readonly state?: 'left-out' | 'redacted' | 'erased' | 'encrypted'
 }
 
@@ -165,9 +164,9 @@ export interface ExportedView {
   readonly exported: number
   /** The session. Its head is that of the whole record. */
   readonly session: ViewedSession
-  /** All rows of the record; those that were not exported by their leaf alone. */
+  /** All rows of the record. Rows outside the export have only their leaf. */
   readonly rows: readonly ViewedRow[]
-  /** The tree node of each row, as the store has it: 64 hexadecimal digits each, one after the other. */
+  /** The stored tree node of each row: 64 hexadecimal digits each, concatenated. */
   readonly nodes: string
   /** The blocks of the rows, in base64, by id. */
   readonly blocks: { readonly [id: string]: string }
@@ -175,21 +174,21 @@ export interface ExportedView {
   readonly evidence?: ViewedEvidence
 }
 
-/** The id under which an exported page carries its session. */
+/** The id of the element that holds the session in an exported page. */
 export const exportedId = 'indelible-session'
 
-/** The most rows that one call gives. */
+/** The most rows in one answer. */
 export const mostRows = 1000
 
-/** The most sessions that one call for overviews takes. */
+/** The most sessions in one call for overviews. */
 export const mostOverviews = 500
 
-/** The most blocks that one call takes. */
+/** The most blocks in one call. */
 export const mostBlocks = 1000
 
 /**
- * Blocks as one body: for each one four bytes with its length, big-endian, and its bytes. A block that is not there, or
- * is not what its id says, has the length 2^32 - 1 and no bytes.
+ * Blocks as one body: for each block its length in four bytes, big-endian, and its bytes. A block
+ * that is missing or does not match its id has the length 2^32 - 1 and no bytes.
  *
  * @param blocks the blocks, in the order of the call
  */
@@ -211,7 +210,7 @@ export const framedBlocks = (blocks: readonly (Uint8Array | undefined)[]): Uint8
  * The blocks of a body.
  *
  * @param body a body of {@link framedBlocks}
- * @returns the blocks, as parts of the same memory
+ * @returns the blocks, as views of the same memory
  */
 export const blocksInFrames = (body: Uint8Array): readonly (Uint8Array | undefined)[] => {
   const view = new DataView(body.buffer, body.byteOffset, body.length)

@@ -1,4 +1,4 @@
-/** The server of a view: the page, and the data that it reads from a store. It changes nothing. */
+/** The read-only server of a view: the page, and the data that it reads from a store. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -28,42 +28,42 @@ import { whyRefused } from '@indelible/recorder/proxy/kit'
 import { isLeft } from 'indelible/json/kit'
 import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
 
-/** How a view is served. */
+/** The options of a view. */
 export interface ViewOptions {
-  /** The store to look at. It stays open when the server ends. */
+  /** The store to view. It stays open when the server ends. */
   readonly store: Store
-  /** The name for users. */
+  /** The name for display. */
   readonly name: string
-  /** The version of the library, as the page shows it. */
+  /** The version of the library, shown on the page. */
   readonly version: string
   /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
   readonly host?: string
-  /** The port. Default: any that is free. */
+  /** The port. Default: any free one. */
   readonly port?: number
-  /** The keys whose signatures of the ledger count. Default: the page asks for the keys. */
+  /** The keys whose signatures of the ledger count. Default: none; the page asks for them. */
   readonly trust?: Trust
 }
 
-/** A view that is being served. */
+/** A running view. */
 export interface View {
   /** The port that it listens on. */
   readonly port: number
   /**
-   * An address that opens the page once: its token is exchanged for a key that the browser keeps.
+   * A URL that opens the page once: its token is exchanged for a key that the browser keeps.
    *
-   * @param path where the page opens, such as `s/SESSION`. Default: the list of sessions
+   * @param path the place in the page, such as `s/SESSION`. Default: the list of sessions
    */
   readonly open: (path?: string) => string
-  /** End it, and the calls that run. */
+  /** End the server and its running calls. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Serve a page that shows the sessions of a store. Whoever has an address of `open` can read the whole scope, and change
- * nothing.
+ * Serve a page that shows the sessions of a store. Anyone with a URL from `open` can read the whole
+ * scope, but change nothing.
  *
- * @param options the store, and where to listen
- * @throws Error if the page was not built, or it can't listen there
+ * @param options the store, and the address to listen on
+ * @throws Error if the page was not built, or the address can't be used
  */
 export const startView = async ({
   store,
@@ -103,11 +103,11 @@ interface Calls {
   readonly keys: Keys
   readonly trust: Trust | undefined
   readonly overviews: ReturnType<typeof overviewsOf>
-  /** The answers that follow a session. */
+  /** The responses that follow a session. */
   readonly followers: Set<ServerResponse>
 }
 
-/** A call that asks for what there is not, with its status. */
+/** A request for something that does not exist or is invalid, with its status. */
 class Wrong extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -137,8 +137,8 @@ const answer = async (
 }
 
 /**
- * Whether a browser opens the page in a window: a file that leads to it may ask for that, and so may any link. What it loads
- * has nothing of the store.
+ * Whether a browser opens the page in a window, which any link or file may do. The page alone
+ * contains nothing of the store.
  */
 const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
@@ -146,7 +146,7 @@ const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
   headers['sec-fetch-mode'] === 'navigate' &&
   headers['sec-fetch-dest'] === 'document'
 
-/** No other site may show the page, no script may run but its own, and nothing is loaded from anywhere else. */
+/** No other site may embed the page, only its own scripts may run, and nothing loads from elsewhere. */
 const headers = {
   'content-security-policy': [
     "default-src 'none'",
@@ -273,7 +273,7 @@ const idsIn = (given: unknown): readonly string[] => {
 
 const mostFound = 50
 
-/** Each one that follows holds a connection, and asks the store again and again. */
+/** The most followers: each holds a connection, and keeps polling the store. */
 const mostFollowers = 100
 
 const found = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
@@ -345,8 +345,8 @@ const jsonOf = async (request: IncomingMessage): Promise<unknown> => {
 }
 
 /**
- * Rows as they are committed, until the page goes away or the session is sealed or removed. With a root, it also ends once the
- * first rows are not those that the page has: another session was put in the place of this one.
+ * Stream rows as they are committed, until the page closes or the session is sealed or removed. With a root, the
+ * stream also ends when the first rows no longer match the page's: another session has taken the place of this one.
  */
 const stream = async (
   request: IncomingMessage,
@@ -372,7 +372,7 @@ const stream = async (
   }
   const isSame = async (): Promise<boolean> => {
     const info = await store.info(id)()
-    if (isLeft(info)) return true // which the reading below tells
+    if (isLeft(info)) return true // reported by the read below
     if (info.right.head.size < size) return false
     const range = await rangeAt(store, id, size)()
     return isLeft(range) || headOf(range.right, store.hash).root === root

@@ -1,4 +1,4 @@
-/** The data that a view reads from a store: sessions, rows, nodes and blocks, in the page's shapes. */
+/** The data that a view reads from a store: sessions, rows, nodes and blocks, in the shapes that the page uses. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
 import { isLeft, parseJson, present } from 'indelible/json/kit'
@@ -10,10 +10,10 @@ import { isEncrypted, readEncrypted } from 'indelible/store/kit'
 import { FaultError, reasonOf } from 'indelible/task/kit'
 import type { SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
 
-/** How many sessions a page has. The first is small: it is looked at while the others come. */
+/** The number of sessions on the first page, which is small so that it shows quickly, and on the others. */
 const [firstSessions, moreSessions] = [100, 1000]
 
-/** A page of sessions, the last one appended to first. */
+/** A page of sessions, last appended to first. */
 export const sessionsOf = async (store: Store, after: string | null): Promise<SessionList> => {
   const { sessions, damaged, next } = await listSessions(store, {
     by: 'appended',
@@ -27,13 +27,12 @@ export const sessionsOf = async (store: Store, after: string | null): Promise<Se
   }
 }
 
-/** One session. */
 export const sessionOf = async (store: Store, id: string): Promise<ViewedSession> =>
   viewedSession(await describeSession(store, id))
 
 const viewedSession = (info: SessionInfo): ViewedSession => present({ ...info, erasable: undefined })
 
-/** Rows of a session. Those whose key is missing come as they are stored, so that they can be verified. */
+/** Rows of a session. Rows whose key is missing are returned as stored, so that they can be verified. */
 export const rowsOf = async (store: Store, id: string, from: number, to: number): Promise<readonly ViewedRow[]> => {
   const read = await store.read(id, { from, to })()
   if (!isLeft(read)) return read.right.map(viewedRow)
@@ -42,7 +41,7 @@ export const rowsOf = async (store: Store, id: string, from: number, to: number)
   const rows = await bare.read(id, { from, to })
   const viewed: ViewedRow[] = []
   for (let start = 0; start < rows.length;) {
-    // Rows of a fork have the keys of both sessions, and one of them may be there.
+    // A fork's rows use the keys of both sessions, of which one may be available.
     let end = start + 1
     while (end < rows.length && keyOf(rows[end]) === keyOf(rows[start])) end++
     const one = await store.read(id, { from: from + start, to: from + end })()
@@ -54,7 +53,7 @@ export const rowsOf = async (store: Store, id: string, from: number, to: number)
 
 const keyOf = (row: StoredRow | undefined): string | undefined => row && readEncrypted(row.body)?.key
 
-/** A row as it is shown. */
+/** A row for display. */
 export const viewedRow = ({ position, kind, index, body, at, salt, erased, stored }: StoredRow): ViewedRow => ({
   position,
   kind,
@@ -65,7 +64,7 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
 
-/** The note of a row; undefined, if the row has none that can be read. */
+/** The note of a row; undefined if it can't be decoded. */
 export const noteIn = (body: string): Note | undefined => {
   const parsed = parseJson(body)
   const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
@@ -82,7 +81,7 @@ export const evidenceOf = async (store: Store, id: string): Promise<ViewedEviden
   }
 }
 
-/** The tree nodes beside rows. */
+/** The tree nodes of rows. */
 export const nodesOf = async (store: Store, id: string, from: number, to: number): Promise<readonly string[]> =>
   (
     await store.nodes(
@@ -91,7 +90,7 @@ export const nodesOf = async (store: Store, id: string, from: number, to: number
     )
   ).map(bytesToHex)
 
-/** Blocks; undefined for each that is missing or damaged. One that is damaged does not hide the others. */
+/** Blocks; undefined for each that is missing or damaged, without affecting the others. */
 export const blocksOf = async (store: Store, ids: readonly BlockId[]): Promise<readonly (Uint8Array | undefined)[]> => {
   const found = await store.getBlocks(ids)()
   if (!isLeft(found)) return found.right

@@ -6,7 +6,7 @@ import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState
 /** The calls of this API that are recorded, and how to read them. */
 export const anthropicApi: Api = {
   name: 'anthropic',
-  // Also on Vertex AI, and no messages of OpenAI's threads.
+  // Also on Vertex AI, but not the messages of OpenAI threads.
   path: /\/messages$(?<!\/threads\/[^/]+\/messages)|\/anthropic\/models\/[^/:]+:(?:rawPredict|streamRawPredict)$/,
   request: ({ model, messages, system, tools, stream: _stream, ...parameters }, path) => ({
     model: model ?? modelIn(path),
@@ -75,7 +75,7 @@ class MessagesStream implements StreamState {
       const json = this.#inputs.get(place)
       if (json === undefined || json === '') return [block]
       const input = parseJson(json)
-      return isLeft(input) ? [] : [{ ...block, input: input.right }] // a call that was cut is no call
+      return isLeft(input) ? [] : [{ ...block, input: input.right }] // a truncated call is left out
     })
     return { ...this.#message, content }
   }

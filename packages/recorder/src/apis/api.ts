@@ -1,4 +1,4 @@
-/** How an API looks on the wire: its requests, and its answers. */
+/** The wire format of an API: its requests and answers. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
 import { ownField, isObject, type Json, type JsonObject } from 'indelible/json/kit'
@@ -8,7 +8,7 @@ import type { Usage } from 'indelible/notes/kit'
 /** The APIs whose calls are recorded. */
 export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
 
-/** An object of the wire. */
+/** A JSON object on the wire. */
 export type Wire = { [field: string]: unknown }
 
 /** The content of a request. */
@@ -20,9 +20,9 @@ export interface Request {
   readonly tools: Json | undefined
   /** The rest of the request. */
   readonly parameters: JsonObject
-  /** The response that it continues, where the API keeps conversations itself. */
+  /** The response that it continues, if the API stores conversations. */
   readonly previous: unknown
-  /** The conversation that it continues, where the API keeps what came before under a name. */
+  /** The conversation that it continues, if the API stores earlier messages under a name. */
   readonly conversation?: unknown
   /** The client's name for the conversation, if the API has a field for it. */
   readonly client?: unknown
@@ -35,30 +35,27 @@ export interface Api {
   readonly path: RegExp
   /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request
-  /**
-   * Whether an answer that is not a stream is one of its events, or a list of them. Default: it is their combined
-   * result.
-   */
+  /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
   /** Read the events of a stream. */
   readonly stream: () => StreamState
-  /** The messages of an answer, and of its request. */
+  /** The messages of an answer to these messages. */
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
   /** The stop reason. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
-  /** The id by which a later request continues it. */
+  /** The id that a later request uses to continue it. */
   readonly id: (answer: Wire) => string | undefined
 }
 
 /** The result of a stream's events. */
 export interface StreamState {
   readonly take: (event: Wire) => void
-  /** The body that would have been answered without a stream. */
+  /** The equivalent body of a non-streamed answer. */
   readonly wire: Wire | undefined
-  /** Whether the stream said that it is done. */
+  /** Whether the stream reported its end. */
   readonly ended: boolean
   readonly error: string | undefined
 }
@@ -67,11 +64,11 @@ export interface StreamState {
 export const objectsIn = (list: unknown): readonly Wire[] =>
   Array.isArray(list) ? (list.filter(isObject) as Wire[]) : []
 
-/** A place that an event names. More than anybody uses would be a list of holes. */
+/** Whether a value is a valid index in an event. Very large ones would create sparse arrays. */
 export const isPlace = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
 
-/** A text. */
+/** A text field. */
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
   const value = wire && ownField(wire, field)
   return typeof value === 'string' ? value.toWellFormed() : undefined
@@ -87,13 +84,13 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
     : 'the provider gave an error without a message'
 }
 
-/** A count at a path. */
+/** The count at a path. */
 export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
   const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
 }
 
-/** The model that a path names before its method: `…/models/MODEL:method`. */
+/** The model named in a path before its method: `…/models/MODEL:method`. */
 export const modelIn = (path: string): string | undefined => {
   const last = path.slice(path.lastIndexOf('/') + 1)
   const colon = last.lastIndexOf(':')

@@ -1,4 +1,4 @@
-/** Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API, of Vertex AI and of Code Assist. */
+/** Gemini's `generateContent` and `streamGenerateContent` in the Gemini API, Vertex AI and Code Assist. */
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { JoinedResponse } from 'indelible/codecs/kit'
 import { isObject } from 'indelible/json/kit'
@@ -9,7 +9,7 @@ export const geminiApi: Api = {
   name: 'gemini',
   path: /[^/]:(?:generateContent|streamGenerateContent)$/,
   request: (body, path) => {
-    // Code Assist, which Gemini CLI calls for people who log in, has the request in an envelope.
+    // Code Assist, which Gemini CLI uses for logged-in users, wraps the request in an envelope.
     const { request, ...envelope } = body
     const {
       contents,
@@ -54,7 +54,7 @@ const blockedIn = (answer: Wire): string | undefined => {
   return typeof reason === 'string' ? `blocked: ${reason}` : undefined
 }
 
-/** Chunks of a stream, or the one answer. Source: Gemini API reference, streamGenerateContent (2026-11) */
+/** Chunks of a stream, or a single answer. Source: Gemini API reference, streamGenerateContent (2026-11) */
 class GeminiStream implements StreamState {
   readonly #joined = new JoinedResponse()
   error: string | undefined

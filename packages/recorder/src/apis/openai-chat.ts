@@ -66,7 +66,7 @@ class ChatStream implements StreamState {
 const grow = (target: Wire, delta: Wire): void => {
   for (const [field, value] of Object.entries(delta)) {
     if (value === null || value === undefined || field === '__proto__') continue
-    const before = Object.hasOwn(target, field) ? target[field] : undefined // nothing that all objects have grows
+    const before = Object.hasOwn(target, field) ? target[field] : undefined // ignores inherited properties
     if (field === 'role' || field === 'id' || field === 'type' || field === 'index') {
       if (field !== 'index' && before === undefined) target[field] = value
     } else if (typeof value === 'string') target[field] = typeof before === 'string' ? before + value : value

@@ -38,7 +38,7 @@ class ResponsesStream implements StreamState {
   error: string | undefined
 
   take(event: Wire): void {
-    if (this.ended) return // some recordings hold the next answer, too
+    if (this.ended) return // some recordings contain the next answer too
     const { type, response, item, output_index: index, item_id: id, delta } = event
     if (type === 'error') this.error ??= errorIn({ error: event })
     else if (type === 'response.output_item.done' && isObject(item)) {

@@ -1,4 +1,4 @@
-/** Tokens as OpenAI counts them. */
+/** Token counts in OpenAI's format. */
 import type { Usage } from 'indelible/notes/kit'
 import { numberIn, type Wire } from './api.ts'
 

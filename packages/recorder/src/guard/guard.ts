@@ -1,24 +1,24 @@
 /**
- * Decides which requests a local server accepts: a page of another site can make a browser send requests to it, too.
+ * Decides which requests a local server accepts, because pages of other sites can make a browser send requests to it.
  */
 
 /** Whether an address reaches this machine only. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 
-/** Headers by their names in lower case. */
+/** Headers by lower-case name. */
 export interface GuardedHeaders {
   readonly [name: string]: string | readonly string[] | undefined
 }
 
 /**
- * The reason to refuse a request; undefined if it is accepted. A page of another site can make a browser ask here, and
- * can let its own name lead to this address (DNS rebinding). So the name must be one that such a site can't have, and a
- * browser that says who asks must say this server.
+ * The reason to refuse a request; undefined if it is accepted. A page of another site can make a
+ * browser send requests here, and can resolve its own name to this address (DNS rebinding). So the
+ * host must be a name that no such site can have, and an `origin` must be this server.
  *
  * Source  https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/
  *
- * @param listened what the server listens on
+ * @param listened the host that the server listens on
  */
 export const whyRefused = (headers: GuardedHeaders, listened: string, machine: string): string | undefined => {
   const { host, origin } = headers
@@ -29,7 +29,7 @@ export const whyRefused = (headers: GuardedHeaders, listened: string, machine: s
   return site === undefined || site === 'same-origin' || site === 'none' ? undefined : 'another site asks'
 }
 
-/** A name in a `host` header that no other site can have: an address, the name of this machine, what was listened on. */
+/** Whether a `host` header names what no other site can have: an address, this machine, or the listened name. */
 const isOwnName = (given: string, listened: string, machine: string): boolean => {
   const found = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(given)
   if (found === null) return false

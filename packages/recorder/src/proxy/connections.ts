@@ -6,14 +6,14 @@ import type { Target } from './target.ts'
 
 /** Makes requests to providers. */
 export interface Connections {
-  /** A request on a connection that others had before, or will have. */
+  /** A request on a shared connection. */
   readonly ask: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
-  /** A request on a connection of its own. */
+  /** A request on a separate connection. */
   readonly askAlone: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
   readonly close: () => void
 }
 
-/** Connections by the proxies that the environment names, where Node knows `proxyEnv`: from 22.21 and 24.5 on. */
+/** Connections through the environment's proxies, if Node supports `proxyEnv` (22.21, 24.5 and later). */
 export const openConnections = (): Connections => {
   const agentsFor = (keepAlive: boolean) => {
     const options = { keepAlive, proxyEnv: process.env }
@@ -37,7 +37,7 @@ export const openConnections = (): Connections => {
   }
 }
 
-/** An agent that closes an idle connection which says something: nobody asked, so the next one would take it for an answer. */
+/** Closes an idle connection that receives data, which the next request would take for its answer. */
 const onlyAsked = <A extends HttpAgent>(agent: A): A => {
   const keep = agent.keepSocketAlive.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)

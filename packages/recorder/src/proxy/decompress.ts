@@ -1,4 +1,4 @@
-/** Bodies in the encodings that Node reads. */
+/** Decompresses bodies in the encodings that Node supports. */
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { mostPlain } from '../body.ts'
@@ -14,10 +14,10 @@ const readers: { readonly [encoding: string]: Read | undefined } = {
 }
 
 /**
- * Bytes in any encoding that Node reads. Throws Error on another, and on more than `limit` bytes.
+ * Decompress bytes in any encoding that Node supports. Throws Error for another encoding, and beyond `limit` bytes.
  *
  * @param encoding the `content-encoding`
- * @param limit the most bytes that are read of it. Default: 268,435,456
+ * @param limit the most bytes of output. Default: 268,435,456
  */
 export const decompress = async (
   encoding: string,

@@ -1,4 +1,4 @@
-/** One request of a client: sent on to its provider as it comes, and answered as that answers. */
+/** Forwards one client request to its provider as it arrives, and the answer back. */
 import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
 import { isLeft } from 'indelible/json/kit'
 import type { ObservedCall } from '../observed-call.ts'
@@ -7,8 +7,8 @@ import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } 
 import { bodyOf, type Refusal, type Target } from './target.ts'
 
 /**
- * Forward a request. Its connection to the provider serves others only after the request was written whole and answered
- * whole: every other end destroys it.
+ * Forward a request. Its connection to the provider is reused only after the request was written
+ * completely and answered completely; otherwise it is destroyed.
  */
 export const forward = (
   incoming: IncomingMessage,
@@ -38,13 +38,13 @@ export const forward = (
     try {
       if (!over) endAs(incoming, asking)
     } catch (cause) {
-      broken(cause) // what Node's parser reads and does not write
+      broken(cause) // Node's parser accepts some input that it refuses to write
     }
   })
   incoming.on('close', () => {
     if (!written) call?.sent(new Error('the client broke off its request'))
   })
-  /** Nothing more of the request is sent on; what still comes of it is read, and recorded. */
+  /** Stop forwarding the request. The rest is still read and recorded. */
   const end = (): void => {
     over = true
     asking.destroy()
@@ -76,9 +76,9 @@ export const forward = (
     try {
       outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
     } catch (cause) {
-      return broken(cause) // what Node's client reads and its server does not write
+      return broken(cause) // Node's client accepts some headers that its server refuses to write
     }
-    // With the first piece of the body, if that came together with them.
+    // Send the headers with the first chunk of the body, if they arrived together.
     let isBegun = false
     setImmediate(() => {
       if (!isBegun) outgoing.flushHeaders()
@@ -100,19 +100,19 @@ export const forward = (
         return broken(cause)
       }
       call?.end()
-      // A provider that answers before it has the whole request might take the rest for another one.
+      // If a provider answers before it has the whole request, it might take the rest for a new one.
       if (!written) end()
     })
   })
 }
 
-/** End a message as the other one ended. Node leaves the trailers out where its body is not chunked. */
+/** End a message like the other one. Node omits the trailers if the body is not chunked. */
 const endAs = (ended: IncomingMessage, message: OutgoingMessage): void => {
   message.addTrailers(trailersOf(ended))
   message.end()
 }
 
-/** Answer without the provider. */
+/** Answer without calling the provider. */
 export const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, { status, reason }: Refusal): void => {
   incoming.resume()
   outgoing.writeHead(status, { 'content-type': 'application/json' })

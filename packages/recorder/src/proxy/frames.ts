@@ -1,9 +1,9 @@
 /**
- * The traffic between clients and their providers, as frames of bytes: a spool keeps them, and a worker reads them.
+ * The traffic between clients and providers as frames of bytes: written to a spool, and read by a worker.
  *
- * A record is its length in 4 bytes and its content: a frame, or in a spool with a key 12 random bytes, the frame
- * encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number of its call in 4, when it was
- * made in 8 (milliseconds since 1970), and its bytes. Numbers are big endian.
+ * A record is its length in 4 bytes and its content: a frame, or in an encrypted spool 12 random bytes,
+ * the frame encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number
+ * of its call in 4, its time in 8 (milliseconds since 1970), and its data. Numbers are big endian.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
@@ -11,19 +11,19 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 export const kinds = {
   /** The header of a spool's file: JSON, never encrypted. */
   spool: 0,
-  /** A request begins: JSON. */
+  /** A request began: JSON. */
   asked: 1,
-  /** A piece of its body. */
+  /** A chunk of the request's body. */
   body: 2,
-  /** The body is whole; with bytes: it can't be recorded, and why. */
+  /** The body is complete. If it has data: why the request can't be recorded. */
   sent: 3,
   /** The status and headers of the answer: JSON. */
   answered: 4,
-  /** A piece of its body. */
+  /** A chunk of the answer's body. */
   chunk: 5,
-  /** The answer is whole. */
+  /** The answer is complete. */
   end: 6,
-  /** It broke off, and why. */
+  /** The call broke off; the data is the reason. */
   fail: 7,
   /** The session in which the call's receipt is about to be appended. */
   place: 8,
@@ -31,7 +31,7 @@ export const kinds = {
   over: 9,
 } as const
 
-/** One thing that is said of a call. */
+/** One event of a call. */
 export interface Frame {
   readonly kind: number
   readonly call: number
@@ -39,12 +39,10 @@ export interface Frame {
   readonly bytes: Uint8Array
 }
 
-/** Bytes before those of a frame: the length of its record, its kind, its call, its time. */
+/** The size of a frame's header: the record's length, the kind, the call, the time. */
 const ahead = 17
 
-/**
- * A record in two pieces, so that the bytes of a frame need no copy: the part before them, and the bytes themselves.
- */
+/** A record in two parts, header and data, so that the data is not copied. */
 export type FrameRecord = readonly [start: Buffer, bytes: Uint8Array]
 
 /** A frame as a record. */
@@ -57,10 +55,10 @@ export const recordOf = ({ kind, call, at, bytes }: Frame): FrameRecord => {
   return [start, bytes]
 }
 
-/** The bytes of a record. */
+/** The size of a record in bytes. */
 export const lengthOf = ([, { length }]: FrameRecord): number => ahead + length
 
-/** The same as a record that only a key opens, in pieces. */
+/** An encrypted record, in pieces. */
 export const sealedRecord = ([start, bytes]: FrameRecord, key: Uint8Array): readonly Uint8Array[] => {
   const content = sealBytes([start.subarray(4), bytes], key)
   const length = Buffer.allocUnsafe(4)
@@ -70,7 +68,7 @@ export const sealedRecord = ([start, bytes]: FrameRecord, key: Uint8Array): read
 
 const purpose = Buffer.from('indelible.recorder.spool 1')
 
-/** Bytes that only a key opens, in pieces as they come. */
+/** Encrypted bytes, in pieces. */
 export const sealBytes = (pieces: readonly Uint8Array[], key: Uint8Array): readonly Uint8Array[] => {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(purpose)
@@ -85,7 +83,7 @@ export const unsealBytes = (content: Uint8Array, key: Uint8Array): Buffer => {
   return Buffer.concat([decipher.update(content.subarray(12, -16)), decipher.final()])
 }
 
-/** The length of the record that begins with these bytes; undefined if they are too few to tell. */
+/** The length of the record at the start of these bytes; undefined if there are too few. */
 export const recordLength = (bytes: Buffer): number | undefined =>
   bytes.length < 4 ? undefined : 4 + bytes.readUInt32BE(0)
 
@@ -100,7 +98,7 @@ export const frameOf = (content: Buffer): Frame | undefined => {
   }
 }
 
-/** The frames of whole records. */
+/** The frames of complete records. */
 export function* framesIn(records: Uint8Array): Generator<Frame> {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength)
   for (let from = 0; from < bytes.length;) {
@@ -111,10 +109,10 @@ export function* framesIn(records: Uint8Array): Generator<Frame> {
   }
 }
 
-/** A value as the bytes of a frame. */
+/** A JSON value as the data of a frame. */
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-/** The same back; undefined if it is no JSON. */
+/** The JSON value of a frame; undefined if it is not JSON. */
 export const jsonIn = ({ bytes }: Frame): unknown => {
   try {
     return JSON.parse(textIn({ bytes })) as unknown

@@ -1,12 +1,12 @@
-/** Headers as a proxy sends them on: without those between two neighbours, and with a framing of their own. */
+/** Headers for forwarding: without hop-by-hop headers, and with the proxy's own framing. */
 import type { IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
 import type { Refusal } from './target.ts'
 
 /**
- * Headers between two neighbours only, and those that frame a body. A proxy that answers with 100 itself expects no other.
- * Source: RFC 9110, sections 7.6.1 and 10.1.1
+ * Hop-by-hop headers, and those that frame a body. `expect` is included because the proxy itself
+ * answers with 100. Source: RFC 9110, sections 7.6.1 and 10.1.1
  */
 const betweenNeighbours: ReadonlySet<string> = new Set([
   'connection',
@@ -21,10 +21,10 @@ const betweenNeighbours: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** The header that says where a body ends; no name if there is no body. */
+/** The header that marks the end of a body; empty if there is no body. */
 export type Framing = { readonly [name in 'transfer-encoding' | 'content-length']?: string }
 
-/** How the body of a forwarded request is framed, for any method. */
+/** The framing of a forwarded request's body, for any method. */
 export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal, Framing> => {
   const { 'transfer-encoding': encoding, 'content-length': length } = headers
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked')
@@ -35,7 +35,7 @@ export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal,
   return right(length === undefined ? {} : { 'content-length': length })
 }
 
-/** The headers of a request as they arrived, except hop-by-hop headers, `host` and the framing. */
+/** The headers of a request as received, except hop-by-hop headers, `host` and the framing. */
 export const headersFor = (
   incoming: IncomingMessage,
   host: string,
@@ -54,13 +54,11 @@ export const headersFor = (
   }
 }
 
-/** The headers of an answer as they arrived, except hop-by-hop headers: names and values in turn. */
+/** The headers of an answer as received, except hop-by-hop headers: names and values alternating. */
 export const answerHeaders = (answer: IncomingMessage): string[] => forwardedHeaders(answer).flat()
 
 /**
- * The trailers of a chunked body as they arrived, except fields that are not allowed there. Node refuses those that
- * frame.
- * Source: RFC 9110, section 6.5.1
+ * The trailers of a chunked body as received, except fields that are not allowed there. Node rejects framing fields.
  */
 export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, value: string][] =>
   pairs(rawTrailers).flatMap(([name, value]): [string, string][] => {
@@ -68,7 +66,7 @@ export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, val
     return betweenNeighbours.has(lower) || lower === 'host' ? [] : [[name, value]]
   })
 
-/** The headers that are not for the next neighbour alone: those are known by name, or `connection` names them. */
+/** The headers to forward: not hop-by-hop, neither by name nor because `connection` lists them. */
 const forwardedHeaders = (message: IncomingMessage): readonly (readonly [name: string, value: string])[] => {
   const named = new Set((message.headers.connection ?? '').toLowerCase().split(/[\s,]+/))
   return pairs(message.rawHeaders).filter(([name]) => {
@@ -77,16 +75,16 @@ const forwardedHeaders = (message: IncomingMessage): readonly (readonly [name: s
   })
 }
 
-/** Names with their values. */
+/** Pairs of names and values. */
 export const pairs = (raw: readonly string[]): readonly (readonly [name: string, value: string])[] =>
   Array.from({ length: raw.length / 2 }, (_, index) => [raw[index * 2] as string, raw[index * 2 + 1] as string])
 
-/** One value of a header, by its name in lower case. */
+/** The value of a header, by its lower-case name. */
 export const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined => {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-/** The words behind a status, without what can't be sent. */
+/** The reason phrase of a status, without characters that can't be sent. */
 export const reasonIn = ({ statusMessage = '' }: IncomingMessage): string =>
   statusMessage.replaceAll(/[^\t -~\u0080-\u00ff]/g, ' ')

@@ -1,4 +1,4 @@
-/** A proxy between programs and their model providers, which shows a recorder what goes by. */
+/** A proxy between programs and their model providers that passes the traffic to a recorder. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -15,47 +15,47 @@ import { headerOf } from './headers.ts'
 import { targetOf, type Refusal, type Target, type Upstream } from './target.ts'
 import { hasBody, refuseSocket, tunnel, wantsWebSocket, withoutUpgrade } from './upgrade.ts'
 
-/** How a proxy works. */
+/** The options of a proxy. */
 export interface ProxyOptions {
-  /** The address to listen on. Other machines can reach every address but loopback: set a token for these. */
+  /** The address to listen on. Except for loopback addresses, other machines can reach it: set a token then. */
   readonly host: string
-  /** 0: any that is free. */
+  /** The port. 0: any free one. */
   readonly port: number
   /**
-   * The first part of every path, so that nobody else on the machine can use the proxy; empty: none. Without one,
-   * requests of other sites in a browser are refused with 403: their `host` must lead to this machine, and their
-   * `origin` be the proxy.
+   * The first part of every path, so that nobody else on the machine can use the proxy; empty for
+   * none. Without a token, browser requests from other sites are refused with 403: their `host`
+   * must be this machine, and their `origin` the proxy.
    */
   readonly token: string
   /** The providers that calls may go to. */
   readonly upstreams: readonly Upstream[]
-  /** The recorder of a request; undefined: it is not recorded. */
+  /** The recorder for a request; undefined if it is not recorded. */
   readonly recorderOf: (request: IncomingMessage) => Pick<Recorder, 'observe'> | undefined
 }
 
-/** A proxy that listens. */
+/** A running proxy. */
 export interface Proxy {
   /** The port that it listens on. */
   readonly port: number
-  /** The proxy's address for an upstream, by its name. */
+  /** The proxy's URL for an upstream. */
   readonly urlOf: (name: string) => string
-  /** Take no new calls, and end those that run. */
+  /** Stop accepting calls, and end the running ones. */
   readonly close: () => Promise<void>
 }
 
 /**
  * Start a proxy. Calls and their answers pass through byte for byte, without delay. Hop-by-hop headers (`connection`
- * and others), `host` and the framing of a body are its own: `transfer-encoding` is `chunked` or refused with 501, and
- * a path that leaves the provider's address is refused with 400. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured by
- * Node 22.21 and 24.5 and later. WebSockets go through and are not recorded, but for those of a path whose posts are:
- * they are refused with 426, and clients that would have a conversation there post it. Other upgrades are ignored.
+ * and others), `host` and the framing of a body are its own: `transfer-encoding` is `chunked` or refused with 501,
+ * and a path that leaves the provider's address is refused with 400. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are
+ * honored on Node 22.21 and 24.5 and later. WebSockets pass through unrecorded, except on a path whose posts are
+ * recorded: there they are refused with 426, and clients post their requests instead. Other upgrades are ignored.
  *
- * @throws Error if it can't listen there
+ * @throws Error if it can't listen on the address
  */
 export const startProxy = async ({ host, port, token, upstreams, recorderOf }: ProxyOptions): Promise<Proxy> => {
   const connections = openConnections()
   const start = token === '' ? '/' : `/${token}/`
-  /** The answers that are not whole. */
+  /** Answers that are not complete. */
   const open = new Set<ServerResponse>()
 
   const allowed = ({ url = '', headers }: IncomingMessage): Either<Refusal, Target> => {
@@ -76,7 +76,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     }
   }
 
-  // Nodes before 24.9 don't know the option: there the listener of upgrades puts the others back.
+  // Node before 24.9 ignores this option; there the upgrade listener puts other upgrades back.
   const server = createServer({ shouldUpgradeCallback: wantsWebSocket }, (incoming, outgoing) => {
     open.add(outgoing)
     outgoing.on('close', () => open.delete(outgoing))
@@ -85,21 +85,21 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     try {
       forward(incoming, outgoing, target.right, connections, () => observe(incoming, target.right))
     } catch (cause) {
-      // Such as what Node's client refuses to send. No request ends the process.
+      // For example, Node's client refuses to send it. No request may end the process.
       if (outgoing.headersSent) outgoing.destroy()
       else refuse(incoming, outgoing, { status: 400, reason: `the request can't be forwarded: ${String(cause)}` })
     }
   })
-  server.requestTimeout = 0 // a model may think for long, and so may a client
+  server.requestTimeout = 0 // a model may take long to answer, and a client long to send
   const sockets = new Set<Duplex>()
 
   const upgraded = (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const target = allowed(incoming)
     if (isLeft(target)) return refuseSocket(socket, target.left.status)
     if (hasBody(incoming)) return refuseSocket(socket, 400)
-    // A conversation over a WebSocket could not be recorded. Codex and others then post their requests.
+    // A conversation over a WebSocket can't be recorded. Codex and other clients then post their requests.
     if (apiOf({ method: 'POST', url: target.right.url.href }) !== undefined) return refuseSocket(socket, 426)
-    observe(incoming, target.right) // it is counted
+    observe(incoming, target.right) // only to count it
     tunnel(incoming, socket, head, target.right, connections)
   }
   server.on('upgrade', (incoming, socket, head) => {
@@ -135,14 +135,14 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     urlOf: (upstream) => `http://${name}:${found}${start}${upstream}`,
     close: async () => {
       server.closeAllConnections()
-      for (const socket of sockets) socket.destroy() // Node's server forgets those that were upgraded
+      for (const socket of sockets) socket.destroy() // Node's server does not track upgraded sockets
       await new Promise((resolve) => server.close(resolve))
       connections.close()
     },
   }
 }
 
-/** The status for what can't be parsed, as Node's server chooses it. */
+/** The status for input that can't be parsed, as in Node's server. */
 const statusOf = (code: string | undefined): number =>
   code === 'HPE_HEADER_OVERFLOW'
     ? 431

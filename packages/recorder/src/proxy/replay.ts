@@ -1,4 +1,4 @@
-/** The reader of frames: passes the events of calls to recorders, live or from a spool that a crash left. */
+/** Reads frames, live or from a spool that a crash left, and passes the events of calls to recorders. */
 import { isLeft, isObject } from 'indelible/json/kit'
 import { openSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -10,23 +10,23 @@ import { jsonIn, kinds, textIn, type Frame } from './frames.ts'
 import { appendFrame, leftSpools, openSegment, setAside, type OpenedSegment, type SpoolKeys } from './spool.ts'
 import type { AnsweredFrame, AskedFrame } from './spooling.ts'
 
-/** The recorder of a scope; undefined: there can be no scope of that name. */
+/** The recorder of a scope; undefined if the scope's name is invalid. */
 export type RecorderOfScope = (scope: string) => Pick<Recorder, 'observe'> | undefined
 
 interface OpenCall {
   readonly call: ObservedCall
-  /** Bytes of its body that did not come yet, if it said how many there are. */
+  /** The bytes of its body still missing; NaN if its length is unknown. */
   missing: number
   isSent: boolean
   isOver: boolean
 }
 
-/** Tells recorders what frames say. */
+/** Passes the events in frames to recorders. */
 export class FrameReader {
   readonly #recorderOf: RecorderOfScope
   readonly #over: (call: number) => void
   readonly #open = new Map<number, OpenCall>()
-  /** The time of the frame that is read: the clock of its recorder. */
+  /** The time of the frame being read: the clock of its recorder. */
   readonly now: () => number
   #at = 0
 
@@ -37,7 +37,7 @@ export class FrameReader {
     this.now = () => this.#at
   }
 
-  /** Read a frame. `segment` is the file of its call, if it begins one. */
+  /** Read a frame. `segment` is the file with the call, if the frame begins one. */
   take(frame: Frame, segment?: Pick<OpenedSegment, 'fd' | 'key'>): void {
     this.#at = frame.at
     if (frame.kind === kinds.asked) return this.#begin(frame, segment)
@@ -66,11 +66,11 @@ export class FrameReader {
     }
   }
 
-  /** Nothing more comes. A call whose request is not whole was never made. Resolves to the number of the others, once they are recorded. */
+  /** End the input: calls with incomplete requests were never made. Resolves to the number of others, once recorded. */
   async cut(): Promise<number> {
     const made = [...this.#open.values()].filter(({ isSent, missing }) => isSent || missing === 0)
     for (const { call, isSent, isOver } of made) {
-      if (!isSent) call.sent() // the provider got it, but its end was not seen
+      if (!isSent) call.sent() // the provider received it, but its end was not seen
       if (!isOver) call.fail('the recorder was killed before the answer was whole')
     }
     await Promise.all(made.map(({ call }) => call.over))
@@ -90,7 +90,7 @@ export class FrameReader {
       try {
         appendFrame(segment, { kind: kinds.place, call: frame.call, at: frame.at, bytes: Buffer.from(session) })
       } catch {
-        // The disk is full. Without it, a kill at this moment records the call twice.
+        // The disk is full. If the recorder is killed right now, the call is recorded twice.
       }
     }
     const call = this.#recorderOf(scope)?.observe({ method, url, header: (name) => headers[name] }, place)
@@ -101,26 +101,26 @@ export class FrameReader {
   }
 }
 
-/** Records the calls of spools that were left. */
+/** The options for recording the calls of left spools. */
 export interface ReplayOptions {
-  /** The path that the files begin with. */
+  /** The path that the spool files' names begin with. */
   readonly near: string
   /** The keys of encrypted files. */
   readonly keys: SpoolKeys | undefined
-  /** The store of a scope, in which it looks for receipts; undefined: there can be no scope of that name. */
+  /** The store of a scope, to look for receipts; undefined if the scope's name is invalid. */
   readonly storeOf: (scope: string) => Store | undefined
   /** The recorder of a scope, whose clock is `now`. */
   readonly recorderOf: (scope: string, now: () => number) => Pick<Recorder, 'observe'> | undefined
-  /** Told of each file before it is read, and of undefined behind the last. */
+  /** Receives the path of each file before it is read, and undefined at the end. */
   readonly onFile?: (path: string | undefined) => void
-  /** Told, in words, of a file that can't be recorded. It stays. */
+  /** Receives a sentence for each file that can't be recorded. The file stays. */
   readonly onNotice: (reason: string) => void
 }
 
 /**
- * Record the calls that are in the spools of recorders that are gone, as if they went by now.
+ * Record the calls in the spools of recorders that are gone.
  *
- * @returns how many calls they had that were not recorded
+ * @returns the number of calls that had not been recorded
  */
 export const replayLeft = async (options: ReplayOptions): Promise<number> => {
   let calls = 0
@@ -161,7 +161,7 @@ const replayFile = async (path: string, { keys, storeOf, recorderOf }: ReplayOpt
   }
 }
 
-/** The calls of a file that are recorded; undefined: all of them are. */
+/** The recorded calls of a file; undefined if all of them are. */
 const recordedIn = async (
   segment: OpenedSegment,
   storeOf: ReplayOptions['storeOf'],
@@ -177,10 +177,10 @@ const recordedIn = async (
   const nameOf = ({ call, session }: (typeof places)[number]): string =>
     JSON.stringify([asked.get(call)?.scope, session])
   const unsure = new Set(places.filter(({ call }) => !over.has(call)).map(nameOf))
-  /** The times of receipts that are of no call yet; undefined: the session is gone. */
+  /** The times of receipts not yet matched to a call; undefined if the session is gone. */
   const receipts = new Map<string, number[] | undefined>()
   const seen = new Set<number>()
-  // One receipt is of one call, and they were appended in this order.
+  // Each receipt belongs to one call, and they were appended in this order.
   for (const place of places) {
     const { scope = '', at = Number.NaN } = asked.get(place.call) ?? {}
     const [name, store] = [nameOf(place), storeOf(scope)]
@@ -195,7 +195,7 @@ const recordedIn = async (
   return [...asked.keys()].every((call) => over.has(call)) ? undefined : over
 }
 
-/** When the calls were made whose receipts are in a session; undefined: it was removed, or its key destroyed. Throws Error, if it can't be told. */
+/** The times of calls with receipts in a session; undefined if it or its key is gone. Throws Error if unreadable. */
 const receiptTimes = async (store: Store, id: string): Promise<number[] | undefined> => {
   const opened = await openSession(store, id)()
   if (isLeft(opened)) {

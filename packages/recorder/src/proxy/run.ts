@@ -1,8 +1,8 @@
 /**
- * The runs of recorders: what one that was killed left without an answer is marked by the next one.
+ * The runs of recorders: calls that a killed run left unanswered are marked by the next run.
  *
- * A run is a log of its own in the store, with a lease that it renews while it lives, and is removed when it ends. A log
- * whose lease has expired, or whose process is gone from this machine, is of a run that was killed.
+ * A run is a log in the store with a lease that it renews; the log is removed when the run ends. A
+ * log whose lease has expired, or whose process on this machine is gone, belongs to a killed run.
  */
 import { hostname } from 'node:os'
 import { isLeft } from 'indelible/json/kit'
@@ -14,25 +14,26 @@ import { pagesOf } from 'indelible/task/kit'
 import { Conversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 
-/** A run of a recorder. */
+/** A recorder's run. */
 export interface Run {
-  /** Resolves to the number of calls that were marked: their recorder was killed before their answers were recorded. */
+  /** Resolves to the number of calls marked: their recorder was killed before their answers were recorded. */
   readonly marked: Promise<number>
-  /** The run has ended in good order. */
+  /** End the run in good order. */
   readonly end: () => Promise<void>
 }
 
 const mark = 'indelible.recorder.run'
 
-/** Milliseconds that a run is taken to live without a renewal. */
+/** The milliseconds for which a run counts as alive without renewing its lease. */
 const ttl = 60_000
 
 /**
- * Begin a run on a store: one for each scope that is recorded into. It never throws; a store that fails marks nothing.
+ * Begin a run on a store, one for each recorded scope. It never throws; if the store fails, nothing is marked.
  *
- * Cost    a look at the store's logs; if a run was killed, one row of each session that was appended to since it began
+ * Cost    one listing of the store's logs; if a run was killed, one row of each session appended to since it began
  *
- * @param marks whether it marks what killed runs left. One that replays a spool only keeps others from marking its sessions.
+ * @param marks whether to mark the calls of killed runs. A replay of a spool only keeps others from
+ *   marking its sessions
  */
 export const beginRun = (store: Store, marks = true): Run => {
   const id = `${mark}.${crypto.randomUUID()}`
@@ -63,7 +64,7 @@ export const beginRun = (store: Store, marks = true): Run => {
   }
 }
 
-/** Mark what killed runs left, and forget them. */
+/** Mark the calls of killed runs, and remove those runs. */
 const markKilled = async (store: Store, own: string): Promise<number> => {
   const logs: LogInfo[] = []
   for await (const page of pagesOf((from) => store.list({ limit: 1000, where: { [mark]: 1 }, ...from })())) {
@@ -96,7 +97,7 @@ const hasEnded = async (store: Store, { id, meta }: LogInfo): Promise<boolean> =
   }
 }
 
-/** Write a receipt behind each call that has none, of sessions that were appended to between two times. */
+/** Add a receipt to each call without one, in sessions appended to between two times. */
 const markUnanswered = async (store: Store, since: number, until: number): Promise<number> => {
   let marked = 0
   for await (const page of pagesOf((from) => listSessions(store, { limit: 1000, by: 'appended', ...from })())) {

@@ -1,10 +1,10 @@
 /**
- * The spool of a recorder: files beside the store that have each request before it is forwarded, and each piece of its
- * answer. Nothing waits for the disk: what was written survives the end of the process, and not a power loss.
+ * The spool of a recorder: files next to the store that hold each request before it is forwarded, and each chunk
+ * of its answer. Nothing waits for the disk, so written data survives the end of the process but not a power loss.
  *
- * A process has a spool of its own, with a lock that the system releases when it dies; whoever gets that lock may record
- * what is left. A file is cut once its calls are recorded. If calls overlap, one that has taken new calls for ten seconds or
- * 16 MiB takes no more, so that it can be removed, and another begins.
+ * Each process has its own spool, with a lock that the system releases when the process dies; a process that
+ * gets the lock may record what is left. A file is truncated once its calls are recorded. If calls overlap, a
+ * file accepts no new calls after ten seconds or 16 MiB, so that it can be removed, and another one begins.
  */
 import {
   closeSync,
@@ -41,25 +41,25 @@ import {
   type FrameRecord,
 } from './frames.ts'
 
-/** The keys of a host, as far as a spool needs them: it is encrypted with one of its own, which the current one wraps. */
+/** The keys of a host. A spool is encrypted with a key of its own, wrapped by the current one. */
 export interface SpoolKeys {
-  /** The key that wraps that of a new spool. */
+  /** The key that wraps the key of a new spool. */
   readonly current: { readonly id: string; readonly key: Uint8Array }
-  /** A key by its name; undefined if there is no such key. */
+  /** A key by id; undefined if there is none. */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
-/** How a spool is made. */
+/** The options of a spool. */
 export interface SpoolOptions {
-  /** The path that its files begin with: that of the store. */
+  /** The path that its files' names begin with: that of the store. */
   readonly near: string
-  /** Encrypt it. Default: it is not encrypted. */
+  /** Encrypts the spool. Default: not encrypted. */
   readonly keys?: SpoolKeys | undefined
-  /** Told, in words, why calls are not in it; once for each reason. */
+  /** Receives, once for each reason, a sentence that explains why calls are not in the spool. */
   readonly onNotice: (reason: string) => void
-  /** Bytes of all its files. Default: 268,435,456 */
+  /** The most bytes of all its files. Default: 268,435,456 */
   readonly most?: number
-  /** Milliseconds. Default: the system's clock. */
+  /** The clock, in milliseconds. Default: the system's. */
   readonly now?: () => number
 }
 
@@ -71,15 +71,15 @@ export interface Segment {
   readonly fd: number
   /** The key that encrypts it. */
   readonly key: Uint8Array | undefined
-  /** When its first frame was written. */
+  /** The time of its first frame. */
   since: number
-  /** Its bytes. */
+  /** Its size in bytes. */
   size: number
-  /** Its calls that are not recorded. */
+  /** The number of its calls that are not recorded yet. */
   open: number
 }
 
-/** A file takes new calls for so long, and until it has so many bytes. */
+/** The longest time in milliseconds, and the most bytes, for which a file accepts new calls. */
 const longestOpen = 10_000
 const largestOpen = 2 ** 24
 
@@ -96,11 +96,11 @@ export class Spool {
   #size = 0
   #notBefore = 0
 
-  /** Throws Error, if its lock can't be made. */
+  /** Throws Error if its lock can't be created. */
   constructor(options: SpoolOptions) {
     this.#options = options
     let lock: DatabaseSync | undefined
-    // Another process may take an apparently free lock first.
+    // Another process may take the new lock first.
     for (let attempt = 1; lock === undefined; attempt++) {
       if (attempt > 5) throw new Error(`${this.#base}.lock can't be locked`)
       this.#base = `${options.near}${infix}${this.#now().toString(36)}${randomBytes(5).toString('hex')}`
@@ -111,7 +111,7 @@ export class Spool {
     this.#key = options.keys === undefined ? undefined : randomBytes(32)
   }
 
-  /** The file for a new call; undefined: the spool can't store it, and a kill would lose it. */
+  /** The file for a new call; undefined if the spool can't store it, so that a kill would lose it. */
   begin(): Segment | undefined {
     const { most = 2 ** 28 } = this.#options
     const now = this.#now()
@@ -134,8 +134,8 @@ export class Spool {
   }
 
   /**
-   * Write records of one of its calls, at once. False: they could not be written completely, and no more records of
-   * this call may be written.
+   * Write records of one of its calls, synchronously. False if they could not be written
+   * completely; then no more records of this call may be written.
    */
   write(segment: Segment, records: readonly FrameRecord[]): boolean {
     const { most = 2 ** 28 } = this.#options
@@ -158,7 +158,7 @@ export class Spool {
     }
   }
 
-  /** A call of a file is recorded, or never will be. */
+  /** Mark a call as recorded, or as never to be. */
   over(segment: Segment, call: number): void {
     segment.open--
     if (segment.open > 0) {
@@ -176,7 +176,7 @@ export class Spool {
     }
   }
 
-  /** The process ends. What is not recorded stays for the next one. */
+  /** Close at the end of the process. Unrecorded calls stay for the next one. */
   close(): void {
     for (const segment of this.#segments) {
       if (segment.open === 0) this.#remove(segment)
@@ -223,7 +223,7 @@ export class Spool {
   }
 }
 
-/** Append a record to a file of a spool, beside its writer. Throws Error, if it can't be written. */
+/** Append a record to a spool file from outside its writer. Throws Error if it can't be written. */
 export const appendFrame = ({ fd, key }: Pick<Segment, 'fd' | 'key'>, frame: Frame): void => {
   append(fd, piecesOf([recordOf(frame)], key))
 }
@@ -231,28 +231,28 @@ export const appendFrame = ({ fd, key }: Pick<Segment, 'fd' | 'key'>, frame: Fra
 const piecesOf = (records: readonly FrameRecord[], key: Uint8Array | undefined): readonly Uint8Array[] =>
   key === undefined ? records.flat() : records.flatMap((record) => sealedRecord(record, key))
 
-/** Append all of it to a file, or nothing. Gives its bytes. Throws Error, if it can't be written. */
+/** Append everything or nothing to a file, and return the bytes written. Throws Error if it can't be written. */
 const append = (fd: number, pieces: readonly Uint8Array[]): number => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const written = writevSync(fd, pieces)
   if (written === length) return length
-  // Half a record would swallow those behind it.
+  // A partial record would swallow those after it.
   ftruncateSync(fd, fstatSync(fd).size - written)
   throw new Error('the disk is full')
 }
 
 /** A spool whose process is gone, with its lock. */
 export interface LeftSpool {
-  /** The paths of its files, the first one first. */
+  /** The paths of its files, in order. */
   readonly paths: readonly string[]
-  /** Let go of it; with `true` its files are removed. */
+  /** Release it; if `recorded` is true, remove its files. */
   readonly close: (recorded: boolean) => void
 }
 
 /**
- * The spools beside a store whose processes are gone, the oldest first. Their locks are taken, until each is closed.
+ * The spools next to a store whose processes are gone, oldest first. Each stays locked until it is closed.
  *
- * @param onNotice gets a sentence about a spool with calls whose lock can't be checked
+ * @param onNotice receives a sentence about each spool with calls whose lock can't be checked
  */
 export const leftSpools = (near: string, onNotice: (reason: string) => void): readonly LeftSpool[] =>
   [...filesNear(near)].flatMap(([base, paths]) => {
@@ -272,11 +272,11 @@ export const leftSpools = (near: string, onNotice: (reason: string) => void): re
       lock.close()
       if (recorded) rmSync(`${base}.lock`, { force: true })
     }
-    // Another process may have recorded it meanwhile.
+    // Another process may have recorded it in the meantime.
     return [{ paths: paths.filter((path) => existsSync(path)), close }]
   })
 
-/** Whether another process has calls in its spool beside a store that came before a time and are not recorded. */
+/** Whether another process's spool next to a store has unrecorded calls from before a time. */
 export const isSpooledBefore = (near: string, time: number): boolean =>
   [...filesNear(near)].some(([, paths]) =>
     paths.some((path) => {
@@ -285,22 +285,22 @@ export const isSpooledBefore = (near: string, time: number): boolean =>
     }),
   )
 
-/** A file of a spool, opened. */
+/** An opened spool file. */
 export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
-  /** Its frames from the beginning, as far as they are whole. Throws Error on one that is damaged, or of another key. */
+  /** Its complete frames from the start. Throws Error for a damaged one, or one with another key. */
   readonly frames: () => Generator<Frame>
   readonly close: () => void
 }
 
 /**
- * Open a file of a spool. Throws Error, if its key is missing, if it is not encrypted though there are keys, or if it
- * belongs to another user, because a file that somebody put beside the store must not be recorded.
+ * Open a spool file. Throws Error if its key is missing, if it is not encrypted although there are keys,
+ * or if it belongs to another user, because a file planted next to the store must not be recorded.
  */
 export const openSegment = async (path: string, keys: SpoolKeys | undefined): Promise<OpenedSegment> => {
   const fd = openOwned(path, constants.O_RDWR | constants.O_APPEND)
   try {
     const key = await keyIn(fd, keys)
-    // Otherwise an incomplete record of a kill would come before the new ones.
+    // Otherwise a partial record left by a kill would precede the new ones.
     let whole = 0
     for (const content of recordsOf(fd)) whole += 4 + content.length
     ftruncateSync(fd, whole)
@@ -314,7 +314,7 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
 /** The key of an encrypted file. */
 const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
   const first = recordsOf(fd).next()
-  if (first.done === true) return undefined // it has nothing
+  if (first.done === true) return undefined // it is empty
   const frame = frameOf(first.value)
   const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
   if (!isObject(head) || head['version'] !== 1) throw new Error('it is no spool that this version can read')
@@ -329,12 +329,12 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   return unsealBytes(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
-/** The suffix of a file that ended the process that read it. It is not read again. */
+/** The suffix of a file that crashed the process reading it. It is not read again. */
 export const setAside = '.failed'
 
 const infix = '-spool-'
 
-/** The files of spools beside a store, by what their names begin with. */
+/** The spool files next to a store, by the spool's base path. */
 const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   const found = new Map<string, string[]>()
   const start = `${basename(near)}${infix}`
@@ -352,7 +352,7 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   return found
 }
 
-/** SQLite's lock: the system releases it when its process dies. Undefined: another has it. Throws Error, if it is no lock. */
+/** An SQLite lock, which dies with its process. Undefined if another has it. Throws Error if the file is not a lock. */
 const lockOf = (base: string): DatabaseSync | undefined => {
   let lock: DatabaseSync | undefined
   try {
@@ -370,7 +370,7 @@ const lockOf = (base: string): DatabaseSync | undefined => {
 /** SQLITE_BUSY */
 const busy = 5
 
-/** Open a user's file, without following a link; a pipe does not block. Throws Error, if it is of another user. */
+/** Open a user's file without following a link or blocking on a pipe. Throws Error if it belongs to another user. */
 const openOwned = (path: string, flags: number): number => {
   const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -382,14 +382,14 @@ const openOwned = (path: string, flags: number): number => {
   }
 }
 
-/** Throws Error, unless it is a file of this user, or of the store's. */
+/** Throws Error unless it is a file of this user, or of the store's owner. */
 const checkOwner = (found: Stats, path: string): void => {
   const store = statSync(path.slice(0, path.lastIndexOf(infix)), { throwIfNoEntry: false })
   const isOwned = process.geteuid === undefined || found.uid === process.geteuid() || found.uid === store?.uid
   if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
 }
 
-/** The first bytes of a file; undefined if it is empty, missing or unreadable. */
+/** The first frame of a file; undefined if it is empty, missing or unreadable. */
 const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {
@@ -413,7 +413,7 @@ function* framesOf(fd: number, key: Uint8Array | undefined): Generator<Frame> {
   }
 }
 
-/** The contents of the whole records of a file. */
+/** The contents of the complete records of a file. */
 function* recordsOf(fd: number): Generator<Buffer> {
   const { size } = fstatSync(fd)
   let bytes = Buffer.alloc(0)
@@ -426,7 +426,7 @@ function* recordsOf(fd: number): Generator<Buffer> {
       continue
     }
     const end = at + Math.max(length ?? 0, bytes.length + 2 ** 20)
-    if (at + bytes.length >= size || at + (length ?? 0) > size) return // the end, which a kill may have left torn
+    if (at + bytes.length >= size || at + (length ?? 0) > size) return // the end, possibly torn by a kill
     const more = Buffer.alloc(Math.min(end, size) - at)
     readSync(fd, more, 0, more.length, at)
     bytes = more

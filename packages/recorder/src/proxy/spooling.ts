@@ -1,6 +1,6 @@
 /**
- * The recorder in the process that forwards: traffic is written to the spool and handed to a worker, which parses it. Forwarding
- * waits for neither, and the cost does not depend on the content.
+ * The recorder in the forwarding process: traffic is written to the spool and passed to a worker,
+ * which parses it. Forwarding waits for neither, and its cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { joinBytes } from 'indelible/json/kit'
@@ -11,17 +11,17 @@ import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'
 
-/** How frames get to a worker. */
+/** The options of `Frames`. */
 export interface FramesOptions {
   /** The spool for calls; undefined: a kill loses the open calls. */
   readonly spool: Spool | undefined
-  /** Hands records to the worker, with the file in which their new calls are. */
+  /** Passes records to the worker, with the file that holds their new calls. */
   readonly post: (records: Uint8Array, segment: Segment | undefined) => void
-  /** Milliseconds. Default: the system's clock. */
+  /** The clock, in milliseconds. Default: the system's. */
   readonly now?: () => number
 }
 
-/** A request without its body. It has only the headers that a recorder asks for, without credentials. */
+/** A request without its body, and with only the headers that a recorder uses, without credentials. */
 export interface AskedFrame {
   readonly scope: string
   readonly method: string
@@ -35,30 +35,30 @@ export interface AnsweredFrame {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** A call that the worker has not recorded. */
+/** A call that the worker has not recorded yet. */
 interface OpenCall {
   readonly segment: Segment | undefined
-  /** Its request went by whole. */
+  /** Whether its request was forwarded completely. */
   isSent: boolean
   readonly resolve: () => void
 }
 
-/** Makes frames of what goes by. */
+/** Turns traffic into frames. */
 export class Frames {
   readonly #options: FramesOptions
-  /** The caller's digest is compared and never written: it is keyed with a secret that is in no file. */
+  /** Keys the caller's digest, which is only compared: neither is ever written to a file. */
   readonly #secret = randomBytes(32)
-  /** The last one, who calls again and again. */
+  /** The last caller, who is likely to call again. */
   #caller = { who: '', digest: '' }
   readonly #open = new Map<number, OpenCall>()
   #calls = 0
-  /** Records for the worker, and the file of their new calls. */
+  /** Records for the worker, and the file with their new calls. */
   #pending: FrameRecord[] = []
   #bytes = 0
   #segment: Segment | undefined
   #flushing: NodeJS.Immediate | undefined
   #waitingFor: NodeJS.Timeout | undefined
-  /** Bytes that the worker has not taken. */
+  /** Bytes that the worker has not processed. */
   #waiting = 0
   #unanswered = 0
   #hasEnded = false
@@ -67,17 +67,17 @@ export class Frames {
     this.#options = options
   }
 
-  /** How many calls have their request recorded and not their answer: the worker could not take it in time. */
+  /** The number of calls whose request is recorded but not their answer, because the worker could not keep up. */
   get unanswered(): number {
     return this.#unanswered
   }
 
-  /** How many calls are not recorded yet. */
+  /** The number of calls not recorded yet. */
   get open(): number {
     return this.#open.size
   }
 
-  /** Begin to observe a call. Chunks that are passed to it are not copied at once, so they must not change. */
+  /** Begin to observe a call. Chunks passed to it are not copied at once, so they must not change. */
   observe(scope: string, request: ObservedRequest): ObservedCall {
     const call = (this.#calls = (this.#calls + 1) >>> 0)
     const segment = this.#options.spool?.begin()
@@ -89,7 +89,7 @@ export class Frames {
     this.#open.set(call, known)
     let isWritten = segment !== undefined
     let isLost = false
-    /** Bytes of its body that did not come yet, if it said how many there are. */
+    /** The bytes of its body still missing; NaN if its length is unknown. */
     let missing = Number(request.header('content-length'))
     let unwritten: FrameRecord[] = []
     const write = (record: FrameRecord, canWait: boolean): void => {
@@ -111,7 +111,7 @@ export class Frames {
       const record = recordOf({ kind, call, at: this.#now(), bytes })
       if (kind === kinds.body) missing -= bytes.length
       if (kind === kinds.sent) known.isSent = true
-      // Nothing was forwarded of a request without a piece of its body or its end, nor of an answer without one.
+      // Until a request's body or end, or an answer's body, nothing is forwarded, so the record can wait.
       const isWhole = kind === kinds.sent && missing === 0 && bytes.length === 0 && unwritten.length === 0
       write(record, kind === kinds.asked || kind === kinds.answered || isWhole)
       this.#hand(kind, record)
@@ -140,19 +140,19 @@ export class Frames {
     }
   }
 
-  /** The worker takes nothing more. What goes by is written to the spool alone. */
+  /** The worker accepts no more data. Further traffic is only written to the spool. */
   ended(): void {
     this.#hasEnded = true
     this.#waiting = 0
     this.flush()
   }
 
-  /** The worker has taken so many bytes. */
+  /** The worker has processed this many bytes. */
   taken(bytes: number): void {
     this.#waiting -= bytes
   }
 
-  /** The worker has recorded a call, or it never will be. */
+  /** The worker has recorded a call, or never will. */
   over(call: number): void {
     const known = this.#open.get(call)
     this.#open.delete(call)
@@ -170,14 +170,14 @@ export class Frames {
       this.#bytes = 0
       return
     }
-    const records = joinBytes(this.#pending.flat()) // of its own memory, so that it can be given away
+    const records = joinBytes(this.#pending.flat()) // a separate buffer, so that it can be transferred
     this.#pending = []
     this.#waiting += this.#bytes
     this.#bytes = 0
     this.#options.post(records, this.#segment)
   }
 
-  /** After the traffic was forwarded: a request is passed on together with its answer, unless the answer takes long. */
+  /** Runs after forwarding: a request is passed on together with its answer, unless the answer takes long. */
   #hand(kind: number, record: FrameRecord): void {
     this.#pending.push(record)
     this.#bytes += lengthOf(record)
@@ -206,7 +206,7 @@ export class Frames {
 
 const none = new Uint8Array(0)
 
-/** The amount that is passed on early: it takes a millisecond at most. */
+/** The amount that is passed on early, which takes at most a millisecond. */
 const mostBytes = 2 ** 22
 const mostRecords = 500
 

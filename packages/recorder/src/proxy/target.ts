@@ -1,26 +1,26 @@
-/** The target of a call: the provider that its path names, and the path there. */
+/** Resolves a path of the proxy to a provider and a path there. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
 
-/** A provider: the first part of the proxy's path, and the address that replaces it. */
+/** A provider: the first part of the proxy's path, and the URL that replaces it. */
 export interface Upstream {
   /** The first part of the path. */
   readonly name: string
-  /** Without a slash at its end. */
+  /** The URL, without a slash at the end. */
   readonly url: string
-  /** The address by the rest of a path, where it depends on it; undefined: there is none. Default: `url`. */
+  /** The URL for the rest of a path, if it depends on it; undefined if there is none. Default: `url`. */
   readonly urlOf?: (path: string) => string | undefined
 }
 
 /** The target of a call. */
 export interface Target {
-  /** The whole address. */
+  /** The complete URL. */
   readonly url: URL
-  /** The path and the query as the client wrote them, behind the path of the provider's address. */
+  /** The path and the query as the client wrote them, appended to the provider's path. */
   readonly path: string
 }
 
-/** The reason why a request is not forwarded, with the status of the answer. */
+/** Why a request is not forwarded, with the status of the answer. */
 export interface Refusal {
   readonly status: number
   readonly reason: string
@@ -30,11 +30,12 @@ export interface Refusal {
 export const bodyOf = (reason: string): string => JSON.stringify({ error: { message: `indelible record: ${reason}` } })
 
 /**
- * Where a path of the proxy leads.
+ * Resolve a path of the proxy.
  *
- * @param path a request's target, as it came
- * @param start the beginning of each path of the proxy @param upstreams the providers
- * @returns an address below that of its provider
+ * @param path a request's target, as received
+ * @param start the beginning of each path of the proxy
+ * @param upstreams the providers
+ * @returns a URL below the provider's
  */
 export const targetOf = (path: string, start: string, upstreams: readonly Upstream[]): Either<Refusal, Target> => {
   const [, name, rest = ''] =
@@ -52,5 +53,5 @@ export const targetOf = (path: string, start: string, upstreams: readonly Upstre
   return right({ url, path: below.startsWith('/') ? below : `/${below}` })
 }
 
-/** A part `..` of a path, also where its signs are escaped. */
+/** A path segment `..`, even if escaped. */
 const parent = /(?:[/\\]|%2f|%5c)(?:\.|%2e){2}(?=$|[/\\;]|%2f|%5c|%3b)/i

@@ -1,11 +1,11 @@
-/** Upgrades: a WebSocket goes through on a connection of its own; what asks for another protocol is an ordinary request. */
+/** Upgrades: a WebSocket is tunneled on a separate connection; any other upgrade is handled as an ordinary request. */
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Connections } from './connections.ts'
 import { answerHeaders, headersFor, pairs, reasonIn } from './headers.ts'
 import { bodyOf, type Target } from './target.ts'
 
-/** Whether a request wants a WebSocket: other upgrades may be ignored. Source: RFC 9110, section 7.8; RFC 6455, section 4.1 */
+/** Whether a request asks for a WebSocket; other upgrades may be ignored. Source: RFC 9110, 7.8; RFC 6455, 4.1 */
 export const wantsWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   (headers.upgrade ?? '')
@@ -13,11 +13,11 @@ export const wantsWebSocket = ({ method, headers }: IncomingMessage): boolean =>
     .split(/[\s,]+/)
     .includes('websocket')
 
-/** Whether a request says that it has a body. The handshake of a WebSocket has none. */
+/** Whether a request has a body. A WebSocket handshake has none. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 
-/** Put a request back into its connection, as one that asks for no upgrade. `head` is what came behind its headers. */
+/** Put a request back into its connection without its upgrade. `head` is the data after its headers. */
 export const withoutUpgrade = (
   { method, url, httpVersion, rawHeaders }: IncomingMessage,
   socket: Duplex,
@@ -30,7 +30,7 @@ export const withoutUpgrade = (
   socket.unshift(Buffer.concat([Buffer.from(start, 'latin1'), head]))
 }
 
-/** Let a WebSocket through. `head` is the data that the client sent after its headers. */
+/** Tunnel a WebSocket. `head` is the data that the client sent after its headers. */
 export const tunnel = (
   incoming: IncomingMessage,
   socket: Duplex,
@@ -52,7 +52,7 @@ export const tunnel = (
     else upstream.pipe(socket).pipe(upstream)
   })
   asking.on('response', (answer) => {
-    // It was refused.
+    // The provider refused it.
     const headers = [...answerHeaders(answer), 'connection', 'close']
     socket.write(headOf(answer.statusCode ?? 502, reasonIn(answer), headers), 'latin1')
     answer.on('error', () => socket.destroy())

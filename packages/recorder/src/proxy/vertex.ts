@@ -1,12 +1,12 @@
-/** The address of Vertex AI: its host contains the region, and so do its paths. */
+/** Computes the address of Vertex AI, whose host names contain the region. */
 
-/** Regions that are several. Source: Vertex AI, Deployments and endpoints (2026-11) */
+/** Multi-regions. Source: Vertex AI, Deployments and endpoints (2026-11) */
 const several: ReadonlySet<string> = new Set(['us', 'eu'])
 
 /**
  * The address of Vertex AI for a call.
  *
- * @returns the address without a slash at its end; undefined if the path names a region that can't be one
+ * @returns the URL without a slash at the end; undefined if the path names an invalid region
  */
 export const vertexUrl = (path: string): string | undefined => {
   const location = /\/locations\/([^/:?]*)/.exec(path)?.[1] ?? 'global'

@@ -1,5 +1,6 @@
 /**
- * A session file of Claude Code: a line for each turn and for the results of each answer, each naming the line before it.
+ * A Claude Code session file: a line for each turn and for the results of each answer, each naming
+ * the line before it.
  *
  * Source  Claude Code 2.1.330 on loopback (2026-11)
  */
@@ -43,7 +44,7 @@ export const claudeCode: Writer = {
   },
 }
 
-/** The name of the folder for a project: of a long path its beginning, and a sum of all of it. */
+/** The folder name for a project. A long path is cut, and a hash of the whole path appended. */
 const folderFor = (cwd: string): string => {
   const name = cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')
   if (name.length <= longest) return name
@@ -58,7 +59,7 @@ const longest = 200
 /** The version whose files are written. */
 const version = '2.1.330'
 
-/** The model that gave an answer, as Anthropic's API and those that speak like it say it. */
+/** The model of an answer, as recorded by Anthropic's API and compatible ones. */
 const modelOf = (message: Message | undefined): string | undefined => {
   const response = message?.meta?.['anthropic-response']
   const model = isObject(response) ? response['model'] : undefined

@@ -1,6 +1,6 @@
 /**
- * Writes a rollout file of Codex: a header, and a line for each item that the model is sent. Each user message is written
- * twice, as an item and as an event: Codex counts turns and lists sessions by the events.
+ * Writes a Codex rollout file: a header, and a line for each item that the model is sent. Each user message
+ * is written twice, as an item and as an event: Codex counts turns and lists sessions by the events.
  *
  * Source  Codex 0.169.0 on loopback (2026-11)
  */
@@ -26,7 +26,7 @@ export const codex: Writer = {
     const moment = moments(now, linesOf(turns) + 1)
     const line = (type: string, payload: object): object => ({ timestamp: isoOf(moment()), type, payload })
     const started = isoOf(now)
-    // Without the name of a provider: the one that was used may be gone, and the user has one.
+    // No provider name: the original provider may no longer be configured, and Codex falls back to the user's own.
     const header = { id, timestamp: started, cwd, originator: 'codex_cli_rs', cli_version: version, source: 'cli' }
     return [
       line('session_meta', header),

@@ -1,4 +1,4 @@
-/** Writing: a conversation as a new session of a program, which the program itself resumes. */
+/** Writes a conversation as a new session of a program, for the program itself to resume. */
 import type { Loss } from 'indelible/codecs'
 import { optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { Message, Repair, Sequence } from 'indelible/message'
@@ -26,52 +26,55 @@ export const nativePrograms: readonly NativeProgram[] = Object.freeze(Object.key
 
 /** How a session is written. */
 export interface NativeOptions {
-  /** The id of the new session: a UUID in lower case that no session has. opencode's is made of it. */
+  /** The id of the new session: an unused UUID in lower case. opencode's id is derived from it. */
   readonly id: string
-  /** When it is written, in milliseconds since 1970. */
+  /** The time of writing, in milliseconds since 1970. */
   readonly now: number
   /** The folder in which the conversation continues: an absolute path. */
   readonly cwd: string
-  /** Its title, in programs that have one. Default: the first words of the user. */
+  /** The title, for programs that have one. Default: the first words of the user. */
   readonly title?: string
   /**
-   * How reasoning is written: `own` as it is with its signature, where the program wrote it itself, and else as text; `text`:
-   * all of it as text, without signatures; `omit`: not at all. Another provider refuses a signature. Default: `text`.
+   * How reasoning is written. `own`: the program's own reasoning with its signature, other
+   * reasoning as text. `text`: all of it as text, without signatures. `omit`: not at all. A
+   * provider rejects another provider's signatures. Default: `text`.
    */
   readonly reasoning?: 'own' | 'text' | 'omit'
-  /** opencode: the model that answers next. Default: a name that opencode has no model for, so that it takes its own. */
+  /** opencode: the model that answers next. Default: a name unknown to opencode, so it uses its own default. */
   readonly model?: { readonly provider: string; readonly model: string }
   /** Gemini CLI: the name of the project's folder under `tmp`. Default: a new one. */
   readonly project?: string
 }
 
-/** A session as a program's file has it. Nothing is written yet. */
+/** A session in the form of a program's file. Nothing has been written to disk. */
 export interface Native {
   /** The program. */
   readonly program: NativeProgram
   /** The id by which the program resumes the session. */
   readonly id: string
-  /** The steps from the program's folder to the file: made of `id`, `now`, `cwd` and `project`, and of nothing that a message says. */
+  /**
+   * The path segments below the program's folder, derived from `id`, `now`, `cwd` and `project`, never from messages.
+   */
   readonly place: readonly string[]
-  /** The lines of the file. opencode: one line, the JSON that `opencode import` takes. */
+  /** The lines of the file. opencode: one line, the JSON for `opencode import`. */
   readonly lines: readonly string[]
-  /** How many turns of the user and of the assistant it has. 0: there is nothing to continue. */
+  /** The number of user and assistant turns. 0: there is nothing to continue. */
   readonly turns: number
-  /** What was done to settle the conversation. */
+  /** The repairs that settled the conversation. */
   readonly repairs: readonly Repair[]
-  /** Everything else that the file does not say as the conversation does. Positions are those of the settled conversation. */
+  /** Everything else that the file changes or omits. Positions refer to the settled conversation. */
   readonly losses: readonly Loss[]
 }
 
 /**
- * Write a conversation as a new session file of a program. It is settled first. Ids and places are made from the options,
- * never from what a message says.
+ * Write a conversation as a new session file of a program. It is settled first. Ids and paths are
+ * derived from the options, never from message content.
  *
  * Cost    O(messages)
  *
  * @param options the id, the time and the folder of the new session
- * @returns the lines, where the program looks for them, and every loss
- * @throws TypeError if the id is no UUID, the time no time, or the folder or the project's name can't be one
+ * @returns the lines, the path where the program looks for them, and every loss
+ * @throws TypeError if the id is not a UUID, the time is invalid, or the folder or the project's name is not allowed
  */
 export const writeNative = (
   conversation: Sequence<Message>,

@@ -1,6 +1,6 @@
 /**
- * The JSON that `opencode import` takes: the session, and its messages with their parts. opencode sorts messages by the
- * time at which they were created, and parts by their ids.
+ * The JSON for `opencode import`: the session, and its messages with their parts. opencode sorts
+ * messages by creation time, and parts by id.
  *
  * Source  opencode 1.18.33, session/message-v2.ts, and on loopback (2026-11)
  */
@@ -65,7 +65,7 @@ const version = '1.18.33'
 
 const sessionOf = ({ id }: Writing): string => `ses_${id.replaceAll('-', '').slice(0, 26)}`
 
-/** Ids that sort in the order in which they are asked for. */
+/** Ids that sort in the order of creation. */
 const ids = ({ id, now }: Writing): ((kind: 'msg' | 'prt') => string) => {
   let count = 0
   const rest = id.replaceAll('-', '').slice(0, 8)

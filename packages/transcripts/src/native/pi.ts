@@ -1,5 +1,5 @@
 /**
- * A session file of pi: a header, and an entry for each message, each naming the one before it.
+ * A pi session file: a header, and an entry for each message. Each entry names the one before it.
  *
  * Source  pi 0.87.1, docs/session-format.md, and on loopback (2026-11)
  */
@@ -52,7 +52,7 @@ export const pi: Writer = {
   },
 }
 
-/** Who spoke, where pi itself wrote it. */
+/** The API, provider and model of an answer, if pi itself wrote it. */
 const speakerOf = (message: Message | undefined): object | undefined => {
   const kept = message?.meta?.['pi-session']
   const { api, provider, model } = isObject(kept) ? kept : {}

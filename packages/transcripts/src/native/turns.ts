@@ -1,8 +1,8 @@
 /**
- * A conversation as every program takes it: turns of the user and of the assistant, each call with its result.
+ * A conversation in the form that every program accepts: user and assistant turns, each call with its result.
  *
- * The conversation is settled first. What no provider would take, or the program has a place of its own for, is left out or
- * becomes text; each such change is a loss.
+ * The conversation is settled first. Content that no provider accepts, or that the program keeps
+ * elsewhere, is left out or becomes text; each such change is a loss.
  */
 import { isObject, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/json/kit'
 import type { Loss } from 'indelible/codecs'
@@ -22,13 +22,13 @@ import {
 } from 'indelible/message'
 import { standIn } from 'indelible/message/kit'
 
-/** What one side says in a row. */
+/** Consecutive content of one side. */
 export interface Turn {
   readonly role: 'user' | 'assistant'
   readonly said: readonly TurnPart[]
-  /** What the assistant calls after it has spoken; none of the user. */
+  /** The calls at the end of an assistant turn; empty for the user. */
   readonly calls: readonly Call[]
-  /** The message that it comes of; undefined for one that was put before all. */
+  /** The source message; undefined for an inserted opening turn. */
   readonly message: Message | undefined
 }
 
@@ -37,18 +37,18 @@ export interface Text {
   readonly type: 'text'
   readonly text: string
 }
-/** An image, or a PDF where the program takes them, as its bytes in base64. */
+/** An image, or a PDF where the program accepts them, as base64. */
 export interface Media {
   readonly type: 'image' | 'file'
   readonly mediaType: string
   readonly data: string
 }
-/** An image at an address, where the program takes them. */
+/** An image by URL, where the program accepts them. */
 export interface Link {
   readonly type: 'link'
   readonly url: string
 }
-/** The program's own reasoning, with what lets its provider recognise it. */
+/** The program's own reasoning, with the signature that its provider checks. */
 export interface ThoughtPart {
   readonly type: 'thought'
   readonly text: string
@@ -60,7 +60,7 @@ export interface Call {
   readonly id: string
   readonly name: string
   readonly args: JsonObject
-  /** What the model wrote, if that is no object: programs that take any text write it. */
+  /** The model's arguments if they are not an object. Programs that accept any text write them. */
   readonly raw?: string
   readonly result: readonly (Text | Media | Link)[]
   readonly isError: boolean
@@ -70,15 +70,15 @@ export interface Call {
 export interface Holds {
   readonly pdfs: boolean
   readonly links: boolean
-  /** Whether a call may have arguments that are no object. */
+  /** Whether a call may have arguments that are not an object. */
   readonly anyArguments: boolean
-  /** Whether a result says that it is an error. */
+  /** Whether a result can be marked as an error. */
   readonly errors: boolean
-  /** Whether a result that is an error may have images. */
+  /** Whether an error result may have images. */
   readonly imagesInErrors: boolean
-  /** Whether its files hold this reasoning of its own with what its provider recognises it by. */
+  /** Whether the reasoning is the program's own, so that its files can hold it with its signature. */
   readonly isOwn: (part: ReasoningPart, message: Message) => boolean
-  /** A text that the program takes for a command of its own when it reads it back, and passes over. */
+  /** Matches texts that the program would treat as its own commands and skip when reading the file. */
   readonly command?: RegExp
 }
 
@@ -88,7 +88,7 @@ export interface Turns {
   readonly losses: readonly Loss[]
 }
 
-/** How reasoning is written: the program's own as it is and that of others as text, all of it as text, or none. */
+/** How reasoning is written: the program's own as it is and others' as text, all of it as text, or none. */
 export type Reasoning = 'own' | 'text' | 'omit'
 
 export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Reasoning): Turns => {
@@ -102,7 +102,6 @@ export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Re
   return { turns, repairs: mended.repairs, losses }
 }
 
-/** The shortest form. */
 const opening = '(start)'
 
 const lossAt = (position: number, path: Path, reason: string): Loss => Object.freeze({ position, path, reason })
@@ -136,7 +135,7 @@ class Gathering {
       return this.#lose(position, [], `says "${role}": left out, the program has instructions of its own`)
     let said: TurnPart[] = []
     let calls: Call[] = []
-    let open = false // whether results of the calls are still to come
+    let open = false // whether a result of the calls is in a later message
     const speaker = role === 'assistant' || content.some(({ type }) => type === 'tool_call') ? 'assistant' : 'user'
     const finish = (): void => {
       if (said.length + calls.length > 0) this.turns.push({ role: speaker, said, calls, message })
@@ -173,7 +172,7 @@ class Gathering {
   }
 
   #call(part: ToolCallPart, position: number, path: Path): Call {
-    const answer = this.#answers.get(part.id) as Answer // it is settled
+    const answer = this.#answers.get(part.id) as Answer // exists: the conversation is settled
     const { position: at, result } = answer
     const inAnswer = ['content', answer.part]
     const id = this.#idOf(part.id, position, path)
@@ -209,7 +208,7 @@ class Gathering {
   #idOf(id: string, position: number, path: Path): string {
     const known = this.#ids.get(id)
     if (known !== undefined) return known
-    // Claude Code 2.1.330 takes such an id for the other call's, and drops the result.
+    // Claude Code 2.1.330 mistakes the id `X_1` for that of call X, and drops the result.
     const isOfOther = this.#taken.has(/^(.*)_\d+$/.exec(id)?.[1] ?? '')
     let written = id
     for (
@@ -243,7 +242,7 @@ class Gathering {
       this.#lose(position, path, "is a program's own addition, such as a reminder: left out")
       return undefined
     }
-    // No provider takes images of the assistant.
+    // No provider accepts images from the assistant.
     return this.#held(part, position, path, speaker === 'assistant' ? onlyText : this.#holds)
   }
 
@@ -268,7 +267,7 @@ class Gathering {
     return undefined
   }
 
-  /** A part in the program's form; a part that it can't hold becomes a text that names it. */
+  /** A part in the program's form. A part that it can't hold becomes a text that names it. */
   #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {
@@ -299,10 +298,10 @@ class Gathering {
   }
 }
 
-/** The tools by which agents ask another. Source: Claude Code, Codex, Gemini CLI and opencode, their tool lists (2026-11) */
+/** The tools that call sub-agents. Source: Claude Code, Codex, Gemini CLI and opencode, their tool lists (2026-11) */
 const subAgents: ReadonlySet<string> = new Set(['Agent', 'Task', 'task', 'spawn_agent', 'invoke_agent'])
 
-/** What an item of Codex has that one of its agents says to another; else nothing. */
+/** The text of a message between Codex agents; empty for anything else. */
 const wordsOfAgent = (raw: Json): string => {
   if (!isObject(raw) || raw['type'] !== 'agent_message' || !Array.isArray(raw['content'])) return ''
   return raw['content']
@@ -313,7 +312,7 @@ const wordsOfAgent = (raw: Json): string => {
 type Holding = Pick<Holds, 'pdfs' | 'links'> & { readonly images?: false }
 const onlyText: Holding = { images: false, pdfs: false, links: false }
 
-/** What all providers take. Source: their API references (2026-11) */
+/** Image types that all providers accept. Source: their API references (2026-11) */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
@@ -321,7 +320,7 @@ const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0
 const placeOf = (source: Source): string =>
   source.type === 'url' ? source.url.slice(0, 200) : source.type === 'block' ? source.id : source.mediaType
 
-/** Call ids that every provider takes. */
+/** Whether every provider accepts the call id. */
 const fits = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 const nameOf = (name: string): string => {
@@ -335,7 +334,7 @@ const valueOf = (text: string): Json | undefined => {
 }
 
 /**
- * Whether a text is what a program adds to what its user says. The program that goes on adds its own.
+ * Whether a program added this text to the user's message. The program that continues adds its own.
  *
  * Source  Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 on loopback (2026-11)
  */

@@ -1,6 +1,6 @@
 /**
- * Conversations in SQLite files that other programs keep: opencode's, and those of LangGraph's SqliteSaver. A file is
- * opened to be read only, and nothing is written to it.
+ * Conversations in the SQLite files of opencode and of LangGraph's SqliteSaver. A file is opened
+ * read-only and never written to.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -18,7 +18,7 @@ import { rowsOf } from './rows.ts'
 export interface TranscriptDatabase {
   /** The program that wrote it. */
   readonly format: TranscriptFormat
-  /** The conversations, in the order in which they began. `pick` is an index in this list. */
+  /** The conversations, oldest first. `pick` is an index in this list. */
   readonly conversations: readonly StoredConversation[]
   /**
    * Read a conversation. Cost: O(conversation).
@@ -32,8 +32,7 @@ export interface TranscriptDatabase {
 }
 
 /**
- * Open a database of opencode, or of LangGraph's SqliteSaver, for JavaScript or for Python. Any other file is
- * `UnknownFormat`.
+ * Open a database of opencode, or of LangGraph's SqliteSaver (JavaScript or Python).
  *
  * @returns the database; or `UnknownFormat`
  * @example
@@ -80,7 +79,7 @@ export const readTranscriptDatabase = (
 
 const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
-/** What both kinds of database do: read the entry of one conversation, as if it were a file's. */
+/** The part that both kinds of database share: the entry of one conversation is read like a line of a file. */
 const database = (db: DatabaseSync, { format, conversations, entryOf }: StoredEntries): TranscriptDatabase => ({
   format: format.format,
   conversations: Object.freeze(conversations),

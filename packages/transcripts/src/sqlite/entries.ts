@@ -1,23 +1,22 @@
-/** What the reader of each kind of database gives. */
+/** The result of the reader of each kind of database. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { LineFormat } from '../line-format.ts'
 
-/** How many there are of each kind. */
+/** Counts by kind. */
 export type Counts = { readonly [kind: string]: number }
 
 /** One conversation of a database. */
 export interface StoredConversation {
-  /** Its id. */
   readonly id: string
   /** Its title, if it has one. */
   readonly title?: string
-  /** The time of its last change, as the database has it. It changes with the conversation. */
+  /** The time of its last change, in the database's own form. It changes with the conversation. */
   readonly updated: string
 }
 
-/** A kind of database: its conversations, and the entries of each, as a file would have them. */
+/** A kind of database: its conversations, and the entry of each in the form of a file's line. */
 export interface StoredEntries {
   readonly format: LineFormat
   readonly conversations: readonly StoredConversation[]

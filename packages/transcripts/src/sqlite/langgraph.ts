@@ -1,6 +1,7 @@
 /**
- * The threads of LangGraph's SqliteSaver: each is its last checkpoint. Where the channel `messages` is a delta channel, the
- * checkpoint does not have it: it is made of a snapshot, or of nothing, and what was written after it.
+ * The threads of LangGraph's SqliteSaver, each read from its last checkpoint. If the channel
+ * `messages` is a delta channel, the checkpoint lacks it: it is rebuilt from the nearest snapshot,
+ * or from an empty list, and the writes after it.
  *
  * Source  langchain-ai/langgraph, libs/checkpoint-sqlite; langchain-ai/langgraphjs, libs/checkpoint-sqlite (2026-11)
  */
@@ -14,7 +15,7 @@ import { addMessages } from './messages.ts'
 import { readPython } from './python.ts'
 import { countOf, jsonOf, otherTables, rowsOf } from './rows.ts'
 
-/** The threads of a database, in the order in which they began. */
+/** The threads of a database, oldest first. */
 export const langgraphEntries = (db: DatabaseSync): StoredEntries => {
   const threads = rowsOf(
     db,
@@ -65,7 +66,7 @@ const textOf = (value: unknown): Json | undefined =>
 
 const text = new TextDecoder()
 
-/** A value as the column `type` says that it is written. */
+/** A value in the encoding that the column `type` names. */
 const readValue = (type: unknown, value: unknown): Either<TranscriptFault, Json> => {
   if (type === 'null') return right(null)
   if (type === 'msgpack' && value instanceof Uint8Array)
@@ -105,8 +106,8 @@ const withMessages = (checkpoint: JsonObject, messages: Json): JsonObject => {
 }
 
 /**
- * A checkpoint with its messages: its own; or those of the nearest checkpoint before it that has them, and what was
- * written from there on. `taken`: how many writes that took.
+ * A checkpoint with its messages: its own, or those of the nearest earlier checkpoint that has them
+ * plus the writes since. `taken` is the number of those writes.
  */
 const withDeltas = (
   db: DatabaseSync,
@@ -146,7 +147,7 @@ const withDeltas = (
   return right({ checkpoint: withMessages(checkpoint, addMessages(base, writes)), taken: writes.length })
 }
 
-/** What was written to the channel in the step behind a checkpoint, in the order in which a run applies it. */
+/** The writes to the channel in the step after a checkpoint, in the order in which a run applies them. */
 const writesAt = (db: DatabaseSync, thread: string, checkpoint: string): Either<TranscriptFault, Json[]> => {
   const rows = db
     .prepare(

@@ -1,6 +1,6 @@
 /**
- * What writes make of a list of messages, as `add_messages` of LangGraph does it: a message whose id is there takes its
- * place, a removal takes it away, any other is added.
+ * Applies writes to a list of messages like LangGraph's `add_messages`: a message with a known id
+ * replaces the old one, a removal deletes it, any other message is added.
  *
  * Source  langchain-ai/langgraph, libs/langgraph/langgraph/graph/message.py, channels/delta.py (2026-11)
  */
@@ -10,7 +10,7 @@ import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
  * Apply writes to messages. Cost: O(messages + writes).
  *
  * @param base the messages before: a list
- * @param writes what was written, in order: a message, a list of them, or an overwrite
+ * @param writes the writes, in order: a message, a list of messages, or an overwrite
  */
 export const addMessages = (base: Json, writes: readonly Json[]): readonly Json[] => {
   let messages = new Map<string, Json>()
@@ -45,7 +45,7 @@ const listOf = (value: Json | undefined): readonly Json[] =>
 const roles: { readonly [role: string]: string } = { user: 'human', assistant: 'ai', developer: 'system' }
 const typeOf = (role: string): string => roles[role] ?? role
 
-/** The short spellings of a message: a text, a pair of role and text, and `{ role, content }`. */
+/** Expands the short forms of a message: a text, a pair of role and text, and `{ role, content }`. */
 const asMessage = (value: Json): Json => {
   if (typeof value === 'string') return { type: 'human', content: value }
   if (Array.isArray(value)) {
@@ -59,7 +59,7 @@ const asMessage = (value: Json): Json => {
   )
 }
 
-/** The fields of a message in each spelling: `kwargs`, `data`, or its own. */
+/** The fields of a message in each form: in `kwargs`, in `data`, or at the top. */
 const fieldsOf = (message: Json): JsonObject => {
   if (!isObject(message)) return {}
   if (isObject(message['kwargs'])) return message['kwargs']
@@ -80,7 +80,7 @@ const removalOf = (message: Json): string | undefined => {
   return isRemoval ? (idOf(message) ?? '') : undefined
 }
 
-/** What an overwrite puts in the place of all: `Overwrite(…)` of Python, or its plain spellings. Else undefined. */
+/** The value of an overwrite, which replaces the list: Python's `Overwrite(…)` or its plain forms. */
 const overwriteOf = (write: Json): Json | undefined => {
   if (!isObject(write)) return undefined
   if (write['__overwrite__'] !== undefined) return write['__overwrite__']

@@ -1,12 +1,12 @@
 /**
- * Whether msgpack can hold what it announces. A decoder allocates an array when it reads its length; five bytes can announce
- * 4 billion items. Each item takes a byte at least, so all items that are announced and not read yet, of an array and of all
- * arrays and maps around it, are at most as many as the bytes that remain.
+ * Checks that msgpack data can hold the items it announces. A decoder allocates an array when it reads
+ * its length; five bytes can announce 4 billion items. Each item takes at least one byte, so the
+ * unread items of an array and of all arrays and maps around it can't outnumber the remaining bytes.
  *
  * Source  github.com/msgpack/msgpack/blob/master/spec.md (2026-11)
  */
 
-/** The bytes after the first one of an item: those of its number or length, and what the length counts. */
+/** The size of the field after an item's first byte, and what its number counts. */
 type LengthField = readonly [bytes: number, counts: 'bytes' | 'items' | 'pairs']
 
 const headers = new Map<number, LengthField>([
@@ -19,7 +19,7 @@ const headers = new Map<number, LengthField>([
   [0xdf, [4, 'pairs']],
 ])
 
-/** The bytes of items of one length, after their first byte; the type of an extension is one of them. */
+/** The sizes of fixed-length items after their first byte, an extension's type included. */
 const fixedLengths: ReadonlyMap<number, number> = new Map([
   ...[0xcc, 0xd0].map((byte) => [byte, 1] as const),
   ...[0xcd, 0xd1, 0xd4].map((byte) => [byte, 2] as const),
@@ -31,18 +31,15 @@ const fixedLengths: ReadonlyMap<number, number> = new Map([
   [0xd8, 17],
 ])
 
-/** Lengths of extensions, before their type. */
+/** The sizes of an extension's length field, which precedes its type. */
 const extensions: ReadonlyMap<number, number> = new Map([0xc7, 0xc8, 0xc9].map((byte, power) => [byte, 2 ** power]))
 
-/**
- * Throws RangeError, where the items that are announced are more than the bytes that remain. Allocates nothing.
- * Cost: O(items).
- */
+/** Throws RangeError if more items are announced than bytes remain. Allocates nothing. Cost: O(items). */
 export const checkItems = (bytes: Uint8Array): void => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const number = (at: number, size: number): number =>
     at + size > bytes.length
-      ? 0 // cut off: the decoder says so
+      ? 0 // cut off: the decoder reports it
       : size === 1
         ? view.getUint8(at)
         : size === 2

@@ -1,10 +1,10 @@
 /**
- * Values that LangGraph for Python wrote, as JSON. It writes msgpack, with extensions for objects of Python. No class is
- * looked up and nothing of theirs is run: an object is what its extension says of it.
+ * Values written by LangGraph for Python, as JSON. It writes msgpack, with extensions for Python
+ * objects. No class is looked up and none of their code runs: only the extension's data is read.
  *
- * - A message is spelled as LangChain spells one in JSON: `{ lc: 1, type: 'constructor', id, kwargs }`.
- * - Any other object is `{ python: 'uuid.UUID', value }`, or `args`, as its class is given them.
- * - What JSON has no word for is a text: bytes in base64, integers beyond 2^53, and numbers that are not finite.
+ * - A message is written in LangChain's JSON form: `{ lc: 1, type: 'constructor', id, kwargs }`.
+ * - Any other object is `{ python: 'uuid.UUID', value }`, or has `args`, its constructor's arguments.
+ * - Values that JSON lacks become text: bytes in base64, integers beyond 2^53, and non-finite numbers.
  *
  * Source  langchain-ai/langgraph, libs/checkpoint/langgraph/checkpoint/serde/jsonplus.py (2026-11)
  */
@@ -12,7 +12,7 @@ import { decode, type DecoderOptions, ExtensionCodec } from '@msgpack/msgpack'
 import { base64Of, isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import { checkItems } from './msgpack-items.ts'
 
-/** An extension as it is decoded, before it is known where it stands. */
+/** A decoded extension whose context is not known yet. */
 class Extension {
   readonly type: number
   readonly value: unknown
@@ -29,11 +29,11 @@ const deepest = 500
  * Read a value. Cost: O(bytes).
  *
  * @param bytes msgpack
- * @returns frozen JSON. Throws an Error where it is no msgpack
+ * @returns frozen JSON. Throws an Error if the bytes are not msgpack
  */
 export const readPython = (bytes: Uint8Array): Json => asJson(valueOf(bytes, 0), 0)
 
-/** A value, once it is known that its bytes can hold what they announce. */
+/** Decodes a value after checking that the bytes can hold the announced items. */
 const valueOf = (bytes: Uint8Array, depth: number): unknown => {
   checkItems(bytes)
   return decode(bytes, optionsAt(depth))

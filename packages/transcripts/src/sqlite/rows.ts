@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Counts } from './entries.ts'
 
-/** How many rows the other tables have. */
+/** The row counts of the other tables. */
 export const otherTables = (db: DatabaseSync, read: readonly string[]): Counts => {
   const tables = rowsOf(db, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
   return Object.fromEntries(
@@ -21,7 +21,7 @@ export const tableIs = (db: DatabaseSync, name: string): boolean =>
 export const countOf = (db: DatabaseSync, query: string, ...values: readonly string[]): number =>
   Number(db.prepare(query).get(...values)?.['n'] ?? 0)
 
-/** Rows as JSON: bytes as their text, and nulls left out. */
+/** Rows as JSON: bytes as their text, nulls left out. */
 export const rowsOf = (db: DatabaseSync, query: string, ...values: readonly string[]): readonly JsonObject[] =>
   db
     .prepare(query)
@@ -41,13 +41,13 @@ const text = new TextDecoder()
 export const jsonOf = (value: Json | undefined): Json | undefined =>
   typeof value === 'string' ? (jsonIn(value) as Json | undefined) : value
 
-/** A column of JSON; its text if it is not JSON. */
+/** A JSON column; its text under `data` if it is not a JSON object. */
 export const objectOf = (value: Json | undefined): JsonObject => {
   const parsed = jsonOf(value)
   return isObject(parsed) ? parsed : { data: value ?? null }
 }
 
-/** Columns, those that hold JSON as what they hold. */
+/** Columns, with JSON text parsed. */
 export const parsedColumns = (columns: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(columns).map(([name, value]) => [

@@ -1,4 +1,4 @@
-/** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
+/** Actions in a store of logs: each is a log without rows whose metadata holds its state (compare-and-set). */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
@@ -39,7 +39,7 @@ export const actionsInLogs = (given: Store): Actions => {
             : await store.update(found.right.log.id, { expected: found.right.log.version, meta })()
         if (!isLeft(written)) return changed
         const { _tag } = written.left
-        if (_tag !== 'LogExists' && _tag !== 'MetaConflict' && _tag !== 'NoSuchLog') return written // else another was quicker: look again
+        if (_tag !== 'LogExists' && _tag !== 'MetaConflict' && _tag !== 'NoSuchLog') return written // else retry: another process wrote first
       }
     },
     forget: async (before) => {

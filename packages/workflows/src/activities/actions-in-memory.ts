@@ -1,8 +1,8 @@
-/** Actions that one process remembers, where its store keeps nothing but blocks: two processes can't agree on them. */
+/** Actions in the memory of one process, for stores that keep only blocks. Processes don't share them. */
 import { isLeft, right } from 'indelible/json/kit'
 import type { Actions, KnownAction } from './actions.ts'
 
-/** Actions by id, at most so many: the one that was noted longest ago goes first. */
+/** Actions by id, at most `most`; the least recently noted is dropped first. */
 export const actionsInMemory = (most = 10_000, now: () => number = Date.now): Actions => {
   const all = new Map<string, { readonly known: KnownAction; readonly began: number }>()
   return {

@@ -1,7 +1,7 @@
 /**
- * Actions in a store that has only values of which the first stays. What becomes of an action is a row of such values,
- * `actions/NAME/0`, `/1`, `/2` and so on: each says everything that is known, and the last one holds. Who puts the next one
- * first has set it; who comes second reads it and looks again.
+ * Actions in a store whose values are write-once. The state of an action is a series of values,
+ * `actions/NAME/0`, `/1`, `/2` and so on: each holds the whole state, and the last one counts.
+ * Whichever process writes the next value first wins; the others read it and try again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
@@ -10,7 +10,7 @@ import { knownIn, nameOf, type Actions, type KnownAction } from './actions.ts'
 
 interface Place {
   readonly known: KnownAction | undefined
-  /** Where the next value goes. */
+  /** The index of the next value. */
   readonly next: number
 }
 

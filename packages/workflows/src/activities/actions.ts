@@ -1,6 +1,6 @@
 /**
- * What is known of actions, by their ids. An action that is tried again after its answer was lost gives that answer: it
- * calls no model and tells no second end. One that failed for good gives its first failure.
+ * The state of actions, by id. An action that is retried after its answer was lost returns that answer:
+ * it calls no model and publishes no second end. One that failed permanently repeats its first failure.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from 'indelible/json/kit'
@@ -9,31 +9,31 @@ import type { StoreFault } from 'indelible/store'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
 
-/** What is known of an action. */
+/** The state of an action. */
 export interface KnownAction {
-  /** The digest of its input; empty, where only its end is known. */
+  /** The digest of its input; empty if only its end is known. */
   readonly input: string
-  /** How often it was begun: the last to begin is the one that counts. */
+  /** The number of the latest attempt. Only that attempt counts. */
   readonly attempt: number
   readonly result?: JsonObject
-  /** How the last attempt that failed did. */
+  /** The last failed attempt's failure. */
   readonly failure?: FailureNote
-  /** Whether the end of its stream was told. */
+  /** Whether the end of its stream was published. */
   readonly ended: boolean
 }
 
-/** What is to be known, given what is; or why it can't be. Called again, if another process was quicker. */
+/** Computes the next state from the current one, or a fault. Called again if another process wrote first. */
 export type Change = (known: KnownAction | undefined) => Either<ActivityFault, KnownAction>
 
 export interface Actions {
   readonly find: (action: string) => Promise<Either<StoreFault, KnownAction | undefined>>
-  /** Note a change, unless it changes nothing. Gives what is known then. */
+  /** Store a change, if it changes anything. Returns the resulting state. */
   readonly note: (action: string, change: Change) => Promise<Either<ActivityFault, KnownAction>>
-  /** Forget the actions that began before this moment, in milliseconds since 1970. Gives how many. */
+  /** Forget the actions that began before this time, in milliseconds since 1970. Returns their number. */
   readonly forget: (before: number) => Promise<Either<ActivityFault, number>>
 }
 
-/** The action begins, for the first time or again. One that has a result stays as it is. */
+/** Begin the action, for the first time or again. An action that has a result stays unchanged. */
 export const beginAction =
   (action: string, input: string, attempt: number): Change =>
   (known) => {
@@ -45,7 +45,7 @@ export const beginAction =
     )
   }
 
-/** The action has a result: this one, unless it had one before. `ended` says that there is no stream whose end is to be told. */
+/** Store the action's result, unless it has one. `ended`: it has no stream whose end must be published. */
 export const answerAction =
   (action: string, input: string, result: JsonObject, ended: boolean): Change =>
   (known) => {
@@ -55,7 +55,7 @@ export const answerAction =
     return right(known.result !== undefined ? known : { ...known, input, result, ended: known.ended || ended })
   }
 
-/** An attempt failed, and another may follow. */
+/** Record a failed attempt that another may follow. */
 export const failedOnce =
   (attempt: number, failure: FailureNote): Change =>
   (known) =>
@@ -67,7 +67,7 @@ export const failedOnce =
           : { ...known, failure },
     )
 
-/** The end of the action's stream was told, by this attempt; with the failure, if that is what ended it. */
+/** Record that this attempt published the end of the stream, and the failure that caused it, if any. */
 export const endStream =
   (attempt: number, failure?: FailureNote): Change =>
   (known) =>
@@ -83,7 +83,7 @@ export const endStream =
           },
     )
 
-/** Why an action can't be done with this input. */
+/** Why an action can't be done with this input; undefined if it can. */
 export const whyRefused = (action: string, input: string, known: KnownAction): ActivityFault | undefined => {
   if (known.input !== '' && known.input !== input) return { _tag: 'OtherAction', action }
   if (!known.ended || known.result !== undefined) return undefined
@@ -92,10 +92,10 @@ export const whyRefused = (action: string, input: string, known: KnownAction): A
     : { _tag: 'FailedBefore', action, failure: known.failure }
 }
 
-/** Any text as a name that every store takes. */
+/** Converts any text to a name that every store accepts. */
 export const nameOf = (action: string): string => digestOfName(action)
 
-/** What was noted of an action, read back. Undefined, if it is something else. */
+/** Decodes a stored action. Undefined if it is something else. */
 export const knownIn = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {
   const { input, attempt = 1, result, failure, ended: told } = noted
   if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined

@@ -1,8 +1,8 @@
 /**
- * What a durable workflow can't do itself, as plain functions: they take JSON and give JSON, so that any engine can host
- * them. What they give holds refs and no content, but for `hydrate`, which is there to give it.
+ * The work that a durable workflow can't do itself, as plain functions from JSON to JSON, so that
+ * any engine can host them. Results hold refs and no content, except those of `hydrate`.
  *
- * They throw `ActivityFailure`, and where the engine has cancelled them, what it has cancelled them with.
+ * They throw `ActivityFailure`, or after a cancellation the engine's own reason.
  */
 import { digestOf } from 'indelible/proof/kit'
 import { formatPath, isLeft } from 'indelible/json/kit'
@@ -60,7 +60,7 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
   })
 }
 
-/** What an activity gives, with each failure told to who wants to know. */
+/** Runs an activity, and reports a failure to the host before throwing it. */
 const reportFailure = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -90,7 +90,7 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
     .result as unknown as AppendResult
 }
 
-/** Where, and what should stand there; not what does. */
+/** The path and the expected shape, without the value found. */
 const whyNoMessage = (fault: MessageFault): string =>
   `${formatPath(fault.path) || 'the message'} should be ${fault._tag === 'UnexpectedShape' ? fault.expected : 'plain JSON data'}`
 
@@ -106,7 +106,7 @@ const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<K
   return { ...(kept !== undefined && { tree: kept }) }
 }
 
-/** The same refs, checked. Throws Failed. */
+/** Checks refs and returns them. Throws ActivityFailed. */
 const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
   try {
     return createRefHistory({ scope, tree, from }).since()
@@ -125,7 +125,7 @@ const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<Fo
   return { forgotten: rightOrFail(await actions.forget(host.now() - olderThan)) }
 }
 
-/** The last of an action that was given up. Its attempt is one more than there were: whatever goes on still counts no more. */
+/** Ends an action that was given up. Its attempt is one above the last, so a running one no longer counts. */
 const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
   checkAction(action)
   const opened = host.open(scope)

@@ -1,9 +1,9 @@
-/** The workflow's side: one answer of the model, as a ref at the end of the workflow's history. */
+/** The workflow's side of a model call: appends the ref of the answer to the workflow's history. */
 import type { Position } from 'indelible/history'
 import type { RefHistory } from '../refs/index.ts'
 import type { HistoryActivities, StreamInput, StreamResult } from './input.ts'
 
-/** The workflow's view of one answer of the model. */
+/** The workflow's view of one model answer. */
 export interface ChatStep extends Omit<StreamResult, 'ref' | 'tree' | 'adopted'> {
   /** The position of the answer; undefined if the model said nothing. */
   readonly position?: Position
@@ -28,8 +28,8 @@ export type StepActivities = Pick<HistoryActivities, 'stream'> &
  *
  * @param activities the activities, as the engine calls them
  * @param history the workflow's history; the answer is appended to it
- * @param options `action`: the id of the step, unique in the scope, and the same when the workflow is replayed. Model,
- * tools and limit
+ * @param options `action`: the id of the step, unique in the scope and equal when the workflow is
+ *   replayed; the model, tools and limit
  * @returns the answer without its content: its position, usage and calls
  * @throws whatever `stream` throws
  * @example
@@ -53,7 +53,7 @@ export const chatStep = async (
     waits = summary.calls.length > 0
     return { ...summary, seen, ...(position !== undefined && { position }) }
   } catch (error) {
-    // If the engine gave up between two attempts, none of them has told the end. Should that fail too, the first error counts.
+    // If the engine gave up between attempts, none has published the end. If this fails too, throw the first error.
     await activities.endStream?.({ action: options.action, scope: history.scope }).then(undefined, () => undefined)
     throw error
   } finally {
@@ -61,7 +61,7 @@ export const chatStep = async (
   }
 }
 
-/** Refs that one input names: about 6 kB of them. */
+/** The most refs in one input: about 6 kB. */
 const most = 50
 
 const keepAll = async ({ keepRefs }: StepActivities, history: RefHistory): Promise<void> => {

@@ -1,41 +1,43 @@
 /**
- * A chat as a durable workflow: messages come as signals, each starts a turn of the model and its tools, approvals and stops
- * come in between, and at a size that is measured the workflow continues as new.
+ * A chat as a durable workflow. Messages arrive as signals; each starts a turn of the model and its
+ * tools. Approvals and stops can arrive in between. At a measured size the workflow continues as new.
  *
- * Plain functions: no clock, no randomness, no I/O but the activities, so any engine can host it and replay it.
+ * Plain functions: no clock, no randomness, and no I/O except the activities, so any engine can host and replay it.
  */
 import { present } from 'indelible/json/kit'
 import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
 
-/** What people tell a chat while it runs. */
+/** A signal to a running chat. */
 export type ChatSignal = ChatNews & {
   /**
-   * The id of the signal, chosen by its sender. A signal whose id was heard before, also by the run before, is a second
-   * delivery and changes nothing. The last 100 ids are known. Default: none; each delivery counts.
+   * The id of the signal, chosen by its sender. A signal whose id was received before, also by the previous run,
+   * is a duplicate and changes nothing. The last 100 ids are remembered. Default: none; each delivery counts.
    */
   readonly id?: string
 }
 
 type ChatNews =
-  /** A message that is stored: the ref that `appendMessage` gave. It starts a turn, or waits in the inbox of the one that runs. */
+  /** A stored message: the ref from `appendMessage`. It starts a turn, or waits in the running turn's inbox. */
   | { readonly type: 'message'; readonly ref: MessageRef }
-  /** Whether a call may run. `reason` is what the model reads if it may not. */
+  /** Whether a call may run. If it may not, the model reads `reason`. */
   | {
       readonly type: 'approval'
       readonly callId: string
       readonly allowed: boolean
       readonly reason?: string
-      /** The turn of the call, as `status` has it: in another turn the approval changes nothing. Default: the turn that runs. */
+      /**
+       * The turn of the call, from `status`; in another turn the approval changes nothing. Default: the running turn.
+       */
       readonly turn?: number
     }
-  /** End the turn that is going on. Calls without a result get one that says so. */
+  /** End the running turn. Calls without a result get one that says so. */
   | { readonly type: 'stop' }
-  /** End the workflow, once every message has its answer. */
+  /** End the workflow once every message is answered. */
   | { readonly type: 'end' }
 
-/** A call of a tool, without its arguments: those are content. */
+/** A tool call without its arguments, which are content. */
 export interface ChatCall {
   /** Its id. */
   readonly id: string
@@ -43,35 +45,35 @@ export interface ChatCall {
   readonly name: string
 }
 
-/** A chat's state in a query. It has no content. */
+/** A chat's state for a query, without content. */
 export interface ChatStatus {
-  /** What it does now. */
+  /** The current activity. */
   readonly phase: 'idle' | 'model' | 'approval' | 'tools'
-  /** How many turns have begun. */
+  /** The number of turns begun. */
   readonly turn: number
-  /** How many messages the history has. */
+  /** The number of messages in the history. */
   readonly len: number
-  /** How many messages wait for the end of a step. */
+  /** The number of messages that wait for the end of a step. */
   readonly inbox: number
-  /** The calls that wait for an approval. */
+  /** The calls that wait for approval. */
   readonly waiting: readonly ChatCall[]
-  /** How many bytes of activity inputs and results the engine has recorded since the workflow began or continued, about. */
+  /** The approximate bytes of activity inputs and results since the workflow began or continued. */
   readonly bytes: number
-  /** How many activities were called since then. */
+  /** The number of activity calls since then. */
   readonly calls: number
-  /** Why the last turn failed, if it did and the host let the chat go on. */
+  /** Why the last turn failed, if it failed and the host let the chat continue. */
   readonly failure?: string
 }
 
-/** A chat between two turns as JSON of under 10 kB: what continue-as-new hands on. */
+/** A chat between two turns as JSON of under 10 kB, to pass to continue-as-new. */
 export interface ChatState {
   /** The history, as a reference to its tree. */
   readonly history: RefHistoryJson
-  /** How many turns have begun: action ids go on from there. */
+  /** The number of turns begun. Action ids continue from it. */
   readonly turn: number
-  /** The run that action ids begin with. */
+  /** The run id in action ids. */
   readonly run?: string
-  /** How many messages the model has seen or said. Default: all of them. */
+  /** The number of messages that the model has seen or written. Default: all of them. */
   readonly seen?: number
   /** The ids of the last signals. */
   readonly signals?: readonly string[]
@@ -79,30 +81,31 @@ export interface ChatState {
   readonly ended?: true
 }
 
-/** Why a run came to its end. */
+/** Why a run returned. */
 export type ChatEnd =
-  /** It was told to end. */
+  /** It received an `end` signal. */
   | { readonly type: 'ended'; readonly state: ChatState }
-  /** It is large: start it anew with this state. */
+  /** It is large: start a new run with this state. */
   | { readonly type: 'continue'; readonly state: ChatState }
 
-/** What an engine gives to a chat. */
+/** The functions of the engine that a chat uses. */
 export interface ChatHost {
   /**
-   * The activities, as the workflow calls them. After a cancellation most engines call none but in a scope of its own:
-   * wrap `endStream` in that.
+   * The activities, as the workflow calls them. After a cancellation most engines run activities
+   * only in a separate scope: wrap `endStream` in one.
    */
   readonly activities: StepActivities & Pick<HistoryActivities, 'runTool'>
   /**
-   * Resolves when `ready()` is true, or earlier: it is asked again. An engine that polls takes its next message here.
+   * Resolves when `ready()` is true, or earlier; then the condition is checked again. A polling
+   * engine fetches its next message here.
    *
    * @param ready whether there is something to do
    */
   readonly wait: (ready: () => boolean) => Promise<void>
-  /** Hand over the signals that have arrived, and don't wait. Default: they are handed over as they arrive. */
+  /** Deliver the signals that have arrived, without waiting. Default: they are delivered as they arrive. */
   readonly poll?: () => Promise<void>
   /**
-   * Make work that `stop` can cancel. Default: a stop waits for the running activity.
+   * Wrap work so that `stop` can cancel it. Default: a stop waits for the running activity.
    *
    * @returns its result, and a function that cancels it
    */
@@ -113,8 +116,8 @@ export interface ChatHost {
     readonly cancel: () => void
   }
   /**
-   * What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error.
-   * Default: ends.
+   * The text to show for a failed step, after which the chat continues with the next message.
+   * Default: the workflow ends with the error.
    *
    * @returns the text to show; undefined ends the workflow with the error
    */
@@ -123,52 +126,51 @@ export interface ChatHost {
 
 /** The options of a chat. */
 export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'parameters' | 'limit'> {
-  /** What action ids begin with: the id of the workflow, not of its run. */
+  /** The prefix of action ids: the id of the workflow, not of its run. */
   readonly id: string
   /**
-   * What tells this chat from an earlier one under the same id: the id of its first run (`firstExecutionRunId` of Temporal).
-   * It goes into action ids behind `id`. Continuing as new hands it on. Default: none, for engines that never use an id twice.
+   * Distinguishes this chat from an earlier one with the same id: the id of its first run
+   * (`firstExecutionRunId` in Temporal). It follows `id` in action ids, and is kept by
+   * continue-as-new. Default: none, for engines that never reuse an id.
    */
   readonly run?: string
-  /** Default: that of the store, `default`. */
+  /** Default: `default`, the store's own default. */
   readonly scope?: string
-  /** What the run before handed on. Default: an empty chat. */
+  /** The state from the previous run. Default: an empty chat. */
   readonly state?: ChatState
   /**
-   * Which calls need an approval. Deterministic. Default: none.
+   * Whether a call needs approval. Must be deterministic. Default: none does.
    *
    * @returns whether it must be approved
    */
   readonly needsApproval?: (call: ChatCall) => boolean
-  /** How often the model is called in one turn. Default: 50. */
+  /** The most model calls in one turn. Default: 50. */
   readonly maxSteps?: number
   /**
-   * When to continue as new, between two turns, also while a message waits: bytes of activity inputs and results, or activity calls. Default: 25 MB and
-   * 8,000 calls, half of Temporal's 50 MB and 51,200 events at three events a call.
+   * When to continue as new, between two turns, even while a message waits: after this many bytes
+   * of activity inputs and results, or activity calls. Default: 25 MB and 8,000 calls, half of
+   * Temporal's limits of 50 MB and 51,200 events at three events a call.
    */
   readonly continueAt?: { readonly bytes?: number; readonly calls?: number }
 }
 
-/** A chat. */
 export interface Chat {
-  /**
-   * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
-   */
+  /** Deliver a signal, at any time: from a signal handler, or from `wait` and `poll`. */
   readonly signal: (signal: ChatSignal) => void
-  /** A query's result. */
+  /** The state for a query. */
   readonly status: () => ChatStatus
-  /** Its history of refs. */
+  /** The chat's history of refs. */
   readonly history: RefHistory
   /**
-   * Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on.
+   * Run until an `end` signal, or until it should continue as new. Throws a step's error, unless the host continues.
    */
   readonly run: (host: ChatHost) => Promise<ChatEnd>
 }
 
 /**
- * A chat, for a workflow function to signal, query and run.
+ * Create a chat, for a workflow function to signal, query and run.
  *
- * Throws  TypeError, if the state is not one
+ * Throws  TypeError if the state is invalid
  *
  * @param options the model, its tools, and the id of the workflow
  * @example
@@ -184,7 +186,7 @@ export const createChat = (options: ChatOptions): Chat => {
   const approvals = new Map<string, { readonly allowed: boolean; readonly reason?: string }>()
   let phase: ChatStatus['phase'] = 'idle'
   let turn = state?.turn ?? 0
-  /** How many messages the model has seen or said itself. What stands behind them starts a turn. */
+  /** The number of messages that the model has seen or written. Messages after them start a turn. */
   let seen = state?.seen ?? history.len
   const origin = state === undefined ? options.run : state.run
   const actions = origin === undefined ? id : `${id}/${origin}`
@@ -195,7 +197,7 @@ export const createChat = (options: ChatOptions): Chat => {
   let cancel: (() => void) | undefined
   let failure: string | undefined
 
-  /** Whether a signal comes for the first time. The oldest ids are forgotten. */
+  /** Whether a signal id is new. The oldest ids are dropped. */
   const isNew = (signalId: string | undefined): boolean => {
     if (signalId === undefined) return true
     if (heard.has(signalId)) return false
@@ -259,7 +261,7 @@ export const createChat = (options: ChatOptions): Chat => {
 
   type Cancellable = <T>(work: () => Promise<T>) => Promise<T>
 
-  /** One turn: the model and its tools, until it calls none, fails or is stopped. */
+  /** One turn: the model and its tools, until it makes no more calls, fails or is stopped. */
   const turnOn = async (
     host: ChatHost,
     activities: ChatHost['activities'],
@@ -271,7 +273,7 @@ export const createChat = (options: ChatOptions): Chat => {
     try {
       for (let step = 1; step <= maxSteps; step++) {
         phase = 'model'
-        // A step that fails has shown the model this, and no more.
+        // If the step fails, the model has seen exactly these messages.
         seen = history.len
         const answered = await cancellable(() =>
           chatStep(activities, history, {
@@ -285,7 +287,7 @@ export const createChat = (options: ChatOptions): Chat => {
         if (answered.calls.length === 0) return
         await host.poll?.()
         await callAll(host, activities, cancellable, answered.calls, `${actions}/${turn}.${step}`)
-        seen = history.len // results are the model's own business
+        seen = history.len // results don't start a turn
         await host.poll?.()
         if (stopped) return
         history.release()
@@ -303,10 +305,10 @@ export const createChat = (options: ChatOptions): Chat => {
     }
   }
 
-  /** Whether a stop can have cancelled something: without `cancellable` a failure is one, stopped or not. */
+  /** Whether a stop can cancel an activity. Without `cancellable` every error is a failure, stopped or not. */
   const cancelledBy = (host: ChatHost): boolean => host.cancellable !== undefined
 
-  /** Run the calls of an answer side by side, and append their results in the order of the calls. */
+  /** Run the calls of an answer in parallel, and append their results in call order. */
   const callAll = async (
     host: ChatHost,
     activities: ChatHost['activities'],
@@ -347,7 +349,7 @@ export const createChat = (options: ChatOptions): Chat => {
       const outcome = outcomes[index] as MessageRef | { readonly error: unknown }
       if (!('error' in outcome)) history.append(outcome)
       else if (stopped) history.append(await runOne(call, stopText, '/stopped'))
-      // A tool whose activity failed for good has no result: the record stays settled, and the model reads why.
+      // A tool whose activity failed permanently has no result. The record stays settled, and the model reads why.
       else if (host.failure?.(outcome.error) !== undefined)
         history.append(await runOne(call, `The tool could not be run: ${host.failure(outcome.error)}`, '/failed'))
       else throw outcome.error
@@ -385,12 +387,12 @@ export const createChat = (options: ChatOptions): Chat => {
   return Object.freeze({ signal, status, history, run })
 }
 
-/** How many ids of signals are known. */
+/** The number of signal ids remembered. */
 const mostSignals = 100
 
 const stopText = 'The user stopped the turn before this call had a result.'
 
-/** Not by `parseHistoryJson`: that knows every format there is, and a workflow's bundle should not. */
+/** Not `parseHistoryJson`: it knows every format, and a workflow's bundle should stay small. */
 const historyOf = ({ history }: ChatState): RefHistory => {
   const { type, version, scope, session, tree, refs } = history
   if (type !== 'indelible.refs' || version > 2) throw new TypeError('the state of the chat has no history of refs')

@@ -1,13 +1,13 @@
-/** Whether what an activity was given is what it takes. What is said of it names the place and never what was found there. */
+/** Checks the inputs of activities. Reasons name the place, never the value found there. */
 import { isObject } from 'indelible/json/kit'
 import type { ContextLimit, StreamInput } from './input.ts'
 import { ActivityFailed } from './failed.ts'
 
-/** Throws Failed, with `InvalidInput`. */
+/** Throws ActivityFailed with `InvalidInput`. */
 export const checkAction = (action: unknown): void =>
   require(typeof action === 'string' && action !== '', 'the action should have an id')
 
-/** All of a stream's input but its history. Throws Failed, with `InvalidInput`. */
+/** Checks a stream's input except its history. Throws ActivityFailed with `InvalidInput`. */
 export const checkStream = ({ model, tools = [], parameters = {}, limit }: StreamInput): void => {
   require(isObject(model), 'the model should be an object with a name')
   for (const name of ['name', 'type'])
@@ -22,7 +22,7 @@ export const checkStream = ({ model, tools = [], parameters = {}, limit }: Strea
   if (limit !== undefined) checkLimit(limit)
 }
 
-/** Throws Failed, with `InvalidInput`. */
+/** Throws ActivityFailed with `InvalidInput`. */
 export const checkLimit = (limit: ContextLimit): void => {
   const names = isObject(limit)
     ? (['budget', 'maxTokens', 'maxChars'] as const).filter(
@@ -39,7 +39,7 @@ export const checkLimit = (limit: ContextLimit): void => {
   } else require(isSize(value), `limit.${name} should be a number of at least 0`)
 }
 
-/** Throws Failed, with `InvalidInput`, unless it holds. */
+/** Throws ActivityFailed with `InvalidInput` unless the condition holds. */
 export const require: (holds: boolean, reason: string) => asserts holds = (holds, reason) => {
   if (!holds) throw new ActivityFailed({ _tag: 'InvalidInput', reason })
 }

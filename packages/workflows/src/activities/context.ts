@@ -1,4 +1,4 @@
-/** What the model of a stream is sent. */
+/** Derives the context for a model call. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, right } from 'indelible/json/kit'
 import { deriveContext, manageHistory, type ContextFault, type DerivedContext } from 'indelible/context'
@@ -15,12 +15,12 @@ export interface SentContext extends ModelContext {
   readonly overBudget: boolean
 }
 
-/** What is sent, and how much of it was sent before: all that the last answer was an answer to. Throws Failed. */
+/** The messages to send, and how many of them the previous call sent already. Throws ActivityFailed. */
 export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): SentContext => {
   let answer = view.length - 1
   while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
   if (limit === undefined) {
-    // What was recorded in the wrong order is sent in the right one, as with a limit: refs can't be put in order afterwards.
+    // Messages recorded out of order are sent in the right order, as with a limit: refs can't be reordered later.
     const { messages, repairs } = mend(view)
     const stablePrefix = repairs.length === 0 ? answer : sameLength(mend(view.slice(0, answer)).messages, messages)
     return { messages, stablePrefix: Math.max(0, stablePrefix), overBudget: false }
@@ -39,7 +39,7 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
   }
 }
 
-/** How many messages two conversations begin with alike. What `mend` makes is made anew each time, so it is compared as written. */
+/** The length of the common prefix. `mend` creates new messages each time, so they are compared as JSON. */
 const sameLength = (one: Sequence<Message>, other: Sequence<Message>): number => {
   const most = Math.min(one.length, other.length)
   for (let index = 0; index < most; index++) {

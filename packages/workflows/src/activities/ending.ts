@@ -1,6 +1,7 @@
 /**
- * The one end of an action's stream. It is told before it is noted: of a crash between the two comes another, and never
- * none. So it is told also where the store does not say whether it was, or does not take the note.
+ * Publishes the single end of an action's stream. It is published before it is noted: a crash
+ * between the two causes a second end, never a missing one. So it is also published if the store
+ * can't report whether it was, or can't take the note.
  */
 import { reasonOf as causeText } from 'indelible/task/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -15,7 +16,7 @@ import type { Host, Invocation } from './host.ts'
 import type { StreamResult } from './input.ts'
 import { publish } from './sink.ts'
 
-/** What is told at the end, beside who tells it. */
+/** An end event without its action, attempt and number. */
 type End = StreamEvent extends infer Event
   ? Event extends { readonly type: 'stream_end' }
     ? Omit<Event, 'action' | 'attempt' | 'seq'>
@@ -33,14 +34,14 @@ export class Ending {
     this.#actions = actions
   }
 
-  /** Throws Failed, with `Unpublished`. */
+  /** Throws ActivityFailed with `Unpublished`. */
   ofAnswer({ ref }: Pick<StreamResult, 'ref'>, attempt: number, seq: () => number): Promise<void> {
     return this.tell({ type: 'stream_end', outcome: 'answered', ...(ref !== undefined && { ref }) }, attempt, seq)
   }
 
   /**
-   * A failure for good ends the stream. One that is worth another try ends it only if the host says that this was the
-   * last attempt. Without a fault it was cancelled. If telling the end fails too, the first failure counts.
+   * A permanent failure ends the stream. A retryable one ends it only if the host says that this was the
+   * last attempt. No fault means cancelled. If publishing the end fails too, the first failure counts.
    */
   async ofFailure(
     fault: ActivityFault | undefined,
@@ -70,7 +71,7 @@ export class Ending {
     }
   }
 
-  /** Ends of one action are told one after the other in a process, so that the second sees what the first has noted. */
+  /** Ends of one action are published one at a time within a process, so the second sees the note of the first. */
   async tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const { telling } = this.#host
     const tell = (): Promise<void> => this.#tell(end, attempt, seq, failure)
@@ -83,7 +84,7 @@ export class Ending {
     }
   }
 
-  /** Nothing is told by an attempt after which another has begun: that one will. */
+  /** A superseded attempt publishes nothing: the later attempt will. */
   async #tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const actions = this.#actions()
     const known = await this.#ifAnswered(actions.find(this.#action))
@@ -108,11 +109,11 @@ export class Ending {
   }
 }
 
-/** Whether the action has an end of its own, which this attempt has nothing to do with. */
+/** Whether the action's end is published by something else than this attempt. */
 const hasOtherEnd = ({ _tag }: ActivityFault): boolean =>
   _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'FailedBefore' || _tag === 'Superseded'
 
-/** What those who look on are told of a failure. */
+/** The reason of a failure as published to readers. */
 const reasonFor = (fault: ActivityFault): string => {
   if (fault._tag === 'Unexpected') return causeText(fault.cause)
   return 'reason' in fault ? fault.reason : failureNote(fault).message

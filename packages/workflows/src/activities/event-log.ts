@@ -1,6 +1,6 @@
 /**
- * Events for people: a sink that numbers and keeps what it is told, so that a reader can come late, or again, and continue
- * behind the last number that it has.
+ * Events for people: a sink that numbers and stores events, so that a reader can join late or
+ * reconnect, and continue after the last number it has.
  */
 import { FaultError, type SignalLike } from 'indelible/task/kit'
 import { isLeft, parseJson } from 'indelible/json/kit'
@@ -12,50 +12,47 @@ import type { EventSink, StreamEvent } from './event.ts'
 
 /** An event with its number. */
 export interface SequencedEvent {
-  /** Counts what the topic was told, from 0. Numbers may be left out: what an attempt told that counts no more. */
+  /** The event's number in its topic, from 0. Numbers of superseded attempts' events can be missing. */
   readonly sequence: number
   /** The event. */
   readonly event: StreamEvent
 }
 
-/** From where to read a topic, and until when. */
+/** The range of a topic to read. */
 export interface ReadOptions {
   /** The number of the last event that the reader has. Default: -1, from the start. */
   readonly after?: number
-  /** Ends the iteration, without an error, when it is aborted. Default: it ends with `break`, or never. */
+  /** Ends the iteration without an error when aborted. Default: iterate until `break`. */
   readonly signal?: SignalLike
 }
 
-/** A sink that keeps what it is told, and gives it to any number of readers. */
+/** A sink that stores events and serves any number of readers. */
 export interface EventLog extends EventSink {
   /**
-   * The events of a topic behind a number: first those that are there, then each as it comes. Of an action each reader
-   * gets one end and nothing behind it, and nothing of an attempt after a later one has begun.
+   * The events of a topic after a number: first the stored ones, then each new one as it arrives. For each
+   * action a reader gets one end and nothing after it, and nothing of an attempt once a later one has begun.
    *
    * Throws  while iterating, a FaultError with the store's fault
    *
-   * @param options the first event, and a signal that ends the iteration
+   * @param options the last number known, and a signal that ends the iteration
    */
   readonly read: (topic: string, options?: ReadOptions) => AsyncIterable<SequencedEvent>
-  /**
-   * Forget a topic. Numbers begin at 0 again.
-   */
+  /** Delete a topic. Its numbers start at 0 again. */
   readonly remove: (topic: string) => Promise<void>
 }
 
-/** How events are kept. */
 export interface EventLogOptions {
   /**
-   * The topic of an event: what readers ask for. Default: its action. A chat reads best as one: `({ action }) =>
-   * action.split('/')[0]`.
+   * The topic of an event, which readers ask for. Default: its action. For a chat, use one topic:
+   * `({ action }) => action.split('/')[0]`.
    */
   readonly topicOf?: (event: StreamEvent) => string
 }
 
 /**
- * Events in memory: for readers in the process of the activities, until it ends.
+ * Events in memory, for readers in the same process as the activities.
  *
- * Cost    O(1) for an event and reader; memory for every event until its topic is removed
+ * Cost    O(1) for each event and reader; memory for every event until its topic is removed
  */
 export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
@@ -95,11 +92,10 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
 }
 
 /**
- * Events in a store, a log for each topic: readers are in any process.
+ * Events in a store, one log for each topic; readers can be in any process.
  *
- * Cost    an append for an event, and a read of the topic from its start for each reader that comes: a number is its
- *         row's
- *         position, and what counts depends on what was told before. Remove a topic once nobody reads it any more
+ * Cost    an append for each event; for each new reader a read of the topic from its start, because
+ *         earlier events decide which later ones count. Remove a topic once nobody reads it
  */
 export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const store = ownStore(given)
@@ -107,7 +103,7 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)
     const rows = [{ kind: 'note' as const, body: JSON.stringify(event) }]
-    // An action has one end: who tells it again, another worker or a later attempt, changes nothing.
+    // An action has one end. Publishing it again, from another worker or a later attempt, changes nothing.
     const operation = event.type === 'stream_end' ? digestOfName(`end ${event.action}`) : undefined
     for (let expected = heads.get(topic) ?? (await headOf(store, topic)); ;) {
       const appended = await store.append(id, { expected, rows, ...(operation !== undefined && { operation }) })()
@@ -126,7 +122,7 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
         const counts = counting()
         for await (const row of followed(store, topic, signal)) {
           const event = parseJson(row.body)
-          if (isLeft(event)) continue // nothing that this library has written
+          if (isLeft(event)) continue // not written by this library
           const told = event.right as StreamEvent
           if (counts(told) && row.position > after) yield Object.freeze({ sequence: row.position, event: told })
         }
@@ -140,7 +136,7 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
   })
 }
 
-/** Heads that are kept, of the topics that were told of last: the others are looked up. */
+/** The most heads to cache, of the topics last appended to. Others are looked up. */
 const mostHeads = 1000
 
 const byAction = ({ action }: StreamEvent): string => action
@@ -149,7 +145,7 @@ const idOf = (topic: string): string => `indelible.events:${digestOfName(topic)}
 
 const thrown = (fault: StoreFault): FaultError => new FaultError(fault, storeFaultText(fault))
 
-/** The head of the topic's log, which is begun if it is not there. */
+/** The head of the topic's log, which is created if missing. */
 const headOf = async (store: Store, topic: string): Promise<Head> => {
   for (;;) {
     const found = await store.info(idOf(topic))()
@@ -161,7 +157,7 @@ const headOf = async (store: Store, topic: string): Promise<Head> => {
   }
 }
 
-/** The rows of a topic, also of one that was told nothing yet. */
+/** The rows of a topic. Waits for the first row if the log does not exist yet. */
 async function* followed(store: Store, topic: string, signal: SignalLike | undefined): AsyncGenerator<StoredRow> {
   const wakes = new Set<() => void>()
   const unwatch = await store.watch(idOf(topic), () => {
@@ -170,7 +166,7 @@ async function* followed(store: Store, topic: string, signal: SignalLike | undef
   try {
     for (;;) {
       if (signal?.aborted === true) return
-      const news = nextWake(wakes, signal) // before the question, so that no change goes by
+      const news = nextWake(wakes, signal) // created before the lookup, so that no change is missed
       const found = await store.info(idOf(topic))()
       if (!isLeft(found)) break
       if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
@@ -195,7 +191,7 @@ const nextWake = (wakes: Set<() => void>, signal: SignalLike | undefined): Promi
     if (signal?.aborted === true) wake()
   })
 
-/** Whether an event counts, given those before: asked of each once, in order. */
+/** A filter for events: whether one counts, given the earlier ones. Call it once for each event, in order. */
 const counting = (): ((event: StreamEvent) => boolean) => {
   const actions = new Map<string, { attempt: number; ended: boolean }>()
   return ({ action, attempt, type }) => {

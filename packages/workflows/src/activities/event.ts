@@ -1,28 +1,28 @@
-/** What is told of an answer while it comes: for whoever looks on. Here is the content; the workflow gets a ref. */
+/** The events of an answer as it streams. They carry the content for people; the workflow gets a ref. */
 import type { MessageRef } from '../refs/index.ts'
 import type { ModelEvent } from 'indelible/run'
 
 /**
- * An event of the stream of one action. Attempts count from 1. A new attempt makes the events of earlier ones void,
- * also those of an attempt that was given up and still runs. Within an attempt `seq` counts from 0; the sink refused
- * any that is missing.
+ * An event of the stream of one action. Attempts count from 1. A new attempt voids the events of
+ * earlier ones, even of one that was given up but is still running. Within an attempt `seq` counts
+ * from 0; a gap means that the sink refused an event.
  *
- * `stream_end` is the last event of an action, and comes exactly once: after an answer, a failure, an abort or a retry.
- * An attempt that will be retried has none. It is published before the store notes it, so it comes twice only if the
- * process dies between the two, and it never fails to come.
+ * `stream_end` is the last event of an action, and comes exactly once: after an answer, a failure,
+ * an abort or a retry. An attempt that will be retried has none. It is published before the store
+ * notes it, so it is never missing, and comes twice only if the process dies between the two.
  */
 export type StreamEvent = {
   /** The id of the action. */
   readonly action: string
-  /** How often the action has begun, from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** Counts the events of the attempt, from 0. */
+  /** The number of the event in the attempt, from 0. */
   readonly seq: number
 } & (
   | { readonly type: 'stream_start'; readonly model: string }
-  /** Text, reasoning and arguments of calls, told apart by `block`. The whole message is told by its ref, at the end. */
+  /** Text, reasoning and call arguments, distinguished by `block`. The whole message is the ref at the end. */
   | { readonly type: 'model_event'; readonly event: Exclude<ModelEvent, { readonly type: 'finish' }> }
-  /** Without a ref, if the model had nothing to say. */
+  /** No ref if the message is empty. */
   | { readonly type: 'stream_end'; readonly outcome: 'answered'; readonly ref?: MessageRef }
   | { readonly type: 'stream_end'; readonly outcome: 'failed'; readonly reason: string }
   | { readonly type: 'stream_end'; readonly outcome: 'cancelled' }
@@ -31,8 +31,8 @@ export type StreamEvent = {
 /** Receives the events of answers: a queue, a socket, a log. */
 export interface EventSink {
   /**
-   * Publish an event. The next one waits for it. A sink that fails does not hold up the answer; the result counts the
-   * lost events. Only if the end can't be published, the activity fails, and is retried.
+   * Publish an event. The next one waits for it. A sink that fails does not hold up the answer; the result
+   * counts the lost events. Only if the end can't be published does the activity fail, to be retried.
    *
    * @returns nothing, or a promise
    */

@@ -1,9 +1,9 @@
-/** How what went wrong goes through the activities, up to where it leaves them. */
+/** Carries faults through the activities to their boundary. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'indelible/json/kit'
 import type { ActivityFault } from './fault.ts'
 
-/** A fault on its way out of an activity. Not an Error: it never leaves one. */
+/** A fault thrown inside an activity. Not an Error, because it never leaves the activity. */
 export class ActivityFailed {
   readonly fault: ActivityFault
 
@@ -12,7 +12,7 @@ export class ActivityFailed {
   }
 }
 
-/** The engine has cancelled the activity: its own reason is what is thrown in the end. */
+/** The engine cancelled the activity. The activity then throws the engine's reason. */
 export class ActivityCancelled {
   readonly reason: unknown
 
@@ -21,12 +21,12 @@ export class ActivityCancelled {
   }
 }
 
-/** What is there, or throws Failed. */
+/** The value of a Right. Throws ActivityFailed for a Left. */
 export const rightOrFail = <T>(answer: Either<ActivityFault, T>): T => {
   if (isLeft(answer)) throw new ActivityFailed(answer.left)
   return answer.right
 }
 
-/** What was thrown, as a fault: what is none was thrown by a function that the activities were given. */
+/** The fault of a thrown value. Anything but ActivityFailed was thrown by a caller's function. */
 export const faultOf = (error: unknown): ActivityFault =>
   error instanceof ActivityFailed ? error.fault : { _tag: 'Unexpected', cause: error }

@@ -1,17 +1,17 @@
 /**
- * What an activity throws. Workflow engines try again what throws, unless they are told not to: so a failure says whether
- * it is worth it.
+ * The errors that activities throw. Workflow engines retry errors by default, so each failure
+ * states whether a retry is useful.
  *
- * Failures become part of a workflow's state, so a failure says what happened and where, and nothing of what was said: no
- * text of the provider's, no cause. Those are told to `onFailure`.
+ * Failures become part of a workflow's state, so they say what happened and where, without
+ * conversation content: no provider text and no cause. `onFailure` receives those.
  */
 import { activityFaultMessage, type ActivityFault } from './fault.ts'
 import type { FailureNote } from './failure-note.ts'
 import { retryAfterOf } from './retry-after.ts'
 
 /**
- * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code, as
- * `error.name` and as `error.constructor.name`, because engines match retry policies by either.
+ * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code,
+ * as `error.name` and as `error.constructor.name`, because engines match retry policies by one or the other.
  */
 export abstract class ActivityFailure extends Error {
   abstract override readonly name: 'RetryableFailure' | 'PermanentFailure'
@@ -26,13 +26,13 @@ export abstract class ActivityFailure extends Error {
 
   constructor({ tag, message, status }: FailureNote, retryAfter?: number) {
     super(message)
-    this.tag = tag as ActivityFault['_tag'] // noted from a fault
+    this.tag = tag as ActivityFault['_tag'] // stored from a fault
     if (status !== undefined) this.status = status
     if (retryAfter !== undefined) this.retryAfter = retryAfter
   }
 }
 
-/** A failure that a retry would repeat: an engine should not retry it. */
+/** A failure that a retry would repeat. Engines should not retry it. */
 export class PermanentFailure extends ActivityFailure {
   /** The type of the failure for Temporal. It is a field, because a minifier would change the name of the class. */
   static override readonly name = 'PermanentFailure'
@@ -48,7 +48,7 @@ export class RetryableFailure extends ActivityFailure {
   override readonly retryable = true
 }
 
-/** A fault as the error that an activity throws. */
+/** Converts a fault to the error that an activity throws. */
 export const failureOf = (fault: ActivityFault): ActivityFailure => {
   if (fault._tag === 'FailedBefore') return new PermanentFailure(fault.failure)
   return isRetryable(fault)
@@ -56,7 +56,6 @@ export const failureOf = (fault: ActivityFault): ActivityFailure => {
     : new PermanentFailure(failureNote(fault))
 }
 
-/** A fault as data without content. */
 export const failureNote = (fault: ActivityFault): FailureNote =>
   fault._tag === 'FailedBefore'
     ? fault.failure
@@ -82,7 +81,7 @@ export const isRetryable = (fault: ActivityFault): boolean => {
     case 'Unexpected':
       return !isBug(fault.cause)
     case 'StreamEndedEarly':
-    case 'InvalidAnswer': // another answer may do
+    case 'InvalidAnswer': // another answer may be valid
     case 'Unpublished':
     case 'Io':
     case 'Busy':
@@ -94,8 +93,8 @@ export const isRetryable = (fault: ActivityFault): boolean => {
   }
 }
 
-/** What a provider's client throws without a status has not reached it, or broke off on the way; what the language throws is a mistake. */
+/** Whether an error without a status is a bug: a built-in error class, unless `fetch` threw it. */
 const isBug = (cause: unknown): boolean => {
-  const isFetch = cause instanceof TypeError && (cause.cause !== undefined || /fetch|network/i.test(cause.message)) // how fetch says that nobody answers
+  const isFetch = cause instanceof TypeError && (cause.cause !== undefined || /fetch|network/i.test(cause.message)) // for an unreachable host
   return !isFetch && (cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError)
 }

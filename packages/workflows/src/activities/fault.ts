@@ -1,4 +1,4 @@
-/** What can go wrong in an activity, as data. */
+/** The faults of activities, as data. */
 import { sentencesOf, type Sentences } from 'indelible/task/kit'
 import { contextSentences, type ContextFault } from 'indelible/context/kit'
 import { pairingSentences, type PairingFault } from 'indelible/message/kit'
@@ -7,22 +7,22 @@ import { runSentences, type RunFault } from 'indelible/run/kit'
 import type { StoreFault } from 'indelible/store/kit'
 import type { FailureNote } from './failure-note.ts'
 
-/** What can go wrong in an activity. */
+/** A fault of an activity. */
 export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | PairingFault | ActionFault
 
-/** What activities alone can give. */
+/** The faults that only activities have. */
 export type ActionFault =
   /** The input of an activity has the wrong shape, or names a model, policy or function that is not registered. */
   | { readonly _tag: 'InvalidInput'; readonly reason: string }
-  /** The action has already failed for good. Every later attempt throws the first failure again. */
+  /** The action has failed permanently. Every later attempt throws the first failure again. */
   | { readonly _tag: 'FailedBefore'; readonly action: string; readonly failure: FailureNote }
-  /** The workflow gave the action up before any attempt of it had failed. */
+  /** The workflow gave up the action before any attempt had failed. */
   | { readonly _tag: 'ActionEnded'; readonly action: string }
-  /** A later attempt of the action began, or the workflow gave the action up, while this attempt was running. */
+  /** A later attempt began, or the workflow gave up the action, while this attempt was running. */
   | { readonly _tag: 'Superseded'; readonly action: string }
-  /** A function that you gave to the activities threw: one of a registry, an estimate, or `invocation`. */
+  /** A function passed to the activities threw: one of a registry, an estimate, or `invocation`. */
   | { readonly _tag: 'Unexpected'; readonly cause: unknown }
-  /** The action has already happened, with other content. */
+  /** The action has already happened with other content. */
   | { readonly _tag: 'OtherAction'; readonly action: string }
   /** The sink or the engine refused an event. If it is `stream_end`, retry the action: its answer is stored. */
   | {
@@ -32,12 +32,12 @@ export type ActionFault =
       readonly cause: unknown
     }
 
-/** A sentence for each of them, which quotes nothing of a conversation. */
+/** A sentence for each fault, without conversation content. */
 const activitySentences: Sentences<ActivityFault> = {
   ...contextSentences,
   ...pairingSentences,
   ...runSentences,
-  ...refsSentences, // with those of the store
+  ...refsSentences, // includes those of the store
   ModelFailed: ({ model, status }) => `${model} failed${status === undefined ? '' : ` with HTTP ${status}`}`,
   StreamEndedEarly: ({ model }) => `the answer of ${model} ended early`,
   InvalidAnswer: ({ model }) => `the answer of ${model} can't be recorded`,
@@ -57,7 +57,7 @@ const activitySentences: Sentences<ActivityFault> = {
 }
 
 /**
- * A fault of activities as a sentence for people. It quotes nothing of a conversation.
+ * Describe a fault of an activity in a sentence for people, without conversation content.
  *
  * @returns what happened, and what to do next
  */

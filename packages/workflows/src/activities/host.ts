@@ -1,4 +1,4 @@
-/** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
+/** The state that all activities share: the store with its scopes, the actions, and the callbacks. */
 import { isLeft, ownFields, right, type JsonObject } from 'indelible/json/kit'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
@@ -32,17 +32,17 @@ import type { ActivityFailure } from './failure.ts'
 import type { ActivityFault } from './fault.ts'
 import type { HistoryInput } from './input.ts'
 
-/** The parts that the activities work with. */
+/** The dependencies of the activities. */
 export interface ActivityOptions {
   /**
-   * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
-   * store with `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on
-   * the way is then made twice, and its end is published twice.
+   * A store of logs, or of blocks alone. Exactly one answer for each action requires logs, or a
+   * key-value store with `putIfAbsent`. Without either, each process remembers only its own actions
+   * until it ends: if an answer is lost in transit, it is generated again and its end published twice.
    */
   readonly store: Store | BlockStore
   /**
-   * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
-   * everyone who can call an activity reads and writes all scopes. Default: `own`.
+   * The scopes that inputs may name: `own`, only the store's, or `any`. Inputs name their scope, so
+   * with `any` anyone who can call an activity reads and writes all scopes. Default: `own`.
    */
   readonly scopes?: 'own' | 'any'
   /** The models. */
@@ -50,96 +50,96 @@ export interface ActivityOptions {
   /** Receives the events of answers. Default: they are dropped. */
   readonly events?: EventSink
   /**
-   * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
-   * awaited. Default: nothing.
+   * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every model event.
+   * Not awaited. Default: no heartbeats.
    */
   readonly heartbeat?: (beat: Heartbeat) => unknown
   /** The time between heartbeats, in milliseconds. Default: 5,000. */
   readonly heartbeatEvery?: number
-  /** The most milliseconds for the sink to take an event; after that it counts as lost. Default: 30,000. */
+  /**
+   * The most milliseconds to wait for the sink to accept an event; after that the event counts as
+   * lost. Default: 30,000.
+   */
   readonly publishWithin?: number
   /**
-   * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
-   * nothing is cancelled.
+   * Describes the engine's current call; called at its start. Default: the store counts attempts,
+   * and nothing is cancelled.
    *
    * @returns the attempt, and how the engine ends it
    */
   readonly invocation?: () => Invocation
-  /**
-   * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
-   * nothing.
-   */
+  /** Receives each failure with its cause, which the thrown error omits, for your log. Not awaited. Default: none. */
   readonly onFailure?: (fault: ActivityFault) => unknown
   /**
-   * Makes the error to throw for a failure, in every function: your engine's own class. Default: the failure itself.
+   * Converts a failure to the error to throw, such as your engine's own class. Default: the failure itself.
    *
    * @param failure a `PermanentFailure` or a `RetryableFailure`
    */
   readonly failure?: (failure: ActivityFailure) => Error
   /**
-   * The clock by which actions are forgotten. Default: the store's clock, or `Date.now`.
+   * The clock for `forgetActions`. Default: the store's clock, or `Date.now`.
    *
    * @returns milliseconds since 1970
    */
   readonly now?: () => number
   /**
-   * The key-value store with the content of histories that another system saved by its own keys (`llm2`). Default: such
-   * histories are refused. Histories of chat messages need nothing.
+   * The key-value store with the content of histories that another system saved under its own keys
+   * (`llm2`). Default: such histories are refused. Histories of chat messages don't need it.
    */
   readonly adopt?: AdoptOptions & { readonly keyValue: Pick<KeyValueStore, 'mget'> }
   /** The tools that `runTool` runs. Default: none. */
   readonly tools?: readonly Tool[]
-  /** The policy and the estimate for a budget. Default: those of `deriveContext`. */
+  /** The policy and token estimate for a budget. Default: those of `deriveContext`. */
   readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
-  /** The most bytes of blocks to keep in memory. Default: 64 MiB. */
+  /** The most bytes of blocks to cache in memory. Default: 64 MiB. */
   readonly cacheBytes?: number
 }
 
-/** The engine's description of one call of an activity. */
+/** The engine's description of one activity call. */
 export interface Invocation {
   /** The number of the attempt, from 1. */
   readonly attempt?: number
   /**
-   * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a retryable failure
-   * ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: a failure is
-   * not the last, and an abort is.
+   * Whether the engine will not retry, whatever happens. If it may, neither an abort nor a
+   * retryable failure ends the stream. A function is called after the attempt has failed, for
+   * engines that know only then. Default: false for a failure, true for an abort.
    */
   readonly last?: boolean | (() => boolean)
   /** Aborted when the engine cancels the activity. */
   readonly signal?: AbortSignal
 }
 
-/** A scope, opened for an activity. */
+/** A scope opened for an activity. */
 export interface OpenedScope {
   readonly blocks: BlockStore
   readonly actions: Actions
 }
 
-/** What activities share. */
+/** The state that activities share. */
 export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly now: () => number
-  /** Ends that are being told, by action. */
+  /** Ends being published, by action. */
   readonly telling: Map<string, Promise<void>>
   readonly failure: (failure: ActivityFailure) => Error
-  /** Whatever whoever is told does, it ends no activity and no process. */
+  /** Never throws, whatever the callback does. */
   readonly beat: (beat: Heartbeat) => void
   readonly failed: (fault: ActivityFault) => void
-  /** Throws Failed, as do all of these. */
+  /** This and the following throw ActivityFailed. */
   readonly open: (scope: string | undefined) => OpenedScope
   readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
   readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
 }
 
-/** The history of an input: all of its refs, from any written form. */
+/** The history of an input: all its refs, from any saved form. */
 export interface ReadHistory {
   readonly refs: RefHistory
-  /** The tree that has the first of them already. */
+  /** The tree that already holds the first refs. */
   readonly tree: RefTree | undefined
-  /** Those behind the tree. */
+  /** The refs after the tree. */
   readonly added: readonly MessageRef[]
-  /** Whether it was saved in another form, and its content was stored for these refs. */
+  /** Whether it was saved in another form; its content has been stored. */
   readonly adopted: boolean
-  /** How many values of the saved form are not in it. */
+  /** The number of values of the saved form that were left out. */
   readonly losses: number
 }
 
@@ -200,7 +200,7 @@ export const hostOf = (options: ActivityOptions): Host => {
     try {
       return options.failure?.(thrown) ?? thrown
     } catch (error) {
-      failed(faultOf(error)) // a map that throws must not hide what went wrong
+      failed(faultOf(error)) // a throwing callback must not hide the failure
       return thrown
     }
   }
@@ -215,7 +215,7 @@ const readHistoryOf = (refs: RefHistory, losses: number): ReadHistory => ({
   losses,
 })
 
-/** Throws Failed. */
+/** Throws ActivityFailed. */
 const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
   const isSaved = typeof history === 'object' && (history as unknown) !== null
   require(isSaved, 'the history should be a RefHistory, or a saved history that parseHistoryJson reads')
@@ -225,7 +225,7 @@ const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistor
 const isRefHistory = (history: HistoryInput['history']): history is RefHistory =>
   'toJSON' in history && typeof history.toJSON === 'function'
 
-/** The same, of which neither a throw nor a rejection goes anywhere but there. */
+/** Wraps a callback so that errors and rejections go only to `otherwise`. */
 const quietly =
   <T>(tell: ((value: T) => unknown) | undefined, otherwise: (cause: unknown) => void) =>
   (value: T): void => {
@@ -247,5 +247,5 @@ export const storeMessage = async (blocks: BlockStore, message: Message, page?: 
   return ref as MessageRef // one message has one
 }
 
-/** As it is written. */
+/** The value after a JSON round trip. */
 export const jsonOf = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject

@@ -1,4 +1,4 @@
-/** What activities take and give: JSON, so that an engine can carry it. */
+/** The inputs and results of activities: JSON, so that an engine can carry them. */
 import type { Budget } from 'indelible/context'
 import type { JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -8,15 +8,15 @@ import type { MessageRef, RefHistory, RefHistoryJson, RefTree } from '../refs/in
 import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'
 
 /**
- * The activities. An action is one thing that a workflow does, whatever it takes; its id is unique in the scope, and the
- * same each time it is tried.
+ * The activities. An action is one step of a workflow, however many attempts it takes; its id is
+ * unique in the scope, and equal in all attempts.
  */
 export interface HistoryActivities {
-  /** Store a message. It happens once for an action: a retry gives the same ref, and another message is refused. */
+  /** Store a message, once for an action: a retry returns the same ref, and another message is refused. */
   readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
   /**
-   * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same
-   * limit sends that prompt.
+   * The part of the record that a prompt within a limit keeps: positions and sizes, without
+   * content. `stream` with the same limit sends that prompt.
    */
   readonly manage: (input: ManageInput) => Promise<ManageResult>
   /**
@@ -26,21 +26,21 @@ export interface HistoryActivities {
    */
   readonly adopt: (input: HistoryInput) => Promise<AdoptResult>
   /**
-   * Store refs as a tree, or add them to one, so that inputs can name the tree. A retry gives the same tree.
+   * Store refs as a tree, or add them to one, so that inputs can name the tree. A retry returns the same tree.
    *
    * @param input the refs, and the tree to add them to
    */
   readonly keepRefs: (input: KeepInput) => Promise<KeepResult>
   /**
-   * Run the tool that the model called, with its arguments, and store the result. It happens once for an action: after
-   * the result is stored, a retry gives the same ref. A tool whose worker died halfway runs again, so give it the
-   * action as an idempotency key. An error that the tool throws is an error result, not a failure.
+   * Run the tool that the model called, with its arguments, and store the result, once for an action: after
+   * the result is stored, a retry returns the same ref. If a worker dies mid-run, the tool runs again, so pass
+   * the action as an idempotency key. An error that the tool throws becomes an error result, not a failure.
    *
    * @param input the action, the history and the call
    */
   readonly runTool: (input: ToolInput) => Promise<AppendResult>
   /**
-   * Read the content of a history. The result is content: call it only where content may be.
+   * Read the content of a history. The result is content: call this only where content is allowed.
    *
    * @returns the messages and their page kinds
    */
@@ -53,13 +53,13 @@ export interface HistoryActivities {
    */
   readonly stream: (input: StreamInput) => Promise<StreamResult>
   /**
-   * Publish the end of a stream whose action was given up, unless it was published before. If an answer is stored, the
-   * end says so.
+   * Publish the end of a stream whose action was given up, unless it was published before. If an
+   * answer is stored, the end reports it.
    */
   readonly endStream: (input: EndInput) => Promise<void>
   /**
-   * Forget old actions; call it from a schedule. A forgotten action that is retried happens again, so choose an age
-   * that no workflow of yours reaches.
+   * Forget old actions; call it on a schedule. A forgotten action that is retried happens again, so
+   * choose an age that none of your workflows reaches.
    *
    * Cost    O(logs of the scope); in a key-value store O(its actions)
    *
@@ -72,8 +72,8 @@ export interface HistoryActivities {
 /** The history that an activity works on. */
 export interface HistoryInput {
   /**
-   * A reference history; its JSON, whole or as a reference (`toReference`); or a history saved in an older form, by
-   * this library or another system: `parseHistoryJson` lists them. The content of an older form is stored first.
+   * A reference history; its JSON, whole or as a reference (`toReference`); or a history saved in an older form by
+   * this library or another system (`parseHistoryJson` lists the forms). Content in an older form is stored first.
    */
   readonly history: RefHistory | RefHistoryJson | SavedHistory
 }
@@ -100,7 +100,7 @@ export interface AppendResult {
 }
 
 /**
- * How much of the record to send: as much as a policy derives for a budget of tokens, or as much as `manageHistory`
+ * How much of the record to send: what a policy derives for a token budget, or what `manageHistory`
  * keeps within a limit.
  */
 export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: number } | { readonly maxChars: number }
@@ -110,19 +110,19 @@ export type ManageInput = HistoryInput & ({ readonly maxTokens: number } | { rea
 
 /** The positions and sizes that a prompt within the limit keeps. */
 export interface ManageResult {
-  /** The positions kept first. */
+  /** The positions that must be kept. */
   readonly retained: readonly number[]
-  /** The positions that are in it, whole or shortened. */
+  /** The positions in the prompt, whole or shortened. */
   readonly shown: readonly number[]
   /** The size in tokens, or in characters. */
   readonly size: number
   /** The limit, in the same unit. */
   readonly limit: number
-  /** Whether the messages to keep exceed the limit by themselves. */
+  /** Whether the messages that must be kept exceed the limit on their own. */
   readonly overBudget: boolean
-  /** The number of messages whose content was lost: the prompt has placeholders for them. Absent: none. */
+  /** The number of messages whose content was lost; the prompt has placeholders for them. Absent if none. */
   readonly lost?: number
-  /** The prompt as a history of its own. Its messages are stored, also the shortened ones. */
+  /** The prompt as a separate history. Its messages are stored, including the shortened ones. */
   readonly history: RefHistoryJson
   /** The record, if the input was saved in an older form. */
   readonly adopted?: RefHistoryJson
@@ -132,7 +132,7 @@ export interface ManageResult {
 export interface AdoptResult {
   /** Its refs. Its content is stored. */
   readonly history: RefHistoryJson
-  /** The number of values of the saved form that are not in it. `parseHistoryJson` lists them. */
+  /** The number of values of the saved form that were left out. `parseHistoryJson` lists them. */
   readonly losses: number
 }
 
@@ -146,7 +146,7 @@ export interface KeepInput {
   readonly scope?: string
 }
 
-/** The tree that has the refs. */
+/** The tree of the refs. */
 export interface KeepResult {
   /** Its root and length; undefined if there are no refs. */
   readonly tree?: RefTree
@@ -156,7 +156,7 @@ export interface KeepResult {
 export interface ToolInput extends HistoryInput {
   /** The id of the action. */
   readonly action: string
-  /** The call: one of the last answer of the history. */
+  /** The call: one from the last answer of the history. */
   readonly call: { readonly id: string; readonly name: string }
   /** Don't run the tool; the model reads this text as an error result. Default: run it. */
   readonly refused?: string
@@ -186,9 +186,7 @@ export interface StreamInput extends HistoryInput {
   readonly tree?: boolean
 }
 
-/**
- * An answer without its content. The arguments of calls are content, too: an activity that runs a tool hydrates them.
- */
+/** An answer without its content. Call arguments are content too: an activity that runs a tool hydrates them. */
 export interface StreamResult {
   /** The ref of the answer; undefined if the model said nothing. */
   readonly ref?: MessageRef
@@ -196,23 +194,23 @@ export interface StreamResult {
   readonly reason: FinishReason
   /** The tokens that the provider counted. */
   readonly usage: Usage
-  /** The calls that wait for results. */
+  /** The calls that need results. */
   readonly calls: readonly { readonly id: string; readonly name: string }[]
-  /** The model that answered, as the provider names it. */
+  /** The model that answered, under the provider's name. */
   readonly model?: string
-  /** True if the kept messages alone exceed `maxTokens` or `maxChars`: then more than the limit was sent. */
+  /** True if the kept messages alone exceed `maxTokens` or `maxChars`, so that more than the limit was sent. */
   readonly overBudget?: true
-  /** The number of messages whose content was lost: the model was sent placeholders for them. Absent: none. */
+  /** The number of messages whose content was lost; the model was sent placeholders for them. Absent if none. */
   readonly lost?: number
-  /** The number of events that the sink did not take. */
+  /** The number of events that the sink did not accept. */
   readonly unpublished?: number
-  /** The tree with the refs of the input, if the input asked for it. */
+  /** The tree of the input's refs, if requested. */
   readonly tree?: RefTree
-  /** The refs of the input, if it was saved in an older form. The answer is not among them. */
+  /** The refs of the input, if it was saved in an older form, without the answer. */
   readonly adopted?: RefHistoryJson
 }
 
-/** The action whose stream is to end. */
+/** The action whose stream to end. */
 export interface EndInput {
   /** The id of the action. */
   readonly action: string
@@ -222,7 +220,7 @@ export interface EndInput {
 
 /** The actions to forget. */
 export interface ForgetInput {
-  /** The least age of an action to forget, in milliseconds. */
+  /** The minimum age of an action to forget, in milliseconds. */
   readonly olderThan: number
   /** The scope. Default: that of the store. */
   readonly scope?: string

@@ -1,4 +1,4 @@
-/** The part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
+/** Computes the part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
 import { hasField } from 'indelible/json/kit'
 import { manageHistory } from 'indelible/context'
 import type { Message } from 'indelible/message'
@@ -9,7 +9,7 @@ import { storeMessage, type Host } from './host.ts'
 import type { ManageInput, ManageResult } from './input.ts'
 import { readable } from './readable.ts'
 
-/** Throws Failed. */
+/** Throws ActivityFailed. */
 export const manage = async (host: Host, { history, ...limit }: ManageInput): Promise<ManageResult> => {
   checkLimit(limit)
   const { refs, adopted } = await host.read(history)

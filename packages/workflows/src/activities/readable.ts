@@ -1,4 +1,4 @@
-/** The content of a history for a model, with placeholders where it is lost: one lost block must not end a chat for ever. */
+/** Reads a history for a model, with placeholders for lost content: one lost block must not block a chat forever. */
 import { createHistory, type View } from 'indelible/history'
 import { isLeft } from 'indelible/json/kit'
 import { text, toolCallsOf, type Message } from 'indelible/message'
@@ -8,16 +8,16 @@ import type { BlockStore } from 'indelible/store'
 import { rightOrFail } from './failed.ts'
 import type { Host } from './host.ts'
 
-/** A history to be sent. */
+/** A history ready to be sent. */
 export interface Readable {
   readonly view: View<Message>
-  /** How many of its messages are placeholders. */
+  /** The number of placeholder messages. */
   readonly lost: number
 }
 
 /**
- * Read a history. What is lost or damaged is a placeholder that says so, and the host hears of it; but the latest message of
- * the user must be there, or there is nothing to answer. Throws Failed.
+ * Read a history. Lost or damaged messages become placeholders that say so, and the host is notified.
+ * The user's latest message must be readable, or there is nothing to answer. Throws ActivityFailed.
  */
 export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
   const read = rightOrFail(await hydratePartial(blocks, refs)())
@@ -28,7 +28,7 @@ export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory)
   let question = view.length - 1
   while (question >= 0 && itemAt(view, question).role !== 'user') question -= 1
   const whole = await hydrate(blocks, refs)()
-  if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 } // it was found meanwhile
+  if (!isLeft(whole)) return { view: whole.right.view(), lost: 0 } // found in the meantime
   if (lost.has(question)) return rightOrFail(whole)
   host.failed(whole.left)
   return { view: withPlaceholders(view, lost), lost: lost.size }
@@ -36,7 +36,7 @@ export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory)
 
 const notice = '[The content of this message was lost and can no longer be read.]'
 
-/** The same with what a model can be sent in the lost places: a result that is lost still answers its call. */
+/** Replaces lost messages by placeholders that a model accepts: a lost result still answers its call. */
 const withPlaceholders = (view: View<Message>, lost: ReadonlySet<number>): View<Message> => {
   const history = createHistory<Message>()
   const answers = new Map<number, readonly string[]>()
@@ -56,7 +56,7 @@ const placeholder = ({ role }: Message, callIds: readonly string[]): Message => 
   return { role: role === 'tool' ? 'assistant' : role, content }
 }
 
-/** The calls of an answer that have no result, by the lost places behind it: the last of those has all that are left. */
+/** The unanswered calls of an answer, by the lost messages after it; the last of those gets all that remain. */
 const lostAnswers = (
   view: View<Message>,
   answer: number,

@@ -1,8 +1,8 @@
-/** When a provider wants to be asked again. */
+/** Reads when a provider wants to be called again. */
 
 /**
- * Milliseconds after which to try again, by the headers of what a provider's client threw: `retry-after-ms`, or
- * `retry-after` in seconds or as a date. Undefined where it says nothing, or nothing that is a time.
+ * The milliseconds to wait before a retry, from the headers of a provider client's error:
+ * `retry-after-ms`, or `retry-after` in seconds or as a date. Undefined if there is no valid time.
  *
  * Source  RFC 9110, 10.2.3; OpenAI and Anthropic send `retry-after-ms` too (2026-11)
  */
@@ -21,7 +21,7 @@ const isDelay = (value: number): boolean => Number.isFinite(value) && value >= 0
 
 type Header = (name: string) => string | undefined
 
-/** The clients of OpenAI and Anthropic have `headers`, `ai` has `responseHeaders`, and `lastError` around it when it tried again. */
+/** `headers` in OpenAI's and Anthropic's clients; `responseHeaders` in `ai`, under `lastError` if it retried. */
 const headersOf = (cause: unknown, depth = 3): Header | undefined => {
   if (typeof cause !== 'object' || cause === null || depth === 0) return undefined
   const { headers, responseHeaders, lastError, cause: inner } = cause as { readonly [field: string]: unknown }

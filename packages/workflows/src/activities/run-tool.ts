@@ -1,4 +1,4 @@
-/** Running a tool that the model has called. */
+/** Runs a tool that the model called. */
 import { digestOf } from 'indelible/proof/kit'
 import { openCalls, toolResult, type Message, type ToolCallPart } from 'indelible/message'
 import { itemAt } from 'indelible/sequence/kit'
@@ -10,7 +10,7 @@ import { jsonOf, storeMessage, type Host } from './host.ts'
 import type { AppendResult, ToolInput } from './input.ts'
 import { readable } from './readable.ts'
 
-/** Throws Failed, or Cancelled. */
+/** Throws ActivityFailed or ActivityCancelled. */
 export const runTool = async (host: Host, { action, history, call, refused }: ToolInput): Promise<AppendResult> => {
   checkAction(action)
   const { refs } = await host.read(history)
@@ -18,7 +18,7 @@ export const runTool = async (host: Host, { action, history, call, refused }: To
   const input = digestOf(JSON.stringify(['tool', refs.toJSON(), call.id, call.name, refused ?? null]))
   const { attempt = 1, signal = new AbortController().signal } = host.invocation?.() ?? {}
   const known = rightOrFail(await actions.note(action, beginAction(action, input, attempt)))
-  if (known.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
+  if (known.result !== undefined) return known.result as unknown as AppendResult // stored by this activity
   const { view } = await readable(host, blocks, refs)
   const open = openCalls(view).findLast(({ id, name }) => id === call.id && name === call.name)
   if (open === undefined)
@@ -26,7 +26,7 @@ export const runTool = async (host: Host, { action, history, call, refused }: To
       _tag: 'InvalidInput',
       reason: `the call ${JSON.stringify(call.id)} of ${JSON.stringify(call.name)} waits for no result in this history`,
     })
-  const made = itemAt(view, open.position).content[open.part] as ToolCallPart // an open call is one
+  const made = itemAt(view, open.position).content[open.part] as ToolCallPart // an open call is a tool call
   const tools = new Map((host.tools ?? []).map((tool) => [tool.name, tool]))
   const message: Message =
     refused === undefined

@@ -1,13 +1,13 @@
-/** Telling events to a sink that may fail, and may hang. */
+/** Publishes events to a sink that may fail or hang. */
 import type { EventSink, StreamEvent } from './event.ts'
 
-/** The sink did not answer in time. */
+/** The sink did not accept an event in time. */
 export class SinkTimeout extends Error {}
 
 /**
- * Publish an event, and wait until the sink has it: as long as `within` milliseconds say, and until the signal aborts.
+ * Publish an event, and wait at most `within` milliseconds for the sink, or until the signal aborts.
  *
- * Throws  what the sink throws, `Unanswered`, or the reason of the signal
+ * Throws  the sink's error, `SinkTimeout`, or the reason of the signal
  */
 export const publish = async (
   sink: EventSink | undefined,

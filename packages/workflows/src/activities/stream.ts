@@ -1,4 +1,4 @@
-/** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
+/** Calls a model on a history, publishes its events, and stores the answer. */
 import { hasField, isLeft, right } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
 import { toolCallsOf } from 'indelible/message'
@@ -15,19 +15,19 @@ import type { StreamInput, StreamResult } from './input.ts'
 import { readable } from './readable.ts'
 import { publish, SinkTimeout } from './sink.ts'
 
-/** The streams that are going on in this process, by scope and action. */
+/** The streams running in this process, by scope and action. */
 export type Streams = Map<string, Stream>
 
 export const streamKey = (scope: string, action: string): string => JSON.stringify([scope, action])
 
-/** Throws Failed, Cancelled, or what a function of the host's throws. */
+/** Throws ActivityFailed, ActivityCancelled, or the error of a function of the host. */
 export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
   checkAction(input.action)
   const { invocation, read } = await readCall(host, input)
   const key = hasField(read, 'refs') ? streamKey(read.refs.scope, input.action) : ''
   const running = streams.get(key)
   const same = hasField(read, 'refs') && running?.digest === read.digest
-  const joins = same && (invocation.attempt ?? 1) <= running.engineAttempt // one of a later attempt does not: this one may hang
+  const joins = same && (invocation.attempt ?? 1) <= running.engineAttempt // a later attempt does not join: this one may hang
   if (same && !joins) running.supersede()
   const stream = joins ? running : new Stream(host, input, invocation, read)
   if (hasField(read, 'refs') && (same || running === undefined)) streams.set(key, stream)
@@ -41,10 +41,10 @@ export const streamWith = async (host: Host, streams: Streams, input: StreamInpu
   }
 }
 
-/** What a stream is of; or why that can't be said, to be told when it begins. */
+/** The history of a stream and a digest of its input; or the problem, to be thrown when the stream begins. */
 type Read = (ReadHistory & { readonly digest: string }) | { readonly problem: unknown }
 
-/** What the engine says of the call, and what it is of. */
+/** Reads the engine's description of the call, and the history. */
 const readCall = async (
   host: Host,
   input: StreamInput,
@@ -74,7 +74,7 @@ export class Stream {
   #seq = 0
   #events = 0
   #unpublished = 0
-  /** Whether the sink has let an event wait for too long: nothing but the end is told it then. */
+  /** Whether the sink timed out. Then only the end is still published. */
   #hangs = false
 
   constructor(host: Host, input: StreamInput, invocation: Invocation, read: Read) {
@@ -89,12 +89,12 @@ export class Stream {
     return hasField(this.#read, 'refs') ? this.#read.digest : undefined
   }
 
-  /** Which attempt it is to the engine. */
+  /** The engine's number of the attempt. */
   get engineAttempt(): number {
     return this.#invocation.attempt ?? 1
   }
 
-  /** It counts no more: the model is not listened to any longer. */
+  /** Abort: a later attempt has begun, or the action was given up. */
   supersede(): void {
     this.#superseded.abort()
   }
@@ -118,7 +118,7 @@ export class Stream {
     } catch (error) {
       const cancelled = error instanceof ActivityCancelled
       const fault = cancelled ? undefined : faultOf(error)
-      // Where it can't be said which scope it is of, its end is noted in the store's own.
+      // If the scope is unknown, the end is noted in the store's own.
       const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
       await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
       throw error
@@ -159,11 +159,11 @@ export class Stream {
       ...(tree !== undefined && { tree }),
       ...(adopted && { adopted: refs.toJSON() }),
     }
-    // This one, or what another attempt has noted before.
+    // This result, or the one that another attempt stored first.
     return resultOf(rightOrFail(await actions.note(action, answerAction(action, digest, jsonOf(result), false))))
   }
 
-  /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
+  /** One answer of the model, using the loop of `indelible/run` for its checks. It runs no tools. */
   async #ask(model: Model, context: SentContext, callIds: readonly string[], tools: readonly Tool[]): Promise<RunStep> {
     const { action, parameters = {} } = this.#input
     const { signal } = this.#invocation
@@ -207,7 +207,7 @@ export class Stream {
     if (event.type !== 'finish') await this.#tell({ type: 'model_event', event })
   }
 
-  /** A sink that fails holds no answer up. */
+  /** A failing sink does not delay the answer. */
   async #tell(event: Untold): Promise<void> {
     const { action } = this.#input
     const seq = this.#seq++
@@ -228,17 +228,16 @@ export class Stream {
   }
 }
 
-/** What is told beside who tells it. */
+/** An event without its action, attempt and number. */
 type Untold = StreamEvent extends infer Event
   ? Event extends StreamEvent
     ? Omit<Event, 'action' | 'attempt' | 'seq'>
     : never
   : never
 
-/** As it was noted here. */
 const resultOf = ({ result }: KnownAction): StreamResult => result as unknown as StreamResult
 
-/** A caller that has joined a stream may be cancelled alone. */
+/** Lets a caller that joined a stream be cancelled alone. */
 const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work
   let onAbort = (): void => {}
@@ -254,7 +253,7 @@ const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefin
   }
 }
 
-/** A definition as a tool of the loop, which has no step in which it could be run. */
+/** A definition as a tool for the loop, which has no step in which to run it. */
 const toolOf = (definition: ToolDefinition): Tool => ({
   ...definition,
   schema: undefined,

@@ -1,5 +1,5 @@
 /**
- * Content blocks of `llm2` histories as parts. What there is no word for stays whole, as a part of the provider `llm2`.
+ * Content blocks of `llm2` histories as parts. An unknown kind is kept whole, as a part of the provider `llm2`.
  *
  * Source  sidedotdev/sidekick `llm2/types.go`
  */
@@ -81,7 +81,7 @@ const resultPart = (value: Json): ResultPart => {
     : { type: 'provider', provider: 'llm2', raw: value }
 }
 
-/** Text that Go leaves out where it is empty. */
+/** A text that Go omits if it is empty. */
 const textField = (owner: JsonObject, field: string): string =>
   readIn(owner, field, (value) => (value === undefined ? '' : aString(value)))
 
@@ -92,7 +92,7 @@ const isSaid = (value: Json | undefined): value is string => typeof value === 's
 const pick = (owner: Json | undefined, field: string): JsonObject =>
   isObject(owner) && isSaid(owner[field]) ? { [field]: owner[field] } : {}
 
-/** The fields of a block and its content that the message model has a place for. */
+/** The fields of a block and of its content that the message model can hold. */
 const blockFields: ReadonlySet<string> = new Set(['id', 'type', 'cacheControl', 'signature', 'metadata'])
 const heldFields: { readonly [type: string]: readonly [held: string, fields: readonly string[]] | undefined } = {
   text: ['text', []],
@@ -104,7 +104,7 @@ const heldFields: { readonly [type: string]: readonly [held: string, fields: rea
   file: ['file', ['url', 'mimeType']],
 }
 
-/** What there is no place for: it stays beside the content. */
+/** All other fields. They are kept in `meta`. */
 const restOf = (block: JsonObject): JsonObject => {
   const [held = '', fields = []] =
     (isSaid(block['type']) && Object.hasOwn(heldFields, block['type']) ? heldFields[block['type']] : undefined) ?? []
@@ -132,7 +132,7 @@ const hasContent = (result: JsonObject): boolean => Array.isArray(result['conten
 const nonEmpty = (name: string, value: JsonObject): JsonObject =>
   Object.keys(value).length === 0 ? {} : { [name]: value }
 
-/** An object without these fields, and without those that say nothing: Go writes them. */
+/** An object without these fields and without empty ones, which Go also writes. */
 const without = (owner: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(owner).filter(([name, value]) => !names.includes(name) && !isNothing(value)))
 
@@ -146,7 +146,7 @@ const isNothing = (value: Json | undefined): boolean =>
 const sidekickOf = ({ metadata }: JsonObject & { readonly [field: string]: Json }): JsonObject =>
   isObject(metadata) && isObject(metadata['sidekick']) ? metadata['sidekick'] : {}
 
-/** What is said beside the content. The key that it was stored under (`metadata.persistence`) is none of the content. */
+/** The fields outside the content. The storage key (`metadata.persistence`) is not kept. */
 const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: JsonObject): { readonly meta?: Meta } => {
   const { cacheControl, signature } = block
   const { contextType } = sidekickOf(block) as { readonly [field: string]: Json }
@@ -159,7 +159,7 @@ const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: Js
   return Object.keys(kept).length === 0 ? {} : { meta: { llm2: kept } }
 }
 
-/** The purpose of a message as a mark of `manageHistory`, read from its parts. */
+/** The purpose of a message, as a mark for `manageHistory`, read from its parts. */
 export const markOfParts = (parts: readonly Part[]): Meta => {
   for (const { meta } of parts) {
     const found = meta?.['llm2']

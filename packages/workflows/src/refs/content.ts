@@ -1,10 +1,10 @@
 /**
- * Histories with content, by what can be done with them:
+ * Histories with content, by the operations that they allow:
  *
  *     RefHistory ── hydrate ──▶ StoredHistory ── extend ──▶ PendingHistory ── persist ──▶ StoredHistory
  *
- * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
- * for content that was not found, so it can't be continued or persisted at all.
+ * The content of a `PendingHistory` is not in a store yet, so it has no refs. A `PartialHistory`
+ * has placeholders for content that was not found, so it can't be continued or persisted.
  */
 import { hasField, isLeft, type Immutable } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
@@ -27,43 +27,43 @@ interface Content<State extends string> extends ContentBrand<State> {
   readonly scope: string
   readonly session?: string
   readonly len: number
-  /** The messages, as a value that never changes. Cost: O(1). */
+  /** The messages as an immutable view. Cost: O(1). */
   readonly view: () => View<Message>
 }
 
-/** A history whose content is in the store. Branded: `hydrate` and `persist` make one. */
+/** A history whose content is in the store. Branded: only `hydrate` and `persist` create one. */
 export interface StoredHistory extends Content<'stored'> {
-  /** The refs of this history. Appending to the result does not change this one. Cost: O(len). */
+  /** The refs of this history. Appending to the result does not change this history. Cost: O(len). */
   readonly refHistory: () => RefHistory
   /** Continue the conversation. Cost: O(len); the messages are shared, not copied. */
   readonly extend: () => PendingHistory
-  /** The value that `JSON.stringify` writes: refs, no content. */
+  /** Called by `JSON.stringify`: refs, no content. */
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A history with content that is not in the store yet. `createPendingHistory` and `extend` make one. */
+/** A history whose content is not in the store yet, created by `createPendingHistory` or `extend`. */
 export interface PendingHistory extends Content<'pending'> {
   /**
    * Append a message and return its position.
    *
    * @param page its page kind. Default: classified
-   * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
-   * history is unchanged
+   * @throws TypeError naming the path, if it is not a message, is a placeholder, or has an unknown
+   *   page kind; the history is unchanged
    */
   readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
 }
 
-/** A history to look at, with placeholders where content was not found. `hydratePartial` makes one. */
+/** A read-only history with placeholders for content that was not found, created by `hydratePartial`. */
 export interface PartialHistory extends Content<'partial'> {
-  /** The messages that are placeholders, and why. */
+  /** The placeholder messages, and why each is missing. */
   readonly missing: readonly MissingMessage[]
 }
 
-/** A message that could not be read whole. */
+/** A message that could not be read completely. */
 export interface MissingMessage {
   /** Its position in the history. */
   readonly position: number
-  /** Its blocks that are missing or damaged. */
+  /** The ids of its missing or damaged blocks. */
   readonly ids: readonly BlockId[]
   /** What is missing, in words. */
   readonly reason: string
@@ -75,12 +75,12 @@ export interface PendingOptions {
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string | undefined
-  /** The first messages. A view brings its page kinds along. Default: none. */
+  /** The first messages. A view keeps its page kinds. Default: none. */
   readonly from?: View<Message> | Iterable<Message>
 }
 
 /**
- * Create a history with content, to be persisted.
+ * Create a history with content, to persist later.
  *
  * @param options scope, session and first messages
  * @throws TypeError naming position and path, if a value of `from` is not a message, or is a placeholder
@@ -101,24 +101,24 @@ export const createPendingHistory = ({ scope = defaultScope, session, from }: Pe
   return pendingOf({ scope, session, store: undefined, refs: [] }, history)
 }
 
-/** What is behind a history with content. */
+/** The internals of a history with content. */
 export interface Inside {
   readonly scope: string
   readonly session: string | undefined
   readonly view: () => View<Message>
-  /** The store that the first messages are in, and their refs. */
+  /** The store that holds the first messages, and their refs. */
   readonly store: BlockStore | undefined
   readonly refs: readonly MessageRef[]
 }
 
-/** Throws TypeError, if it was not made here. */
+/** Throws TypeError if the history was not created by this module. */
 export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
   const inside = insides.get(content)
   if (inside === undefined) throw new TypeError('this is no history of @indelible/workflows/refs that can be persisted')
   return inside
 }
 
-/** `refs` are those of all messages of the history. */
+/** `refs` must cover all messages of the history. */
 export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
   const { scope, session, view, refs } = inside
   const stored = handle<StoredHistory>('stored', inside, {
@@ -150,7 +150,7 @@ const insides = new WeakMap<object, Inside>()
 
 type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
 
-/** The one place where a history with content is made: what comes from here has the brand. */
+/** The only constructor of histories with content. It brands them. */
 const handle = <C extends Content<string>>(state: C['state'], { scope, session, view }: Inside, rest: Rest<C>): C =>
   Object.freeze({
     state,
@@ -163,7 +163,7 @@ const handle = <C extends Content<string>>(state: C['state'], { scope, session, 
     ...rest,
   }) as unknown as C
 
-/** Content must not get into a workflow's state by accident. */
+/** Keeps content out of a workflow's state by accident. */
 const unwritable = (reason: string): object => ({
   toJSON: () => {
     throw new TypeError(`this history can't be written as JSON: it ${reason}`)

@@ -1,4 +1,4 @@
-/** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
+/** The faults of reference histories, as data. Those of their store are `StoreFault`s. */
 import {
   taskOf,
   taskOfSteps,
@@ -13,17 +13,17 @@ import type { BlockId } from 'indelible/proof/kit'
 import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
 import { storeSentences } from 'indelible/store/kit'
 
-/** What can go wrong with refs. */
+/** A fault of refs. */
 export type RefsFault =
-  /** The block exists, but its content does not match the ref of the message at `position`. */
+  /** The block exists, but does not match the ref of the message at `position`. */
   | { readonly _tag: 'MalformedBlock'; readonly position: number; readonly id: BlockId; readonly reason: string }
-  /** The refs belong to another scope than the store is open for. */
+  /** The refs belong to another scope than the one the store is open for. */
   | { readonly _tag: 'OtherScope'; readonly expected: string; readonly found: string }
   /** The value is not a saved history in a known format. */
   | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
   /** A newer version of the library wrote the refs, in the format `found`. */
   | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
-  /** A block of a tree of refs is there, but is no node of it, or the tree has another length than its reference says. */
+  /** A block of a ref tree exists but is not a node of it, or the tree's length differs from its reference. */
   | { readonly _tag: 'MalformedTree'; readonly id: BlockId; readonly reason: string }
   /** Keys with no value in the other system's store. */
   | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
@@ -36,28 +36,27 @@ export type RefsFault =
       readonly found: string
     }
 
-/** The faults of reference histories with these tags. */
 export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { readonly _tag: Tag }>
 
-/** Reading a saved history. */
+/** The faults of reading a saved history. */
 export type ParseFault = RefsFaultOf<'UnreadableHistory' | 'NewerRefs'>
 
-/** Reading or growing a tree of refs. */
+/** The faults of reading or growing a ref tree. */
 export type TreeFault = BlockFault | RefsFaultOf<'MalformedTree'> | StoreFaultOf<'MissingBlock'>
 
-/** Reading the content of refs, as far as it is there. `MissingBlock`: of the tree that the refs stand in. */
+/** The faults of reading the available content of refs. `MissingBlock` concerns the tree of the refs. */
 export type HydratePartialFault = TreeFault | RefsFaultOf<'OtherScope'>
 
-/** Reading the content of refs. */
+/** The faults of reading the content of refs. */
 export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'>
 
-/** Storing the content of a history. */
+/** The faults of storing the content of a history. */
 export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf<'MissingBlock'>
 
-/** Reading content from another system's store. */
+/** The faults of reading content from another system's store. */
 export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
 
-/** A sentence for each of them. */
+/** A sentence for each fault. */
 export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = {
   MalformedBlock: (fault) =>
     `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`,
@@ -77,14 +76,14 @@ export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = 
 }
 
 /**
- * A fault of reference histories as a sentence for people.
+ * Describe a fault of reference histories in a sentence for people.
  *
  * @returns what happened, where, and what to do next
  */
 export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)
 
-/** Makes a task of an operation of a reference history. */
+/** Makes a task from an operation. */
 export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)
 
-/** Makes them of steps. */
+/** Makes a task from steps. */
 export const refsSteps: TaskOfSteps<RefsFault | StoreFault | CallbackThrew> = taskOfSteps(refsTask)

@@ -1,4 +1,4 @@
-/** Hydrating: from refs to a history with content. */
+/** Hydrates refs into a history with content. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from 'indelible/history'
 import type { Message, Role } from 'indelible/message'
@@ -24,11 +24,11 @@ import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 /**
  * Read the content of refs from a store: all of it, or a fault.
  *
- * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before. Attachments must exist,
- * and are not read.
+ * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before.
+ * Attachments must exist, but are not read.
  *
- * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
- *         refs)
+ * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then
+ *         O(content) (bench: refs)
  *
  * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example
@@ -43,10 +43,10 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
   }, 'hydrate')
 
 /**
- * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
- * can't be continued, persisted or encoded, so a placeholder never replaces the real message.
+ * `hydrate` with a placeholder for each message whose content is missing or damaged, to read the rest.
+ * The result can't be continued, persisted or encoded, so a placeholder never replaces the real message.
  *
- * @returns the content with placeholders; or a fault of the store
+ * @returns the content with placeholders; or a store fault
  */
 export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
   refsSteps(async function* () {
@@ -114,7 +114,7 @@ const blocksOf = async (
   }
 }
 
-/** Those of these that are in the store. */
+/** The ids that are in the store. */
 const attachmentsOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
@@ -123,7 +123,7 @@ const attachmentsOf = async (
   return mapRight(await store.hasBlocks(ids)(), (found) => new Set(ids.filter((_, index) => found[index] === true)))
 }
 
-/** Add the message of a ref, or give what is wrong. */
+/** Append the message of a ref, or return the problem. */
 const take = (
   history: History<Message>,
   ref: MessageRef,
@@ -138,7 +138,7 @@ const take = (
       ids: absent,
       reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere,
     }
-  const main = blockIds[0] as BlockId // a ref has one or more
+  const main = blockIds[0] as BlockId // a ref has at least one
   const wrong = (reason: string) => ({ ids: [main], reason })
   let row: Either<string, DecodedRow>
   try {
@@ -160,7 +160,7 @@ const take = (
 
 const unnamedBlock = 'speaks of a block that the ref does not name'
 
-/** Why a message is not the one that a ref says. */
+/** Why a message does not match its ref; undefined if it does. */
 const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
   if (message.role !== role) return `its role is not ${role}, as the ref says`
   return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamedBlock}`

@@ -1,6 +1,6 @@
 /**
- * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
- * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
+ * Histories of refs saved by another system: its key-value store holds one content block under each key, and
+ * keys are not derived from content. `adoptHistory` reads the content, so that it can be persisted here.
  */
 import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected, present } from 'indelible/json/kit'
 import type { Message, Part, Role } from 'indelible/message'
@@ -16,7 +16,7 @@ declare class KeyedHistoryBrand {
   readonly #keyedHistory: never
 }
 
-/** Refs by the keys of another system. Branded: `parseHistoryJson` makes one. */
+/** Refs by the keys of another system. Branded: only `parseHistoryJson` creates one. */
 export interface KeyedHistory extends KeyedHistoryBrand {
   /** The number of refs. */
   readonly len: number
@@ -26,15 +26,15 @@ export interface KeyedHistory extends KeyedHistoryBrand {
    * @returns the refs, in order
    */
   readonly refs: () => readonly KeyedRef[]
-  /** The workflow that the keys belong to, if the history says so as a whole. */
+  /** The workflow that all keys belong to, if the history names one. */
   readonly flowId?: string
-  /** The workspace that the keys belong to, if the history says so as a whole. */
+  /** The workspace that all keys belong to, if the history names one. */
   readonly workspaceId?: string
-  /** The scope to adopt it into. */
+  /** The scope of the adopted history. */
   readonly scope: string
 }
 
-/** A message by the keys of another system. */
+/** A message as keys of another system. */
 export interface KeyedRef {
   /** Its keys, one for each content block. */
   readonly keys: readonly string[]
@@ -57,7 +57,7 @@ export const createKeyedHistory = (
     ...present({ flowId, workspaceId }),
     scope,
   }
-  return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
+  return Object.freeze(history) as unknown as KeyedHistory // the only constructor
 }
 
 /** How to adopt a history of keys. */
@@ -67,11 +67,11 @@ export interface AdoptOptions {
   /** The session that the messages belong to. Default: none. */
   readonly session?: string
   /**
-   * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
-   * and the key is not complete.
+   * Maps a ref's key to the key in the store. Default: as in Sidekick, `{flowId}:msg:{key}` if the
+   * history has a flow and the key is not complete.
    */
   readonly keyOf?: (key: string) => string
-  /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
+  /** The most keys in one call. More keys take several calls in sequence. Default: 500. */
   readonly keysPerCall?: number
 }
 

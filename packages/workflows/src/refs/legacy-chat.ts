@@ -1,6 +1,6 @@
 /**
- * Arrays of chat messages, as histories were saved before they were refs: OpenAI's wire, or the same in camel case with
- * every field written out, as Go programs save it.
+ * Arrays of chat messages, the form in which histories were saved before refs: OpenAI's wire
+ * format, or its camel-case form with every field written out, as Go programs save it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
@@ -9,10 +9,10 @@ import { type Message } from 'indelible/message'
 import { marks } from './marks.ts'
 import { namesKeys } from './saved-refs.ts'
 
-/** What keeps a list from being one of messages: where, and what should be there. */
+/** Why a list is not one of messages: the path, and what was expected there. */
 export type ChatProblem = Pick<Unexpected, 'path' | 'expected' | 'found'>
 
-/** Read them by the codec of OpenAI chat. What only the camel-case form says is kept in `meta`, like what the codec knows no word for. */
+/** Decodes as OpenAI chat. Fields of the camel-case form only, and fields unknown to the codec, go to `meta`. */
 export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decoded> => {
   let wire: readonly Json[]
   try {
@@ -30,7 +30,7 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
   return right({ messages, losses: decoded.right.losses })
 }
 
-/** The fields that carry a message's content. A value with none of them is not a message that we can read. */
+/** The fields that carry a message's content. A value with none of them is not a message we can read. */
 const contentFields = [
   'content',
   'tool_calls',
@@ -43,8 +43,8 @@ const contentFields = [
 ]
 
 /**
- * One message in OpenAI's words: what the camel-case form calls otherwise is renamed, and left out where it says nothing
- * (empty, null, false). Everything else stays as it is. Throws Unexpected.
+ * One message in OpenAI's wire format. Fields of the camel-case form are renamed, or dropped if
+ * they are empty, null or false. Everything else is unchanged. Throws Unexpected.
  */
 const wireOf = (item: Json): Json => {
   if (!isObject(item)) return item
@@ -59,7 +59,7 @@ const wireOf = (item: Json): Json => {
   if (isSilent(wire['name'])) delete wire['name']
   if (wire['role'] === 'tool') wire['content'] ??= ''
   else if (calls !== undefined && wire['content'] === '') wire['content'] = null
-  // What is not as it should be, or not where it should be, is for the codec to keep.
+  // Misplaced or invalid values are left for the codec to keep.
   if (!isSilent(isError) && (isError !== true || wire['role'] !== 'tool')) wire['isError'] = isError
   if (!isSilent(cacheControl) && typeof cacheControl !== 'string') wire['cacheControl'] = cacheControl
   if (!isSilent(contextType) && typeof contextType !== 'string') wire['contextType'] = contextType
@@ -71,7 +71,9 @@ type Fields = { [field: string]: Json }
 const isCamelCase = (item: JsonObject): boolean =>
   ['toolCalls', 'toolCallId', 'isError', 'cacheControl', 'contextType'].some((field) => field in item)
 
-/** `called`: whether they will be parts, to which `withRest` gives their signatures. Where a tool speaks, they are kept as they are. */
+/**
+ * `called`: whether the calls become parts, whose signatures `withRest` adds. A tool message keeps them as they are.
+ */
 const callsOf = (calls: Json | undefined, others: Json | undefined, called: boolean): Json | undefined => {
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls)) throw new Unexpected(['toolCalls'], 'an array of calls', calls)
@@ -81,7 +83,7 @@ const callsOf = (calls: Json | undefined, others: Json | undefined, called: bool
   return called ? (calls as readonly Json[]).map(callOf) : calls
 }
 
-/** A call that has a function is in OpenAI's words already. */
+/** A call with `function` is already in OpenAI's format. */
 const callOf = (call: Json): Json => {
   if (!isObject(call) || 'function' in call) return call
   const { id, name, arguments: text, signature, ...rest } = call as Fields
@@ -94,7 +96,7 @@ const callOf = (call: Json): Json => {
   }
 }
 
-/** What a tool's message answers. A name that is empty says nothing where there is another. */
+/** The id of the answered call. An empty id gives way to another one. */
 const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undefined => {
   if (id === undefined || id === null || id === other) return undefined
   if (typeof id !== 'string') throw new Unexpected(['toolCallId'], 'a string', id)
@@ -105,7 +107,7 @@ const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undef
 
 const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
-/** Go writes every field, whether it says something or not. */
+/** Go also writes fields that are empty. */
 const isSilent = (value: Json | undefined): value is undefined | null | '' | false =>
   value === undefined || value === null || value === '' || value === false
 
@@ -115,7 +117,7 @@ const withRest = (message: Message, item: JsonObject): Message => {
   const mark = typeof contextType === 'string' ? marks.get(contextType) : undefined
   const kept = { ...(isSaid(cacheControl) && { cacheControl }), ...(isSaid(contextType) && { contextType }) }
   const calls = Array.isArray(toolCalls) ? (toolCalls as readonly Json[]) : []
-  const first = message.content.length - calls.length - (isObject(function_call) ? 1 : 0) // calls are the last that the codec reads
+  const first = message.content.length - calls.length - (isObject(function_call) ? 1 : 0) // the codec puts calls last
   const content = message.content.map((part, index) => {
     if (part.type === 'tool_result') return isError === true ? { ...part, isError } : part
     const call = calls[index - first]

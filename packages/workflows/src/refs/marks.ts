@@ -1,8 +1,8 @@
-/** Sidekick's names for the purpose of a message, and the marks of `manageHistory` for them. */
+/** The marks of `manageHistory` for Sidekick's message purposes. */
 export const marks: ReadonlyMap<string, string> = new Map([
   ['UserFeedback', 'feedback'],
   ['TestResult', 'test_result'],
-  ['SelfReviewFeedback', 'self_review'], // its name until it was the next
+  ['SelfReviewFeedback', 'self_review'], // the former name of the next
   ['AutoReviewFeedback', 'self_review'],
   ['Summary', 'summary'],
 ])

@@ -1,4 +1,4 @@
-/** Saved histories of any form: the form is detected, and a history that can't be read is a fault. */
+/** Parses saved histories of any form, which is detected. A history that can't be read is a fault. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   mapRight,
@@ -36,7 +36,7 @@ export interface ParseOptions {
  * Known forms are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, an array of
  * refs with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
  *
- * Every value is in the history or listed in `losses`, or the history can't be read. It never throws on what it reads.
+ * Every value is in the history or listed in `losses`, or the history can't be read. Invalid input never throws.
  *
  * @param saved JSON, or its text
  * @param options the scope of histories without one
@@ -78,7 +78,7 @@ const unreadable = (path: Path, what: string, found: string): Either<ParseFault,
 
 interface SavedJson {
   readonly json: Json
-  /** Where it is not what stood there: halves of surrogate pairs, numbers out of range, keys that stand twice. */
+  /** Values that were changed: unpaired surrogates, numbers out of range, duplicate keys. */
   readonly altered: readonly Replaced[]
 }
 
@@ -98,7 +98,7 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
   return mapRight(fromValue(inspected.right.value), ({ json }) => ({ json, altered: inspected.right.findings }))
 }
 
-/** Refs are names: one that is not what stood there would be another's. */
+/** Refs are names, so a changed value would name something else. */
 const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
   if (first !== undefined)
     return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)

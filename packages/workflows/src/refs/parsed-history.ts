@@ -1,10 +1,10 @@
-/** What a saved history turned out to be. */
+/** The result of parsing a saved history. */
 import type { Loss } from 'indelible/codecs'
 import type { PendingHistory } from './content.ts'
 import type { KeyedHistory } from './keyed.ts'
 import type { RefHistory } from './ref-history.ts'
 
-/** A saved history; `kind` says what to do with it, `losses` what stands there and is not in it. */
+/** A saved history. `kind` decides how to continue, `losses` lists the values that were left out. */
 export type ParsedHistory =
   /** Refs to blocks: hydrate them. */
   | {
@@ -13,7 +13,7 @@ export type ParsedHistory =
       readonly history: RefHistory
       readonly losses: readonly Loss[]
     }
-  /** Refs by keys of another system, whose content is there: `adoptHistory` reads it. */
+  /** Refs by keys of another system that holds their content: `adoptHistory` reads it. */
   | {
       readonly kind: 'keyed'
       readonly format: 'llm2'

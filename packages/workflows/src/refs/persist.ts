@@ -1,4 +1,4 @@
-/** Persisting: from a history with content to refs of it. */
+/** Persists a history with content. */
 import { fail, need, type Task } from 'indelible/task/kit'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft } from 'indelible/json/kit'
@@ -13,26 +13,25 @@ import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './c
 import { refsSteps, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
-/** A message as the blocks that are put for it, and the ref that stands for them. */
+/** A message as blocks to store, and its ref. */
 export interface EncodedMessage {
   readonly ref: MessageRef
   readonly blocks: readonly Uint8Array[]
 }
 
 /**
- * Store the content of a history, and return it as a stored one. Before that it has no refs.
+ * Store the content of a history, and return it as a stored one, which has refs.
  *
- * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing twice. The pending
- * history stays as it is; messages that you append to it later are not in the result.
+ * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing
+ * twice. The pending history stays unchanged; messages appended to it later are not in the result.
  *
- * Attachments are copied from the store that the history was hydrated from. If neither store has one, it is
- * `MissingBlock`, and nothing is stored.
+ * Attachments are copied from the store that the history was hydrated from. If an attachment is in
+ * neither store, the fault is `MissingBlock` and nothing is stored.
  *
- * Cost    one `putBlocks` of the blocks that the store did not have when the history was hydrated, none if that is
- *         nothing;
- *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
+ * Cost    one `putBlocks` for the blocks added since the history was hydrated, if any; one
+ *         `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
  *
- * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
+ * @returns the stored history; or `OtherScope`, `MissingBlock`, a store fault
  * @throws TypeError if the history can't be persisted
  */
 export const persist = (
@@ -63,7 +62,7 @@ export const persist = (
 
 export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
   const encoded = encodeRow(message, page, page !== classify(message), store.hash)
-  if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // no history with content takes a placeholder
+  if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // histories with content have no placeholders
   const { row, blocks, attachments } = encoded.right
   const bytes = utf8ToBytes(row.body)
   const ids = new Set<BlockId>([blockIdOf(bytes, store.hash), ...(row.blocks ?? [])])

@@ -1,8 +1,8 @@
 /**
- * The reference history: what a durable workflow carries of a conversation in its state. It is append-only like every
- * history, and it holds no content, so it has no `view`: `hydrate` reads the content from the store.
+ * The reference history: a conversation as a durable workflow carries it in its state. It is
+ * append-only, and holds no content, so it has no `view`: `hydrate` reads the content from the store.
  *
- * Nothing here asks for the time, for randomness or for anything outside: it may run in a deterministic sandbox.
+ * Nothing here uses a clock, randomness or I/O, so it can run in a deterministic sandbox.
  */
 import { describe, formatPath, Unexpected, present } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
@@ -14,7 +14,7 @@ declare class RefHistoryBrand {
   readonly #refHistory: never
 }
 
-/** An append-only history of refs. Branded: `createRefHistory` and `parseHistoryJson` make one. */
+/** An append-only history of refs. Branded: only `createRefHistory` and `parseHistoryJson` create one. */
 export interface RefHistory extends RefHistoryBrand {
   /** The scope of the blocks. */
   readonly scope: string
@@ -29,19 +29,16 @@ export interface RefHistory extends RefHistoryBrand {
    */
   readonly append: (ref: MessageRef) => Position
   /**
-   * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
-   * message that the model has not seen comes after the model's answer.
+   * Receive a message from outside, such as a signal, at any time. It is appended at once, or after
+   * the current step: a message that the model has not seen comes after the model's answer.
    *
    * @returns its position; undefined while it waits
    * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly receive: (ref: MessageRef) => Position | undefined
-  /** A step begins: from now on `receive` puts messages into the inbox. `chatStep` calls it. */
+  /** Begin a step: from now on `receive` puts messages into the inbox. `chatStep` calls it. */
   readonly hold: () => void
-  /**
-   * The step has ended: append the messages of the inbox, in the order in which they came. Without a step it does
-   * nothing.
-   */
+  /** End the step: append the messages of the inbox in order of arrival. Does nothing without a step. */
   readonly release: () => void
   /** The messages that wait for the end of the step. */
   readonly inbox: readonly MessageRef[]
@@ -49,15 +46,15 @@ export interface RefHistory extends RefHistoryBrand {
    * The refs so far, frozen. Cost: O(len) after an append, else O(1).
    *
    * @returns the refs, in order
-   * @throws TypeError if the history was read from a reference to a tree: `hydrate` and `refsOf` read the refs of the
-   * tree
+   * @throws TypeError if the history was read from a reference to a tree: use `hydrate` or `refsOf`
+   *   to read the tree's refs
    */
   readonly refs: () => readonly MessageRef[]
   /** The tree with the first refs, if one is known: see `keep`. */
   readonly tree?: RefTree
   /**
-   * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
-   * activity stores it; see `StreamInput.tree`.
+   * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree
+   * instead of those refs. An activity stores the tree; see `StreamInput.tree`.
    *
    * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
    */
@@ -70,11 +67,11 @@ export interface RefHistory extends RefHistoryBrand {
   readonly since: () => readonly MessageRef[]
   /** The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it. */
   readonly toReference: () => RefHistoryJson
-  /** The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it. */
+  /** Called by `JSON.stringify`: every ref in memory, and the inbox. `parseHistoryJson` reads it. */
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A reference history as JSON: about 100 bytes a message, at any message length. */
+/** A reference history as JSON: about 100 bytes a message, however long the message is. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
   /** 2 if it has a tree or an inbox, else 1. */
@@ -85,9 +82,9 @@ export interface RefHistoryJson {
   readonly session?: string
   /** The tree with the first refs, if there is one. */
   readonly tree?: RefTree
-  /** The refs, in order; those after the tree, if there is one. */
+  /** The refs, in order; only those after the tree, if there is one. */
   readonly refs: readonly MessageRef[]
-  /** Messages that came during a step that has not ended. During a step it is present even if it is empty. */
+  /** Messages received during the running step. Present during a step even if it is empty. */
   readonly inbox?: readonly MessageRef[]
 }
 
@@ -101,7 +98,7 @@ export interface RefHistoryOptions {
   readonly tree?: RefTree | undefined
   /** The first refs, after those of the tree. Default: none. */
   readonly from?: Iterable<MessageRef>
-  /** Messages that came during a step, which is then still running. Default: no step is running. */
+  /** Messages received during a step, which is then still running. Default: no step is running. */
   readonly inbox?: Iterable<MessageRef> | undefined
 }
 
@@ -121,7 +118,7 @@ export const createRefHistory = ({
   checkNames(scope, session)
   if (tree !== undefined && !isRefTree(tree))
     throw new TypeError(`the tree should be { id, len }, found ${describe(tree)}`)
-  /** How many refs stand before the first one that is here. */
+  /** The number of refs in the tree, before the first one in memory. */
   const before = tree?.len ?? 0
   const refs: MessageRef[] = []
   let known = tree === undefined ? undefined : copyOf(tree)
@@ -130,7 +127,7 @@ export const createRefHistory = ({
   const append = (given: MessageRef): Position => {
     const ref = checkRefs(given)
     shown = undefined
-    return (before + refs.push(ref) - 1) as Position // where it stands now
+    return (before + refs.push(ref) - 1) as Position // its position
   }
   const receive = (given: MessageRef): Position | undefined => {
     if (waiting === undefined) return append(given)
@@ -184,7 +181,7 @@ export const createRefHistory = ({
     toReference: () => jsonOf({ ...names, tree: known, refs: since() }),
     toJSON: () =>
       jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: here(), inbox: waiting }),
-  }) as unknown as RefHistory // the one place where one is made
+  }) as unknown as RefHistory // the only constructor
 }
 
 const none: readonly MessageRef[] = Object.freeze([])
@@ -203,7 +200,7 @@ const checkRefs = (given: MessageRef): MessageRef => {
   throw new TypeError(`${formatPath(path) || 'it'} should be ${expected}, found ${found}; nothing was appended`)
 }
 
-/** The written form of a reference history. */
+/** The JSON form of a reference history. */
 export const jsonOf = ({
   scope,
   session,

@@ -3,17 +3,13 @@ import { isBlockId, type BlockId } from 'indelible/proof/kit'
 
 /** A tree of ref chunks, as JSON. */
 export interface RefTree {
-  /** The block of its root. */
+  /** The id of its root block. */
   readonly id: BlockId
   /** The number of refs. */
   readonly len: number
 }
 
-/**
- * Whether a value has the shape of a tree.
- *
- * @returns true if it has
- */
+/** Whether a value has the shape of a tree. */
 export const isRefTree = (value: unknown): value is RefTree => {
   if (typeof value !== 'object' || value === null) return false
   const { id, len } = value as { readonly id?: unknown; readonly len?: unknown }

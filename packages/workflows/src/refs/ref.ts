@@ -1,28 +1,28 @@
-/** A ref: a message by the ids of its blocks, without content. */
+/** A ref: a message as the ids of its blocks, without content. */
 import { isObject, Unexpected } from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { Role } from 'indelible/message'
 import { isRole } from 'indelible/message/kit'
 
 /**
- * A message by its blocks: the first is its text, then come the long texts and files that were taken out of it, and last
- * the stored files that it names. They are digests, so a ref says what the message is, wherever it is read.
+ * A message by its blocks: first its text, then the long texts and files stored apart from it, and last the
+ * stored files that it names. The ids are digests, so a ref determines the message wherever it is read.
  */
 export interface MessageRef {
-  /** The ids of its blocks: its row first. */
+  /** The ids of its blocks, its row first. */
   readonly blockIds: readonly BlockId[]
-  /** Who said it. */
+  /** The role of the message. */
   readonly role: Role
   /**
-   * How many of `blockIds`, the last ones, are attachments: files that the message names and is not stored in. They must
-   * be there, and are not read to hydrate it. Default: 0.
+   * The number of ids at the end of `blockIds` that are attachments: stored files that the message
+   * names. They must exist, but `hydrate` does not read them. Default: 0.
    */
   readonly attached?: number
 }
 
 export const refFields = ['blockIds', 'role', 'attached'] as const
 
-/** The blocks that a message is read from, and its attachments. */
+/** The blocks that make up a message, and its attachments. */
 export const blocksOfRef = ({
   blockIds,
   attached = 0,

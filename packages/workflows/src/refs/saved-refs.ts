@@ -1,4 +1,4 @@
-/** Saved histories of refs, read field by field: those of this library, and Sidekick's `llm2`, which names keys of its own. */
+/** Reads saved histories of refs, field by field: this library's own, and Sidekick's `llm2`. */
 import {
   aList,
   fieldsBeside,
@@ -20,7 +20,7 @@ import { refFields, refOf, type MessageRef } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
-/** Histories of this library. Version 2 may have a tree and an inbox. What it has no field for was not written by it. Throws Unexpected. */
+/** Reads this library's histories. Version 2 may have a tree and an inbox. Throws Unexpected for unknown fields. */
 export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
   nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
   const scope = readIn(json, 'scope', (value) => checkName('scope', value, 'the name of a scope'))
@@ -46,15 +46,15 @@ const readTree = (value: Json | undefined): RefTree => {
   return value
 }
 
-/** Whether an array is one of refs: its first item names keys. A message has a content of its own; a ref has none. */
+/** Whether an array holds refs: its first item has a field of keys. */
 export const isRefList = ([first]: readonly Json[]): boolean => first !== undefined && namesKeys(first)
 
-/** Whether a value is a ref by llm2, or was to be one. */
+/** Whether a value has a field of keys, as a ref of llm2 does. */
 export const namesKeys = (value: Json): boolean => isObject(value) && keyFields.some((field) => field in value)
 
 /**
- * Refs by llm2: of blocks here, if all their keys are ids of blocks. `owner` is the object around them, `at` where in it
- * they are. Throws Unexpected.
+ * Reads refs of llm2; if all their keys are block ids, they are refs to blocks here. `owner` is the
+ * object that holds them, `at` their path in it. Throws Unexpected.
  */
 export const readLlm2 = (owner: JsonObject, list: Json | undefined, at: Path, scope: string): ParsedHistory => {
   const [flowId, workspaceId] = [idIn(owner, 'flowId'), idIn(owner, 'workspaceId')]
@@ -75,7 +75,7 @@ export const readLlm2 = (owner: JsonObject, list: Json | undefined, at: Path, sc
   return { kind: 'refs', format: 'llm2', history: createRefHistory({ scope, from }), losses }
 }
 
-/** The keys were called ids once. */
+/** `blockIds` is the older name. */
 const keyFields = ['blockKeys', 'blockIds'] as const
 
 const readRef = (item: Json): MessageRef => {
@@ -94,7 +94,7 @@ const readKeyedRef = (item: Json): KeyedRef => {
   return { keys, role, ...(flowId !== undefined && { flowId }) }
 }
 
-/** A list that Go has left nil is null; of two names for it the one with something in it counts. */
+/** Go writes a nil list as null. If both names are present, the nonempty list counts. */
 const keysIn = (ref: JsonObject): readonly string[] => {
   if (!namesKeys(ref)) throw new Unexpected(['blockKeys'], 'an array of keys', undefined)
   const [keys, ids] = keyFields.map((field) =>
@@ -125,7 +125,7 @@ const checkName = (what: 'scope' | 'log', value: Json | undefined, expected: str
   return value
 }
 
-/** Go leaves out what is empty, or writes it so. */
+/** Go omits an empty id, or writes it as "". */
 const idIn = (owner: JsonObject, field: string): string | undefined => {
   const found = owner[field] ?? ''
   if (typeof found !== 'string') throw new Unexpected([field], 'a string', found)

@@ -1,9 +1,9 @@
 /**
- * A tree of ref chunks: the refs of a history as blocks, so that a workflow can hand an activity one id instead of a list.
+ * A tree of ref chunks: the refs of a history as blocks, so that a workflow can pass an activity a single id.
  *
- * A leaf has up to 32 refs, an inner node the ids of up to 32 nodes. All nodes but those on the right edge are full, so
- * equal refs give equal trees, however they were added. Adding a ref writes the right edge anew: one leaf and one node a
- * level.
+ * A leaf has up to 32 refs, an inner node the ids of up to 32 nodes. All nodes but those on the
+ * right edge are full, so equal refs give equal trees, however they were added. Adding a ref
+ * rewrites the right edge: one leaf, and one node a level.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { hasField, describe, isLeft, isObject, parseJson, textOfUtf8, Unexpected, type Json } from 'indelible/json/kit'
@@ -16,7 +16,7 @@ import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
 
 /**
- * Add refs to the end of a tree, and store its new blocks. A retry gives the same tree.
+ * Add refs to the end of a tree, and store its new blocks. A retry returns the same tree.
  *
  * Cost    O(refs + log len) blocks: a ref at a time about 8 kB at 20,000 (bench: refs). One `getBlocks` and one
  *         `putBlocks` a level
@@ -36,7 +36,7 @@ export const growRefTree = (
     const { refs: leaf, levels }: Edge = tree === undefined ? { refs: [], levels: [] } : yield* edgeOf(store, tree)
     const put = (nodes: readonly Node[]) =>
       need(store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node)))))
-    // Ids are known once the blocks are put, so nodes are put level by level.
+    // Ids are known only after the blocks are stored, so nodes are stored level by level.
     let ids = yield* put(chunksOf([...leaf, ...refs]).map((chunk) => ({ refs: chunk })))
     for (let level = 0; level < levels.length || ids.length > 1; level++)
       ids = yield* put(chunksOf([...(levels[level] ?? []), ...ids]).map((chunk) => ({ nodes: chunk })))
@@ -44,7 +44,7 @@ export const growRefTree = (
   }, 'growRefTree')
 
 /**
- * Read every ref of a history, also those in its tree.
+ * Read every ref of a history, including those in its tree.
  *
  * Cost    O(len), and one `getBlocks` a level of the tree; no call without a tree
  *
@@ -73,8 +73,8 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
   }, 'refsOfTree')
 
 /**
- * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
- * workflow carries such a tree.
+ * List the blocks of a tree, without those of its messages. A block that only older trees use may
+ * be deleted once no workflow carries such a tree.
  */
 export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
   refsSteps(async function* () {
@@ -85,7 +85,7 @@ const width = 32
 
 type Node = { readonly refs: readonly MessageRef[] } | { readonly nodes: readonly BlockId[] }
 
-/** The last leaf, and of each level above it the nodes before the last one. */
+/** The last leaf, and for each level above it the nodes before the last one. */
 interface Edge {
   readonly refs: readonly MessageRef[]
   readonly levels: readonly (readonly BlockId[])[]
@@ -104,7 +104,7 @@ async function* edgeOf(store: BlockStore, { id, len }: RefTree): Steps<TreeFault
     const [node] = yield* nodesOf(store, [at], height)
     if (node === undefined || hasField(node, 'refs')) return { refs: node?.refs ?? [], levels: levels.toReversed() }
     levels.push(node.nodes.slice(0, -1))
-    at = node.nodes.at(-1) as BlockId // a node has one or more
+    at = node.nodes.at(-1) as BlockId // a node has at least one
   }
 }
 
@@ -141,7 +141,7 @@ async function* nodesOf(store: BlockStore, ids: readonly BlockId[], height: numb
   return nodes
 }
 
-/** A node, or why the value is not one. */
+/** A node, or a text that says why the bytes are not one. */
 const decodeNode = (bytes: Uint8Array, height: number): Node | string => {
   let json
   try {
