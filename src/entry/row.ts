@@ -312,7 +312,10 @@ export class UnreadRows {
   readonly #errorOf: (position: number, reason: string) => unknown
   #texts = emptyList<ChunkText>()
 
-  /** @param history the history to append to */
+  /**
+   * @param history the history to append to
+   * @param errorOf returns the error that reading an invalid message throws
+   */
   constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
     this.#history = history
     this.#errorOf = errorOf

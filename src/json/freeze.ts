@@ -6,8 +6,8 @@ import { maxDepth, NotJson, snapshot } from './snapshot.ts'
  * Deep-freeze a result of `JSON.parse`.
  *
  * Cost    a fraction of parsing
+ * Throws  NotJson for values that JSON text can express but a record can't hold: a lone surrogate,
  *         1e999, nesting beyond `maxDepth`. The value may then be partly frozen
- *         `maxDepth`; what was frozen until then is lost to the caller, who gave it away
  */
 export const freezeParsed = (value: unknown): void => {
   if (!freezes(value, 1)) {

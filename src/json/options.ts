@@ -10,6 +10,7 @@ export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
  * undefined, whatever `Object.prototype` has.
  *
  * Cost    O(names given)
+ * Throws  TypeError if they are not an object, or a name is not in `known`; the message suggests the nearest one
  * @param call the function, as a caller writes it
  * @param known all names. Default: any name is accepted
  */

@@ -55,6 +55,7 @@ export const maxDepth = 1000
  * An own `__proto__` key stays data. A result of `ownSnapshot` is returned as it is, because nothing can change it.
  *
  * Cost    one pass; about three times a copy-and-freeze without checks (bench: append)
+ * Throws  NotJson (a TypeError) with the path of the first invalid value; the input is never changed
  */
 export const snapshot = <T>(value: T): Immutable<T> =>
   (OwnSnapshot.is(value) ? value : copyFrozen(value, false)) as never

@@ -79,7 +79,6 @@ export interface KeysOptions {
  *
  * Cost    for an append: one AES-256-GCM of each row (bench: encryption). For the first use of a
  *         session: one read of its key
- *         of its key
  *
  * @param options the handling of plain sessions
  * @returns the store. Closing it closes the wrapped store, but not `ring.keysIn`

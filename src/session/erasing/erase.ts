@@ -28,7 +28,6 @@ import { checkStore } from '../record/store-of.ts'
  *
  * Cost    that of opening the session, and a scan of all rows of the store for equal texts. SQLite
  *         also reads the file once, and rewrites it if it has copies of erased rows
- *         file once, and rewrites it if copies of erased rows are found in it
  *
  * @param store the store that has the session
  * @param id the id of the session
@@ -36,7 +35,6 @@ import { checkStore } from '../record/store-of.ts'
  * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content
  * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held;
  * `NoSuchLog`, `BeyondEnd`, `NoSuchInput`
- *          `NoSuchInput`
  * @example
  * const receipt = await eraseMessages(store, 'support-1', [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
  */

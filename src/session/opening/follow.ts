@@ -23,7 +23,6 @@ export interface SessionPlace {
  *
  * Cost    one read of up to 500 rows for each signal. When idle: nothing in memory; SQLite is
  *         polled 5 times a second, PostgreSQL every 5 seconds
- *         PostgreSQL once in 5 seconds
  *
  * @param session a session, or its store and id
  * @param options the first position, and a signal that ends the iteration

@@ -111,7 +111,6 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  *
  * Cost    O(rows): one hash for each (bench: open). The rows are checked against the current head
  *         only; use `verifySession` to check against an earlier one
- *         `verifySession` does
  *
  * @param store the store that has it
  * @param id the id of the session

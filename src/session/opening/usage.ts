@@ -40,7 +40,6 @@ export interface UsageOptions {
  * @param options selects the calls
  * @returns one entry for each receipt, in order, after those from the file; or `NoSuchLog`. A fork
  * has no entries from the file, whose figures cover the whole session
- *          the file: its figures are of the whole
  */
 export const readUsage = (
   store: Store,

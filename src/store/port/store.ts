@@ -171,12 +171,9 @@ export interface ListQuery {
    * of `entries`, largest first; or by `id`, in byte order. With `appended` and `entries`, a log that
    * grows between two pages moves to the front and may be missing from later pages. Default: `created`.
    *
-   * Cost    O(page), by an index, if `where` keeps most logs. With `appended`, the logs of the same
-   *         moment (a tenth of a second on SQLite, a second on PostgreSQL) are sorted for each
-   *         page; with `entries`, those of about the same number (a quarter). In memory, O(logs)
-   *         for the first page after a change
-   *         second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`, those of about the same
-   *         number (a quarter). In memory, O(logs) for the first page after a change
+   * Cost    O(page), by an index, if `where` keeps most logs. With `appended`, the logs of the same moment (a
+   *         tenth of a second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`,
+   *         those of about the same number (a quarter). In memory, O(logs) for the first page after a change
    */
   readonly by?: 'created' | 'appended' | 'entries' | 'id'
 }
@@ -407,7 +404,6 @@ export interface Store extends BlockStore {
    *
    * Cost    a connection while waiting for the turn and holding it. A stopped process loses its
    *         turn after a third of the store's `timeout`
-   *         `timeout`
    *
    * @returns a function that ends the turn; or `Busy`
    */
@@ -537,8 +533,6 @@ export interface Store extends BlockStore {
    * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5
    *         times a second for all logs of a handle; PostgreSQL once in 5 seconds while its
    *         notifications arrive
-   *         all
-   *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
    *
    * @param wake called after changes; it must return quickly
    * @returns a function that ends the watch

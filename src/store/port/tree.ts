@@ -18,7 +18,7 @@ export const headOf = (range: CompactRange, hash: Hash): Head =>
  * The range stored beside a head, from which the log grows. It is checked against the head:
  * otherwise an append to a wrong range would be acknowledged and make the log unreadable.
  *
- * Throws Damaged.
+ * Throws  Damaged
  */
 export const rangeOf = ({ size, root }: Head, peaks: readonly Uint8Array[], hash: Hash): CompactRange => {
   const range = { size, peaks }

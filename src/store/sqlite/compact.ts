@@ -37,7 +37,6 @@ export interface Compacted {
  *
  * Cost    O(file), in this thread, and temporarily the same space again on disk. Reading a
  *         compressed block costs two to three times its hash
- *         three times its hash
  *
  * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
