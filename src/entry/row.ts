@@ -19,6 +19,7 @@ import {
   bytesOfBase64,
   define,
   emptyList,
+  fieldsBeside,
   filterEach,
   freeze,
   freezeParsed,
@@ -26,6 +27,7 @@ import {
   indexIn,
   isArray,
   isLeft,
+  isObject,
   joinPaths,
   type Json,
   keysOf,
@@ -45,10 +47,10 @@ import {
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import { checkMessage } from '../message/kit.ts'
+import { checkMessage, isRole } from '../message/kit.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
-import { hashedBlock } from '../store/kit.ts'
+import { hashedBlock, isEncrypted } from '../store/kit.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 
@@ -151,6 +153,39 @@ export const encodeRow = (
  */
 export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 'page' | 'tagged'>): string =>
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
+
+/**
+ * Whether a row is one that stands for an erased message: it has a role and ids of calls, and nothing else.
+ *
+ * @param row the decoded row
+ * @returns true for what `erasedBody` writes
+ */
+export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
+  if (blocks.length > 0) return false
+  let message: unknown
+  try {
+    message = parseText(text)
+  } catch {
+    return false
+  }
+  if (!isObject(message) || fieldsBeside(message, messageFields) !== undefined) return false
+  const content = ownField(message, 'content')
+  if (!isRole(ownField(message, 'role')) || !isArray(content)) return false
+  for (let index = 0; index < content.length; index++) if (!isErasedPart(content[index])) return false
+  return true
+}
+
+const isErasedPart = (part: unknown): boolean => {
+  if (!isObject(part) || fieldsBeside(part, partFields) !== undefined) return false
+  return (
+    ownField(part, 'type') === 'erased' &&
+    typeof (ownField(part, 'id') ?? '') === 'string' &&
+    typeof (ownField(part, 'callId') ?? '') === 'string'
+  )
+}
+
+const messageFields: readonly string[] = freeze(['role', 'content'])
+const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
 
 /**
  * Decode the body of a row. The message itself is not checked.
@@ -256,15 +291,33 @@ const copiesOf = (
 const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
 
 /**
- * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it.
+ * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it. A row that
+ * keeps the leaf of another text is one that stands for an erased message, or that was decrypted.
  *
  * @param row the row
  * @returns the parts of the row, frozen; or the reason why it is none
  */
 export const readRow = (row: RowContent): Either<string, DecodedRow> => {
-  const decoded = decodeRow(row.body)
-  return isLeft(decoded) ? decoded : right(freeze(ReadRow.stamp(decoded.right, row)))
+  const content = contentOf(row)
+  const { kind, body, erased, stored } = content
+  if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
+  if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return decoded
+  if (erased !== undefined && !isErasedRow(decoded.right))
+    return left('was erased, and says more than what stands for an erased message')
+  return right(freeze(ReadRow.stamp(decoded.right, content)))
 }
+
+/** The content of a row, each field read once: a getter can answer differently each time. */
+const contentOf = (row: RowContent): RowContent => ({
+  kind: row.kind,
+  body: row.body,
+  at: row.at,
+  salt: ownField(row, 'salt'),
+  erased: ownField(row, 'erased'),
+  stored: ownField(row, 'stored'),
+})
 
 /**
  * Append the message of a stored row to a history, and compute the leaf of the text that it was read from.
@@ -384,21 +437,13 @@ freeze(UnreadRows)
 class ReadRow extends ReturnsArgument {
   readonly #content: RowContent
 
-  private constructor(decoded: object, row: RowContent) {
+  private constructor(decoded: object, content: RowContent) {
     super(decoded)
-    const { kind, body, at } = row
-    this.#content = {
-      kind,
-      body,
-      at,
-      salt: ownField(row, 'salt'),
-      erased: ownField(row, 'erased'),
-      stored: ownField(row, 'stored'),
-    }
+    this.#content = content
   }
 
-  static stamp(decoded: DecodedRow, row: RowContent): DecodedRow {
-    return new ReadRow(decoded, row) as unknown as DecodedRow
+  static stamp(decoded: DecodedRow, content: RowContent): DecodedRow {
+    return new ReadRow(decoded, content) as unknown as DecodedRow
   }
 
   static content(decoded: DecodedRow): RowContent {
