@@ -10,7 +10,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
 import type { History } from '../history/index.ts'
-import { appendChunk, appendText, chunkLength, type ChunkText, type Fill } from '../history/kit.ts'
+import { appendChunk, appendText, chunkLength, type ChunkReader, type ChunkText, type Fill } from '../history/kit.ts'
 import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
@@ -274,6 +274,12 @@ const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8A
   }
 }
 
+/** A function of its own: made in another one, it would keep what that one has. */
+const fillsLater =
+  (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
+  () =>
+    fillsOf(blocks, bytes)
+
 /** Copies of the blocks that a row names: nobody else can change them before they are read. */
 const copiesOf = (
   blocks: readonly TakenOut[],
@@ -362,7 +368,7 @@ const againstBlocks = (
  */
 export class UnreadRows {
   readonly #history: History<Message>
-  readonly #errorOf: (position: number, reason: string) => unknown
+  readonly #reader: ChunkReader
   #texts = emptyList<ChunkText>()
 
   /**
@@ -371,7 +377,11 @@ export class UnreadRows {
    */
   constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
     this.#history = history
-    this.#errorOf = errorOf
+    this.#reader = {
+      textOf: messageText,
+      check: checkMessage,
+      errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
+    }
   }
 
   /**
@@ -398,15 +408,10 @@ export class UnreadRows {
     const problem = againstBlocks(row, own, hash)
     if (problem !== undefined) return left(problem)
     if (unread.#texts.length === chunkLength) {
-      const errorOf = unread.#errorOf
-      appendChunk(unread.#history, unread.#texts, {
-        textOf: messageText,
-        check: checkMessage,
-        errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
-      })
+      appendChunk(unread.#history, unread.#texts, unread.#reader)
       unread.#texts = emptyList()
     }
-    const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
+    const fills = blocks.length === 0 ? none : fillsLater(blocks, own)
     unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
     return right(rowLeaf(content, hash))
   }
