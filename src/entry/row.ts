@@ -10,7 +10,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
 import type { History } from '../history/index.ts'
-import { appendChunk, appendText, chunkLength, type ChunkText, type Fill } from '../history/kit.ts'
+import { appendChunk, appendText, chunkLength, type ChunkReader, type ChunkText, type Fill } from '../history/kit.ts'
 import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
@@ -19,6 +19,7 @@ import {
   bytesOfBase64,
   define,
   emptyList,
+  fieldsBeside,
   filterEach,
   freeze,
   freezeParsed,
@@ -26,6 +27,7 @@ import {
   indexIn,
   isArray,
   isLeft,
+  isObject,
   joinPaths,
   type Json,
   keysOf,
@@ -45,10 +47,10 @@ import {
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import { checkMessage } from '../message/kit.ts'
+import { checkMessage, isRole } from '../message/kit.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
-import { hashedBlock } from '../store/kit.ts'
+import { hashedBlock, isEncrypted } from '../store/kit.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 
@@ -153,6 +155,39 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
 
 /**
+ * Whether a row is one that stands for an erased message: it has a role and ids of calls, and nothing else.
+ *
+ * @param row the decoded row
+ * @returns true for what `erasedBody` writes
+ */
+export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
+  if (blocks.length > 0) return false
+  let message: unknown
+  try {
+    message = parseText(text)
+  } catch {
+    return false
+  }
+  if (!isObject(message) || fieldsBeside(message, messageFields) !== undefined) return false
+  const content = ownField(message, 'content')
+  if (!isRole(ownField(message, 'role')) || !isArray(content)) return false
+  for (let index = 0; index < content.length; index++) if (!isErasedPart(content[index])) return false
+  return true
+}
+
+const isErasedPart = (part: unknown): boolean => {
+  if (!isObject(part) || fieldsBeside(part, partFields) !== undefined) return false
+  return (
+    ownField(part, 'type') === 'erased' &&
+    typeof (ownField(part, 'id') ?? '') === 'string' &&
+    typeof (ownField(part, 'callId') ?? '') === 'string'
+  )
+}
+
+const messageFields: readonly string[] = freeze(['role', 'content'])
+const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
+
+/**
  * Decode the body of a row. The message is not checked.
  *
  * @param body the stored text
@@ -239,6 +274,12 @@ const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8A
   }
 }
 
+/** A function of its own: made in another one, it would keep what that one has. */
+const fillsLater =
+  (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
+  () =>
+    fillsOf(blocks, bytes)
+
 /** Copies of the blocks that a row names, so that no other code can change them before they are read. */
 const copiesOf = (
   blocks: readonly TakenOut[],
@@ -262,9 +303,26 @@ const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, DecodedRow> => {
-  const decoded = decodeRow(row.body)
-  return isLeft(decoded) ? decoded : right(freeze(ReadRow.stamp(decoded.right, row)))
+  const content = contentOf(row)
+  const { kind, body, erased, stored } = content
+  if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
+  if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return decoded
+  if (erased !== undefined && !isErasedRow(decoded.right))
+    return left('was erased, and says more than what stands for an erased message')
+  return right(freeze(ReadRow.stamp(decoded.right, content)))
 }
+
+/** The content of a row, each field read once: a getter can answer differently each time. */
+const contentOf = (row: RowContent): RowContent => ({
+  kind: row.kind,
+  body: row.body,
+  at: row.at,
+  salt: ownField(row, 'salt'),
+  erased: ownField(row, 'erased'),
+  stored: ownField(row, 'stored'),
+})
 
 /**
  * Append the message of a stored row to a history, and compute the leaf of its text.
@@ -309,7 +367,7 @@ const againstBlocks = (
  */
 export class UnreadRows {
   readonly #history: History<Message>
-  readonly #errorOf: (position: number, reason: string) => unknown
+  readonly #reader: ChunkReader
   #texts = emptyList<ChunkText>()
 
   /**
@@ -318,7 +376,11 @@ export class UnreadRows {
    */
   constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
     this.#history = history
-    this.#errorOf = errorOf
+    this.#reader = {
+      textOf: messageText,
+      check: checkMessage,
+      errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
+    }
   }
 
   /**
@@ -345,15 +407,10 @@ export class UnreadRows {
     const problem = againstBlocks(row, own, hash)
     if (problem !== undefined) return left(problem)
     if (unread.#texts.length === chunkLength) {
-      const errorOf = unread.#errorOf
-      appendChunk(unread.#history, unread.#texts, {
-        textOf: messageText,
-        check: checkMessage,
-        errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
-      })
+      appendChunk(unread.#history, unread.#texts, unread.#reader)
       unread.#texts = emptyList()
     }
-    const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
+    const fills = blocks.length === 0 ? none : fillsLater(blocks, own)
     unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
     return right(rowLeaf(content, hash))
   }
@@ -384,21 +441,13 @@ freeze(UnreadRows)
 class ReadRow extends ReturnsArgument {
   readonly #content: RowContent
 
-  private constructor(decoded: object, row: RowContent) {
+  private constructor(decoded: object, content: RowContent) {
     super(decoded)
-    const { kind, body, at } = row
-    this.#content = {
-      kind,
-      body,
-      at,
-      salt: ownField(row, 'salt'),
-      erased: ownField(row, 'erased'),
-      stored: ownField(row, 'stored'),
-    }
+    this.#content = content
   }
 
-  static stamp(decoded: DecodedRow, row: RowContent): DecodedRow {
-    return new ReadRow(decoded, row) as unknown as DecodedRow
+  static stamp(decoded: DecodedRow, content: RowContent): DecodedRow {
+    return new ReadRow(decoded, content) as unknown as DecodedRow
   }
 
   static content(decoded: DecodedRow): RowContent {

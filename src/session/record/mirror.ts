@@ -290,10 +290,12 @@ export const decodeRows = (
     const { kind, position, body, erased } = row
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
-    const stub = erased === undefined ? undefined : againstStub(kind, body)
-    if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
-    if (kind === 'note') decoded.push({ kind, position, body })
-    else {
+    if (kind === 'note') {
+      const stub = erased === undefined ? undefined : againstStub(kind, body)
+      if (stub !== undefined)
+        return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
+      decoded.push({ kind, position, body })
+    } else {
       const entry = readRow(row)
       if (isLeft(entry)) return left({ _tag: 'DamagedLog', id, position, reason: `the row ${entry.left}` })
       decoded.push({ kind, position, entry: entry.right })

@@ -14,7 +14,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
-import { consequenceOf } from '../../task/index.ts'
+import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange, GrownRows } from '../../proof/kit.ts'
 import type {
   Append,
@@ -217,7 +217,7 @@ export class Writer {
   }
 
   #send(step: Waiting): void {
-    const made = step.rows()
+    const made = rowsOf(step)
     if (isLeft(made)) return this.#fail(step, made.left)
     const { rows, recording, apply } = made.right
     const { len } = this.#mirror.history
@@ -403,7 +403,7 @@ export class Writer {
   /** Sends an operation that is too late to be appended, in case it was appended before. */
   async #repeat(step: Waiting): Promise<void> {
     const { id, sealed, range } = this.#mirror
-    const made = step.rows()
+    const made = rowsOf(step)
     if (isLeft(made)) return this.#fail(step, made.left)
     const { rows, blocks } = made.right
     let expected = step.expectedHead
@@ -484,6 +484,15 @@ export class Writer {
   #recorded({ from, head }: Appended, messages: number): Recorded {
     const position = messagesBefore(this.#mirror, from)
     return Object.freeze({ from: position, to: position + messages, head })
+  }
+}
+
+/** The rows of a step. They are made of messages, and a damaged one throws when it is read. That must not stop the writer. */
+const rowsOf = (step: Step): Either<WriteFault, StepRows> => {
+  try {
+    return step.rows()
+  } catch (cause) {
+    return left(cause instanceof FaultError ? (cause.fault as WriteFault) : { _tag: 'Io', operation: 'append', cause })
   }
 }
 
