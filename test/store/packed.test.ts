@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, it } from 'vitest'
+import { createSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
@@ -103,4 +104,22 @@ it('large blocks are compressed in transactions of a few MiB, so that other writ
     return result
   })
   expect(sizes).toEqual([2, 2, 1, 1, 0])
+})
+
+it('a block whose size is damaged keeps no other text from being found or erased, and no reading open', async () => {
+  const path = join(folder, 'huge-size.db')
+  const store = await sqliteStore({ path })
+  const session = await createSession(store, { id: 's', erasable: true })
+  await session.append(user(new TextDecoder().decode(text(1000))))
+  await session.append(user('a short secret'))
+  const db = new DatabaseSync(path)
+  for (const size of ['9223372036854775807', '-9223372036854775808']) {
+    db.exec(`update content set size = ${size}`)
+    expect(await store.containing(['short secret'])).toMatchObject({ rows: [{ id: 's' }], blocks: [] })
+    expect((await compactSqlite({ path })).readers).toBe(undefined)
+  }
+  expect(await session.erase([0, 1], { reason: 'asked to' })).toMatchObject({ remains: [], residue: [] })
+  expect(db.prepare('select * from content').all()).toEqual([])
+  db.close()
+  await store.close()
 })

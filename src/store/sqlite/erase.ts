@@ -20,7 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { unpack, type Packed } from './packed.ts'
+import { packedColumns, unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
@@ -246,8 +246,7 @@ const statements = (db: DatabaseSync) =>
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
     block: 'select id, uses, kept from block where key = ?',
-    bytes:
-      'select content.bytes, content.size from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+    bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
@@ -257,8 +256,8 @@ const statements = (db: DatabaseSync) =>
     erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
-    contents:
-      'select block.key as block, block.id, block.kept, content.bytes, content.size from block join content on content.block = block.key where block.scope = ?',
+    contents: `select block.key as block, block.id, block.kept, ${packedColumns}
+        from block join content on content.block = block.key where block.scope = ?`,
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
     with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32

@@ -12,6 +12,9 @@ export interface Packed {
   readonly size: number | bigint | null
 }
 
+/** The columns of one. A damaged size may be too large for an integer of JavaScript. */
+export const packedColumns = 'content.bytes, cast(content.size as real) as size'
+
 /** Smaller blocks are not compressed: they would save little. */
 const least = 1024
 
