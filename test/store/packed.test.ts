@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { zstdCompressSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
@@ -35,6 +36,16 @@ it('what can not be unpacked, or gives another number of bytes, is not the block
     expect(unpack({ bytes, size: wrong })).toBe(bytes)
   expect(unpack({ bytes: cut, size: size })).toBe(cut)
   expect(unpack({ bytes: text(1000), size: 5 })).toEqual(text(1000))
+})
+
+it('a few bytes that unpack to very many are taken for damaged, and are not unpacked; such a block is not compressed', () => {
+  const many = new Uint8Array(80 << 20)
+  const bytes = new Uint8Array(zstdCompressSync(many))
+  expect(bytes.length).toBeLessThan(10_000)
+  expect(unpack({ bytes, size: many.length }).length).toBe(bytes.length)
+  expect(pack(many).size).toBe(null)
+  const fewer = many.subarray(0, 64 << 20)
+  expect(Buffer.compare(unpack(pack(fewer)), fewer)).toBe(0)
 })
 
 it('a compaction compresses blocks; each is read by its id, given again without being written, found by a text, and checked', async () => {

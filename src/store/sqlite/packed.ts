@@ -29,15 +29,20 @@ const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
 export const pack = (bytes: Uint8Array): Packed => {
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
-  const pays = packed.bytes.length <= bytes.length * 0.75 && Buffer.compare(unpack(packed), bytes) === 0
+  const pays =
+    packed.bytes.length <= bytes.length * 0.75 && isPlausible(packed) && Buffer.compare(unpack(packed), bytes) === 0
   return pays ? packed : { bytes, size: null }
 }
+
+/** A forged size must not fill the memory: beyond 64 MiB, a thousand times the stored bytes are the most. */
+const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= Math.max(64 << 20, bytes.length * 1000)
 
 /** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   if (size === null) return bytes
   if (zstdDecompressSync === undefined)
     throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
+  if (!isPlausible({ bytes, size })) return bytes
   try {
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
