@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { zstdCompressSync } from 'node:zlib'
+import { constants, zstdCompressSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
 import { createSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
@@ -36,6 +36,42 @@ it('what can not be unpacked, or gives another number of bytes, is not the block
     expect(unpack({ bytes, size: wrong })).toBe(bytes)
   expect(unpack({ bytes: cut, size: size })).toBe(cut)
   expect(unpack({ bytes: text(1000), size: 5 })).toEqual(text(1000))
+})
+
+it('a compressed block is one frame of zstd and no byte more, in front or behind', () => {
+  const { bytes, size } = pack(text(1000))
+  const hidden = Buffer.concat([Buffer.from('502a4d1806000000', 'hex'), Buffer.from('hidden')])
+  const empty = zstdCompressSync(Buffer.alloc(0))
+  for (const parts of [
+    [bytes, Buffer.from('hidden')],
+    [hidden, bytes],
+    [bytes, hidden],
+    [bytes, empty],
+    [empty, bytes],
+  ]) {
+    const together = Buffer.concat(parts)
+    expect(unpack({ bytes: together, size })).toBe(together)
+  }
+})
+
+it('whatever zstd makes of a block is recognized, however long, in one segment or several and with a check sum', () => {
+  const {
+    ZSTD_c_checksumFlag: checksum,
+    ZSTD_c_compressionLevel: level,
+    ZSTD_c_contentSizeFlag: contentSize,
+    ZSTD_c_windowLog: window,
+  } = constants
+  for (const words of [0, 1, 10, 100, 10_000, 100_000])
+    for (const block of [text(words), randomBytes(words * 3), new Uint8Array(words * 5)])
+      for (const params of [
+        {},
+        { [checksum]: 1 },
+        { [level]: -5, [contentSize]: 0 },
+        { [level]: 19, [window]: 10, [checksum]: 1 },
+      ]) {
+        const bytes = zstdCompressSync(block, { params })
+        expect(Buffer.compare(unpack({ bytes, size: block.length }), block)).toBe(0)
+      }
 })
 
 it('a few bytes that unpack to very many are taken for damaged, and are not unpacked; such a block is not compressed', () => {

@@ -42,12 +42,31 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   if (size === null) return bytes
   if (zstdDecompressSync === undefined)
     throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
-  if (!isPlausible({ bytes, size })) return bytes
   try {
+    if (!isPlausible({ bytes, size }) || endOfFrame(bytes) !== bytes.length) return bytes
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
   } catch {
     return bytes
+  }
+}
+
+/**
+ * The index behind the first frame of zstd: zstd itself passes over all that follows it. Throws where it is cut off.
+ *
+ * Source  RFC 8878, 3.1.1
+ */
+const endOfFrame = (bytes: Uint8Array): number => {
+  const frame = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (frame.readUInt32LE(0) !== 0xfd2fb528) return 0
+  const descriptor = frame.readUInt8(4)
+  const isSingleSegment = (descriptor >> 5) & 1
+  const sizes = [1 - isSingleSegment, [0, 1, 2, 4][descriptor & 3], [isSingleSegment, 2, 4, 8][descriptor >> 6]]
+  let end = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 5)
+  for (;;) {
+    const header = frame.readUIntLE(end, 3)
+    end += 3 + (((header >> 1) & 3) === 1 ? 1 : header >> 3) // a run is stored as one byte
+    if ((header & 1) === 1) return end + (descriptor & 4)
   }
 }
 
