@@ -130,9 +130,35 @@ it('more blocks than one transaction compresses are all compressed', async () =>
     return work()
   })
   expect(transactions).toBe(4)
-  expect(db.prepare('select count(*) as plain from content where size is null').get()).toEqual({ plain: 1 })
+  expect(db.prepare('select length(bytes) as plain from content where size < 0').all()).toEqual([{ plain: 2000 }])
   db.close()
   expect((await store.getBlocks(ids)).slice(0, 250)).toEqual(blocks)
+  await store.close()
+})
+
+it('a block that does not get smaller is compressed once, and by no later compaction', async () => {
+  const path = join(folder, 'once.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const blocks = Array.from({ length: 3 }, () => randomBytes(3 << 20))
+  const ids = await store.putBlocks(blocks)
+  const db = new DatabaseSync(path)
+  const turns = async (): Promise<number> => {
+    let count = 0
+    await packBlocks(db, async (work) => {
+      count += 1
+      return work()
+    })
+    return count
+  }
+  expect([await turns(), await turns()]).toEqual([4, 1])
+  expect(
+    (await store.getBlocks(ids)).map((bytes, index) =>
+      Buffer.compare(bytes as Uint8Array, blocks[index] as Uint8Array),
+    ),
+  ).toEqual([0, 0, 0])
+  await store.putBlocks(blocks)
+  expect([await turns(), await store.hasBlocks(ids), await store.check()]).toEqual([1, [true, true, true], []])
+  db.close()
   await store.close()
 })
 

@@ -169,7 +169,7 @@ export class Eraser {
         const whole = unpack(content)
         needles.addBytes(whole)
         // It may have been compressed before, for a row that is gone: in bytes that differ with the version of zstd.
-        if (content.size !== null || pack(whole).size !== null) needles.addUnknown()
+        if (whole !== content.bytes || pack(whole).size !== null) needles.addUnknown()
       }
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)

@@ -6,7 +6,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as zlib from 'node:zlib'
 
-/** A content in its table: `size` is the number of bytes that were packed; null: they were not. */
+/**
+ * A content in its table: `size` is the number of bytes that were packed; null: they were not; -1: they were not, because a
+ * compaction saw that it would not pay.
+ */
 export interface Packed {
   readonly bytes: Uint8Array
   readonly size: number | bigint | null
@@ -17,6 +20,8 @@ export const packedColumns = 'content.bytes, cast(content.size as real) as size'
 
 /** Smaller blocks are not compressed: they would save little. */
 const least = 1024
+
+const doesNotPay = -1
 
 /** How many blocks are compressed in one transaction, and how many bytes, or one block: other writers get a turn. */
 const piece = 100
@@ -39,7 +44,7 @@ const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= Math.m
 
 /** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
-  if (size === null) return bytes
+  if (size === null || size === doesNotPay) return bytes
   if (zstdDecompressSync === undefined)
     throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
   try {
@@ -71,7 +76,7 @@ const endOfFrame = (bytes: Uint8Array): number => {
 }
 
 /**
- * Compress the blocks of a file, a piece in each transaction.
+ * Compress the blocks of a file that no compaction has seen yet, a piece in each transaction.
  *
  * @param atOnce runs a transaction
  */
@@ -89,7 +94,7 @@ export const packBlocks = async (db: DatabaseSync, atOnce: <T>(work: () => T) =>
       read += length
       last = block
       const packed = pack((get.get(block) as unknown as { readonly bytes: Uint8Array }).bytes)
-      if (packed.size !== null) put.run(packed.bytes, packed.size, block)
+      put.run(packed.bytes, packed.size ?? doesNotPay, block)
     }
     return last
   }
