@@ -74,6 +74,36 @@ it('whatever zstd makes of a block is recognized, however long, in one segment o
       }
 })
 
+it('a repair makes the damaged size of a block again, compressed or not; the bytes themselves it can not', async () => {
+  const path = join(folder, 'repair.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const blocks = [text(1000), text(100), text(50_000)]
+  const ids = await store.putBlocks(blocks)
+  await compactSqlite({ path })
+  const db = new DatabaseSync(path)
+  const stored = () => db.prepare('select * from content').all()
+  const before = stored()
+  for (const size of ['null', '-1', '-2', '0', '5', 'size + 1', '9223372036854775807']) {
+    db.exec(`update content set size = ${size}`)
+    const damaged = size === 'null' || size === '-1' || size === 'size + 1' ? 2 : 3
+    const findings = await store.check()
+    expect(findings.map(({ table, repairable }) => ({ table, repairable }))).toEqual(
+      Array.from({ length: damaged }, () => ({ table: 'block', repairable: true })),
+    )
+    expect((await store.repair()).map(({ done }) => done)).toEqual(
+      findings.map(() => 'its size was made again from its bytes'),
+    )
+    expect(await store.getBlocks(ids)).toEqual(blocks)
+    db.exec('update content set size = null where size = -1')
+    expect(stored()).toEqual(before)
+  }
+  db.exec('update content set bytes = substr(bytes, 1, length(bytes) - 1) where block = 3')
+  expect(await store.repair()).toMatchObject([{ what: 'its bytes are not those of its id', done: undefined }])
+  expect(await store.check()).toMatchObject([{ repairable: false }])
+  db.close()
+  await store.close()
+})
+
 it('a few bytes that unpack to very many are taken for damaged, and are not unpacked; such a block is not compressed', () => {
   const many = new Uint8Array(80 << 20)
   const bytes = new Uint8Array(zstdCompressSync(many))

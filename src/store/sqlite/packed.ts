@@ -42,13 +42,15 @@ export const pack = (bytes: Uint8Array): Packed => {
 /** A forged size must not fill the memory: beyond 64 MiB, a thousand times the stored bytes are the most. */
 const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= Math.max(64 << 20, bytes.length * 1000)
 
+export const isPacked = ({ size }: Pick<Packed, 'size'>): boolean => size !== null && size !== doesNotPay
+
 /** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
-  if (size === null || size === doesNotPay) return bytes
+  if (!isPacked({ size })) return bytes
   if (zstdDecompressSync === undefined)
     throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
   try {
-    if (!isPlausible({ bytes, size }) || endOfFrame(bytes) !== bytes.length) return bytes
+    if (!isPlausible({ bytes, size }) || frameIn(bytes).end !== bytes.length) return bytes
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
   } catch {
@@ -56,22 +58,37 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   }
 }
 
+/** The size that makes bytes a block again, if its own size in the table is damaged. Undefined: none does. */
+export const sizeAgain = (bytes: Uint8Array, isBlock: (bytes: Uint8Array) => boolean): number | null | undefined => {
+  if (isBlock(bytes)) return null
+  try {
+    const { size } = frameIn(bytes)
+    return isBlock(unpack({ bytes, size })) ? size : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * The index behind the first frame of zstd: zstd itself passes over all that follows it. Throws where it is cut off.
+ * The index behind the first frame of zstd, because zstd itself passes over all that follows it; and the number of bytes
+ * that are packed, if it says so. Throws where it is cut off.
  *
  * Source  RFC 8878, 3.1.1
  */
-const endOfFrame = (bytes: Uint8Array): number => {
+const frameIn = (bytes: Uint8Array): { readonly end: number; readonly size: number } => {
   const frame = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (frame.readUInt32LE(0) !== 0xfd2fb528) return 0
+  if (frame.readUInt32LE(0) !== 0xfd2fb528) throw new RangeError('no frame of zstd')
   const descriptor = frame.readUInt8(4)
   const isSingleSegment = (descriptor >> 5) & 1
-  const sizes = [1 - isSingleSegment, [0, 1, 2, 4][descriptor & 3], [isSingleSegment, 2, 4, 8][descriptor >> 6]]
-  let end = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 5)
+  const sizeAt = 6 - isSingleSegment + ([0, 1, 2, 4][descriptor & 3] as number)
+  const sizeBytes = [isSingleSegment, 2, 4, 8][descriptor >> 6] as number
+  const size =
+    sizeBytes === 0 || sizeBytes === 8 ? Number.NaN : frame.readUIntLE(sizeAt, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
+  let end = sizeAt + sizeBytes
   for (;;) {
     const header = frame.readUIntLE(end, 3)
     end += 3 + (((header >> 1) & 3) === 1 ? 1 : header >> 3) // a run is stored as one byte
-    if ((header & 1) === 1) return end + (descriptor & 4)
+    if ((header & 1) === 1) return { end: end + (descriptor & 4), size }
   }
 }
 
