@@ -5,7 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
-import { unpack, type Packed } from './packed.ts'
+import { packedColumns, unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
@@ -17,9 +17,8 @@ export class Blocks {
   constructor(db: DatabaseSync) {
     this.#key = db.prepare('select key from block where scope = ? and id = ?')
     this.#content = db.prepare(
-      'select bytes, size from content where block = (select key from block where scope = ? and id = ?)',
+      `select ${packedColumns} from content where block = (select key from block where scope = ? and id = ?)`,
     )
-    this.#content.setReadBigInts(true) // a damaged size may be too large for a number
     this.#sql = statements(db)
   }
 

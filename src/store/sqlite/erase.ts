@@ -20,7 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { unpack, type Packed } from './packed.ts'
+import { pack, packedColumns, unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
@@ -165,8 +165,10 @@ export class Eraser {
       const { position } = row
       needles.addRow(row, stub)
       for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[]) {
-        needles.addBytes(content.bytes)
-        if (content.size !== null) needles.addBytes(unpack(content)) // its content before compression
+        const whole = unpack(content)
+        needles.addBytes(whole)
+        // An earlier row may have compressed it, to bytes that differ with the version of zstd.
+        if (whole !== content.bytes || pack(whole).size !== null) needles.addUnknown()
       }
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)
@@ -245,8 +247,7 @@ const statements = (db: DatabaseSync) =>
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
     block: 'select id, uses, kept from block where key = ?',
-    bytes:
-      'select content.bytes, content.size from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+    bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
@@ -256,8 +257,8 @@ const statements = (db: DatabaseSync) =>
     erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
-    contents:
-      'select block.key as block, block.id, block.kept, content.bytes, content.size from block join content on content.block = block.key where block.scope = ?',
+    contents: `select block.key as block, block.id, block.kept, ${packedColumns}
+        from block join content on content.block = block.key where block.scope = ?`,
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
     with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32
