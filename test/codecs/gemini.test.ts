@@ -326,6 +326,9 @@ describe('the codec of Gemini', () => {
       },
     })
     expect(decodeResponse({ promptFeedback: { blockReason: 'SAFETY' } })).toMatchObject({ right: { messages: [] } })
+    expect(decodeResponse({ candidates: [{ index: 0, finishReason: 'SAFETY' }] })).toMatchObject({
+      right: { messages: [{ role: 'assistant', content: [] }] },
+    })
     expect(gemini.decode({ candidates: [{ content: says(text('a')) }] })).toMatchObject({
       right: { messages: [{ role: 'assistant' }] },
     })
