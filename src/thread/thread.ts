@@ -80,7 +80,7 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
   if (Array.isArray(history)) return replaceThreadHistory(thread, history)
   if (!Array.isArray(messages))
     throw new TypeError(
-      `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`,
+      `applyRunResultHistory expects a result with \`history\`, or a finished run's result with \`messages\` (for an Either, pass its \`right\`), found ${describe(result)}`,
     )
   // The type only allows messages if T's items include RuntimeItem. aioc threads ignore other items.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
