@@ -61,8 +61,8 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
 }
 
 /**
- * Replaces the history of a thread with that of a finished result. Messages from a run of this library become thread
- * items.
+ * Replaces the history of a thread with that of a finished result. Messages from a run of this library become
+ * thread items.
  *
  * Cost    O(own properties + items)
  * @param thread the thread; not modified

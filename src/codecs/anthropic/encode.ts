@@ -223,10 +223,7 @@ class Request {
   }
 }
 
-/**
- * The kept fields of a message that the API accepts; others are losses: "messages.0.id: Extra
- * inputs are not permitted".
- */
+/** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   const { fields, ...kept } = keptBy(format, message) ?? {}
   const known = Object.entries(fields ?? {}).filter(([field]) => {
