@@ -55,7 +55,7 @@ export const lossesBeside = (body: JsonObject, known: readonly string[], of: 're
       Object.freeze({
         position: 0,
         path: Object.freeze([field]),
-        reason: `is of the ${of}, not of the conversation`,
+        reason: `belongs to the ${of}, not to the conversation`,
       }),
     )
 

@@ -35,9 +35,12 @@ export class CallIds {
   ): { readonly id: string; readonly name: string } {
     const written = { id: this.of(id, asItIs), name: asItIs || fitsName(name) ? name : fitting(name) }
     if (written.id !== id)
-      writing.lose([...path, 'id'], `is not of 1 to ${this.#longest} characters, or taken: written as ${written.id}`)
+      writing.lose(
+        [...path, 'id'],
+        `must have 1 to ${this.#longest} characters and be unique: written as ${written.id}`,
+      )
     if (written.name !== name)
-      writing.lose([...path, 'name'], `is no name of letters, digits, _ and -: written as ${written.name}`)
+      writing.lose([...path, 'name'], `must consist of letters, digits, _ and -: written as ${written.name}`)
     return written
   }
 

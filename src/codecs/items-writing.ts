@@ -31,7 +31,7 @@ export const resultText = (part: ToolResultPart, writing: Writing, path: Path): 
   part.content
     .map((each, index) => {
       if (each.type === 'text') return each.text
-      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
+      writing.lose([...path, 'content', index], 'is not text, the only result for this kind of call')
       return ''
     })
     .join('')
@@ -41,7 +41,8 @@ export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): R
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(
     (each, index) =>
-      each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
+      each !== picture &&
+      writing.lose([...path, 'content', index], 'the result of a computer call is a single screenshot'),
   )
   return picture?.type === 'image'
     ? writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source'])

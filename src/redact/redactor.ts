@@ -162,9 +162,7 @@ const longestKey = 100_000
 
 const keyEnd = /-----END [A-Z0-9 ]{0,40}-----/
 
-/**
- * The end of the redactable text: its last white space, before any unfinished key. Only private keys contain spaces.
- */
+/** The end of the redactable text: the last white space before any unfinished key. Only keys have spaces. */
 const readyUpTo = (text: string, from: number): number => {
   let end = text.length
   while (end > from && !/\s/.test(text[end - 1] as string)) end -= 1

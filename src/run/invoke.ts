@@ -7,9 +7,8 @@ import { after, reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
- * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments,
- * an unknown tool or an unrecordable output becomes an error result that tells the model what to
- * do.
+ * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments, an unknown tool
+ * or an unrecordable output becomes an error result that tells the model what to do.
  *
  * @param tools the tools, by name
  * @param signal aborts the call

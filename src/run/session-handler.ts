@@ -64,9 +64,9 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * If another writer appends, the run ends with the conflict. Everything the step had finished stays in the journal,
  * for `session.interrupted()` and `resume`.
  *
- * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was interrupted.
- * It has the record's head at that time: `session.at(receipt.head)` returns the record that the context was derived
- * from.
+ * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was
+ * interrupted. It has the record's head at that time: `session.at(receipt.head)` returns the record that the
+ * context was derived from.
  *
  * Cost    an answer with only text: one append. With calls: one for the answer, one for calls that start together,
  *         one for results that arrive together, and one at the end, which includes the last results (bench: run)

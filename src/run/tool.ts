@@ -88,8 +88,7 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * through `toolOutput`, anything else as JSON. An error that `run` throws becomes an error result.
  *
  * @param options name, parameters and function
- * @throws TypeError if `parameters` is missing and the schema can't provide it, or the timeout is
- * invalid
+ * @throws TypeError if `parameters` is missing and the schema can't provide it, or the timeout is invalid
  * @example
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */

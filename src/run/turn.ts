@@ -54,10 +54,10 @@ export interface TurnOptions extends SessionRunOptions {
  * Runs one turn: settles what a dead run left, appends the input, derives each call's context within the budget, runs
  * the model and its tools, and records everything as it finishes. It holds the session, so runs go one at a time.
  *
- * The turn starts at once and is read like any run. If another run answered the input (`queue`, or a known `id`), the
- * only event is `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` if the input
- * waits for one, and `cancelled` if it was withdrawn. A run that lost the session to another process ends with
- * `LeaseLost`.
+ * The turn starts at once and is read like any run. If another run answered the input (`queue`, or a known `id`),
+ * the only event is `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` if the
+ * input waits for one, and `cancelled` if it was withdrawn. A run that lost the session to another process ends
+ * with `LeaseLost`.
  *
  * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools.
  *

@@ -8,7 +8,7 @@ export interface ExpectedOption {
 }
 
 export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
-export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a text' }
+export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a string' }
 export const aFunction: ExpectedOption = { is: (value) => typeof value === 'function', words: 'a function' }
 /** Limited to the range of `Date`. */
 export const aTime: ExpectedOption = {
@@ -38,7 +38,7 @@ export const checkOptions = <T extends object>(
   for (const [name, value] of Object.entries(options)) {
     const { is, words } = expected[name as keyof T]
     if (value !== undefined && !is(value))
-      throw new TypeError(`${call} takes \`${name}\` as ${words}, not ${describe(value)}`)
+      throw new TypeError(`${call}: \`${name}\` must be ${words}, found ${describe(value)}`)
   }
   return options
 }

@@ -30,7 +30,7 @@ export type IndexFault = MediumFault | StoreFaultOf<'NoFullText'> | CallbackThre
 
 export const searchSentences: Sentences<SearchOnlyFault> = {
   EmptyQuery: ({ query }) =>
-    `the query ${describe(query)} has no word to look for: give at least one word, "some words" or begin*; -word only excludes messages, and dashes are not searched for`,
+    `the query ${describe(query)} has no word to search for; give at least one word, "some words" or begin*; -word only excludes messages, and dashes are ignored`,
 }
 
 /** Makes tasks whose faults have these sentences. */

@@ -65,5 +65,5 @@ export const dropIndex = (store: Store): Task<IndexFault, void> => {
 
 const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({
   _tag: 'NoFullText',
-  reason: 'this kind of store keeps none',
+  reason: 'this kind of store does not support one',
 })

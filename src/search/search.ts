@@ -35,7 +35,8 @@ export const searchStore = (
   options: SearchOptions = {},
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
-  if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
+  if (typeof query !== 'string')
+    throw new TypeError(`searchStore: the query must be a string, found ${describe(query)}`)
   const given = checkOptions('searchStore', options, expectedOptions)
   const { typing = false, since, until, ...rest } = given
   const wanted: SearchPlan = ownFields({

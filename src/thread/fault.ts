@@ -25,7 +25,7 @@ export const threadSentences: Sentences<ThreadProblem> = {
   DuplicateCall: (problem) =>
     `the call at index ${problem.index} reuses the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,
   DuplicateOutput: (problem) =>
-    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which index ${problem.first} has answered`,
+    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which already has an output at index ${problem.first}`,
   OrphanOutput: (problem) =>
-    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which is not made before it`,
+    `the output at index ${problem.index} has no earlier call ${JSON.stringify(problem.callId)}`,
 }

@@ -61,8 +61,8 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
 }
 
 /**
- * Replaces the history of a thread with that of a finished result. Messages from a run of this library become thread
- * items.
+ * Replaces the history of a thread with that of a finished result. Messages from a run of this library become
+ * thread items.
  *
  * Cost    O(own properties + items)
  * @param thread the thread; not modified
@@ -80,7 +80,7 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
   if (Array.isArray(history)) return replaceThreadHistory(thread, history)
   if (!Array.isArray(messages))
     throw new TypeError(
-      `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`,
+      `applyRunResultHistory expects a result with \`history\`, or a finished run's result with \`messages\` (for an Either, pass its \`right\`), found ${describe(result)}`,
     )
   // The type only allows messages if T's items include RuntimeItem. aioc threads ignore other items.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])

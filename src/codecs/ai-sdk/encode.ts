@@ -56,8 +56,8 @@ class Writer {
   #tools = 0
 
   write(message: Message, writing: Writing): void {
-    if (message.id !== undefined) writing.lose(['id'], 'model messages of ai have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.id !== undefined) writing.lose(['id'], 'ai model messages have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'tool') this.endRun()
     const kept = keptBy(format, message)
     if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
@@ -104,12 +104,12 @@ class Writer {
         translate(written, part, uiFormat, contentNames)
       } else if (part.type === 'tool_result')
         results.push(this.#writeResult(part, undefined, writing, ['content', index]))
-      else writing.lose(['content', index], 'instructions of ai are text')
+      else writing.lose(['content', index], 'ai instructions can only be text')
     }
     if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
     if (texts.length === 0 && message.content.length > 0) return
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
-    if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are written as one')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer role: written as system')
+    if (texts.length > 1) writing.lose(['content'], 'ai instructions are a single text: these are joined')
     written['content'] = texts.join('\n')
     this.#put(written, kept)
   }
@@ -138,7 +138,7 @@ class Writer {
       if (!apart && !spoken)
         writing.lose(
           ['role'],
-          `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: written as ${speaker}`,
+          `a ${message.role} message with ${speaker === 'user' ? 'content other than results' : 'calls'}: written as ${speaker}`,
         )
       spoken ||= !apart
       // Content after results is written after them, but not while another result is due, which
@@ -156,11 +156,12 @@ class Writer {
       case 'text':
         return content({ type: 'text', text: part.text }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: written as text')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
+        writing.lose(path, 'ai has no refusal type: written as text')
         return { type: 'text', text: part.text }
       case 'reasoning':
-        if (role !== 'assistant' && role !== 'any') return void writing.lose(path, 'only the assistant reasons')
+        if (role !== 'assistant' && role !== 'any')
+          return void writing.lose(path, 'only the assistant can have reasoning')
         return content(writeReasoning(format, part, 'providerOptions', writing, path), part, kept)
       case 'image':
       case 'file':
@@ -212,7 +213,7 @@ const writeFile = (
   const [first, second] = kept?.as?.split(' ') ?? []
   const asImage = first === 'image'
   const data = writeData(source, asImage ? second : first)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return content(
     {

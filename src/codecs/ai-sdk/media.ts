@@ -43,9 +43,7 @@ export const urlSource = (url: string, mediaType: string | undefined): Source =>
   return source.type === 'url' && isFull(mediaType) ? freeze({ ...source, mediaType }) : source
 }
 
-/**
- * Bytes with a complete media type, which some providers require. If incomplete, the first bytes decide, as in `ai`.
- */
+/** Bytes with a complete media type, which some providers require; if unknown, found from the first bytes. */
 export const bytesSource = (data: string, mediaType: string | undefined): Source => {
   const full = isFull(mediaType) ? mediaType : signatures.find(([first]) => data.startsWith(first))?.[1]
   return freeze({ type: 'base64', data, mediaType: full ?? mediaType ?? 'application/octet-stream' })

@@ -117,10 +117,10 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
     if (item !== undefined) items.push(item)
   }
   if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
-    if (items.length > 1) writing.lose([...path, 'content'], 'an error of ai is one text: its texts are written as one')
+    if (items.length > 1) writing.lose([...path, 'content'], 'an ai error is a single text: its texts are joined')
     return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
   }
-  if (isError) writing.lose([...path, 'isError'], 'ai has no mark for parts that are an error; only the text says so')
+  if (isError) writing.lose([...path, 'isError'], 'ai cannot mark parts as an error; only the text shows it')
   return { type: 'content', value: items }
 }
 
@@ -137,7 +137,7 @@ const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | unde
   }
   const source = writing.resolve(part.source, [...path, 'source'])
   const data = writeItemData(source, kept?.as)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
   return restore<Fresh>(
     {
       ...data,

@@ -54,9 +54,9 @@ export const writeReasoning = (
 ): { [field: string]: unknown } => {
   const { text, summary = [] } = part
   if (text !== '' && summary.length > 0)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the text is written, its summary is not')
+    lose([...path, 'summary'], 'ai reasoning has a single text: the summary is omitted')
   if (text === '' && summary.length > 1)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the summary is written as one')
+    lose([...path, 'summary'], 'ai reasoning has a single text: the summaries are joined')
   const options = optionsOf(part, keptBy(format, part)?.as)
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }

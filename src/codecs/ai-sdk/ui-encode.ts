@@ -39,9 +39,9 @@ class Writer {
   #open = new Map<string, readonly ToolPart[]>()
 
   write(message: Message, writing: Writing): void {
-    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'system' && keptBy(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
-      writing.lose(['meta', modelFormat], 'options of a whole message: ai-sdk-ui has those of parts')
+      writing.lose(['meta', modelFormat], 'message-level options: ai-sdk-ui only has options per part')
     const kept = keptBy(format, message)
     const calls = message.content.some(({ type }) => type === 'tool_call')
     if (message.role === 'assistant' || calls) this.#writeStep(message, kept, writing)
@@ -61,7 +61,7 @@ class Writer {
     const words = kept?.as?.split(' ') ?? []
     if (words.includes('message') || kept?.fields !== undefined || kept?.absent !== undefined) this.#turn = undefined
     if (this.#turn !== undefined && message.id !== undefined)
-      writing.lose(['id'], 'belongs to a turn, which in ai-sdk-ui is one message with the id of its first')
+      writing.lose(['id'], 'is part of a turn, which in ai-sdk-ui is one message with its first id')
     let begun = words.includes('no-step')
     const begin = (): Fresh[] => {
       this.#turn ??= this.#start('assistant', [], message, kept, writing)
@@ -96,7 +96,7 @@ class Writer {
     const done = ({ left }: ToolPart): boolean => left === undefined
     const tool = (which === 'first' ? open.find(done) : open.findLast(done)) ?? open[0]
     if (tool === undefined) {
-      writing.lose(path, 'answers no call of its turn')
+      writing.lose(path, 'does not answer a call of its turn')
       return true
     }
     if (open.length === 1) this.#open.delete(part.callId)
@@ -118,12 +118,12 @@ class Writer {
     const words = kept?.as?.split(' ') ?? []
     const isTool = message.role === 'tool' && words.includes('tool') // in its stored form
     if (parts.length === 0 && !isTool && (message.content.length > 0 || message.role === 'tool')) {
-      if (message.id !== undefined) writing.lose(['id'], 'its message has no other content in ai-sdk-ui')
+      if (message.id !== undefined) writing.lose(['id'], 'the message has no other content in ai-sdk-ui')
       return
     }
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer role: written as system')
     if (message.role === 'tool' && !isTool)
-      writing.lose(['role'], 'a tool message with more than results: written as user')
+      writing.lose(['role'], 'a tool message with content other than results: written as user')
     if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
     if (parts.length === 0 && !words.includes('empty')) parts.push({ type: 'text', text: '' })
     this.#turn = undefined
@@ -163,11 +163,11 @@ class Writer {
       case 'text':
         return writeRestored({ type: 'text', text: part.text, ...state }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: written as text')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
+        writing.lose(path, 'ai has no refusal type: written as text')
         return { type: 'text', text: part.text, ...state }
       case 'reasoning':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant reasons')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can have reasoning')
         return writeRestored(
           { ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state },
           part,
@@ -175,7 +175,7 @@ class Writer {
         )
       case 'image':
       case 'file':
-        if (role === 'system') return void writing.lose(path, 'instructions of ai are text')
+        if (role === 'system') return void writing.lose(path, 'ai instructions can only be text')
         return writeFile(part, kept, writing, path)
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh

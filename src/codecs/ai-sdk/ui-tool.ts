@@ -122,7 +122,7 @@ export class ToolPart {
       for (const field of ['rawInput', 'inputEncoding']) delete written[field]
       const { approval } = written
       if (approval !== undefined && !(isObject(approval) && approval['approved'] === true)) {
-        writing.lose(path, 'answers a call whose approval was never given: the approval is left out')
+        writing.lose(path, 'answers a call that was never approved: the approval is omitted')
         delete written['approval']
       }
     }
@@ -145,10 +145,10 @@ const textOf = ({ content }: ToolResultPart, { lose }: Writing, path: Path): str
         [...path, 'content', index],
         part.type === 'provider'
           ? `is known only to ${part.provider}`
-          : `a result of ai-sdk-ui is text or JSON: it holds no ${part.type}`,
+          : `an ai-sdk-ui result is text or JSON: it cannot hold ${part.type} parts`,
       )
   }
-  if (said.length > 1) lose([...path, 'content'], 'a result of ai-sdk-ui is one text: its texts are written as one')
+  if (said.length > 1) lose([...path, 'content'], 'an ai-sdk-ui result is a single text: its texts are joined')
   return said.join('\n')
 }
 

@@ -71,13 +71,13 @@ class Request {
   add(message: Message, writing: Writing): void {
     // A response's id belongs to the API, which does not expect it back.
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
-      writing.lose(['id'], 'messages of Anthropic have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: written as system')
+      writing.lose(['id'], 'Anthropic messages have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'Anthropic messages have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer role: written as system')
     const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
     if (this.#exact && (keepsMark(kept, 'exact') || keepsMark(kept, 'message')))
       return this.#repeat(message, kept, writing)
-    if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
+    if (message.content.length === 0) return writing.lose(['content'], 'Anthropic does not accept empty messages')
     this.#speak(message, kept, writing)
   }
 
@@ -119,7 +119,7 @@ class Request {
     if (message.role === 'tool')
       for (const { part, path } of said)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
-          writing.lose(path, "stands beside results: written as the user's")
+          writing.lose(path, "is next to results: written as the user's")
     let first = true
     for (const step of stepsOf(said, own))
       for (const [role, run] of inOrder(step, own, writing)) {
@@ -173,7 +173,10 @@ class Request {
         kept: [],
         position: turn.position,
       })
-      writing.lose([], `the first message of Anthropic's is the user's: ${JSON.stringify(opening)} is put before it`)
+      writing.lose(
+        [],
+        `an Anthropic conversation must start with the user: ${JSON.stringify(opening)} is inserted before it`,
+      )
     }
     turn.onlyResults = turn.said.length > 0 && turn.said.every(isResult)
     this.#turns.push(turn)
@@ -188,13 +191,13 @@ class Request {
       if (!fits)
         writing.lose(
           [],
-          'Anthropic takes instructions only after the user: they stand before the conversation',
+          'Anthropic accepts instructions only after a user message: moved before the conversation',
           position,
         )
       else if (moved)
         writing.lose(
           [],
-          'Anthropic takes instructions only between user and assistant: they stand after what the user says next',
+          'Anthropic accepts instructions only between user and assistant: moved after the next user message',
           position,
         )
     }
@@ -216,19 +219,16 @@ class Request {
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
     last.block['text'] = text.trimEnd()
-    writing.lose([...last.path, 'text'], 'the last text of the assistant can not end in white space', turn.position)
+    writing.lose([...last.path, 'text'], 'the last assistant text must not end in white space: trimmed', turn.position)
   }
 }
 
-/**
- * The kept fields of a message that the API accepts; others are losses: "messages.0.id: Extra
- * inputs are not permitted".
- */
+/** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   const { fields, ...kept } = keptBy(format, message) ?? {}
   const known = Object.entries(fields ?? {}).filter(([field]) => {
     const isKnown = message.role === 'system' && (field === 'clear_at' || field === 'output_config')
-    if (!isKnown) writing.lose([field], 'is no field of a message of Anthropic')
+    if (!isKnown) writing.lose([field], 'is not a field of an Anthropic message')
     return isKnown
   })
   return { ...kept, fields: Object.fromEntries(known) }
@@ -296,8 +296,8 @@ const inOrder = (
 ): readonly (readonly [Speaker, WrittenBlock[]])[] => {
   const why =
     calls.length > 0
-      ? 'stands after a call; Anthropic wants the calls last'
-      : 'stands before a result; Anthropic wants the results first'
+      ? 'comes after a call; Anthropic requires calls last'
+      : 'comes before a result; Anthropic requires results first'
   for (const { path } of misplaced) writing.lose(path, why)
   if (own !== 'assistant')
     return calls.length > 0
@@ -319,7 +319,7 @@ const inOrder = (
     ]
   let end = others.length
   for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
-    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic takes no message that ends in thinking')
+    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic does not accept messages that end in thinking')
   return [
     ['user', results],
     ['assistant', others.slice(0, end)],

@@ -66,13 +66,13 @@ class Request {
 
   add(message: Message, writing: Writing): void {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
-      writing.lose(['id'], 'contents of Gemini have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'contents of Gemini have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer: written as system')
+      writing.lose(['id'], 'Gemini contents have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'Gemini contents have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer role: written as system')
     const kept = keptBy(format, message)
     const own = speakerOf(message)
     if (isMarked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
-    if (message.content.length === 0) return writing.lose(['content'], 'Gemini takes no empty contents')
+    if (message.content.length === 0) return writing.lose(['content'], 'Gemini does not accept empty contents')
     if (own === 'model') return this.#answer(message, kept, writing)
     this.#say(message, own, kept, writing)
   }
@@ -97,7 +97,7 @@ class Request {
       })
       writing.lose(
         [],
-        `a conversation with Gemini begins with the user: ${JSON.stringify(opening)} is put before it`,
+        `a Gemini conversation must start with the user: ${JSON.stringify(opening)} is inserted before it`,
         0,
       )
     }
@@ -160,7 +160,7 @@ class Request {
     }
     if (calls.length > 0) writing.lose(['role'], `a ${role} message with calls: they are written as the model's`)
     if (results.length > 0 && others.length > 0 && content[0]?.type !== 'tool_result')
-      writing.lose(['content', 0], 'stands before a result; Gemini wants the results first')
+      writing.lose(['content', 0], 'comes before a result; Gemini requires results first')
     const runs: readonly (readonly [Speaker, readonly Part[]])[] = [
       ['user', results],
       [own, others],
@@ -191,7 +191,7 @@ class Request {
     const turn: Turn = { role, parts, kept, position: writing.position, onlyResults }
     if (role === 'system') {
       if (this.#turns.length > 0)
-        writing.lose([], 'Gemini takes instructions only before the conversation: they are written there')
+        writing.lose([], 'Gemini accepts instructions only before the conversation: moved there')
       this.#system.push(turn)
       return
     }

@@ -37,7 +37,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
     const hasCalls = said.some(([, { type }]) => type === 'tool_call')
     const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
     if (role !== message.role)
-      writing.lose(['role'], `a ${message.role} message with more than it may have: written as ${role}`)
+      writing.lose(['role'], `a ${message.role} message with content it cannot have: written as ${role}`)
     written.push(
       writeSaid(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
@@ -50,8 +50,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
       written.push(writeResult(part, undefined, undefined, writing, ['content', index]))
     } else said.push([index, part])
   flush()
-  if (isFirst && message.id !== undefined)
-    writing.lose(['id'], 'each result of LangChain is a message with an id of its own')
+  if (isFirst && message.id !== undefined) writing.lose(['id'], 'each LangChain result is a message with its own id')
   return written
 }
 
@@ -91,7 +90,7 @@ const writeSaid = (
     const path: Path = ['content', index]
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
-      if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: written as an empty one')
+      if (args === undefined) writing.lose([...path, 'arguments'], 'is not a JSON object: written as an empty one')
       const keptCall = keptBy(format, part)
       const written = restore<{ call: Fresh; block?: Fresh }>(
         {
@@ -156,12 +155,12 @@ const writeBlock = (
     case 'text':
       return kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept)
     case 'refusal':
-      writing.lose(path, 'LangChain has no refusal: written as text')
+      writing.lose(path, 'LangChain has no refusal type: written as text')
       return wires.textBlock(part.text)
     case 'reasoning':
       if (kept?.as === 'thinking') return restore(wires.thinking(part.text, part.signature), kept)
       if (kept?.as === 'reasoning') return restore(wires.reasoningBlock(part.text), kept)
-      return writing.lose(path, 'LangChain takes no reasoning but what its own models reasoned')
+      return writing.lose(path, 'LangChain only accepts reasoning of its own models')
     case 'image':
       return restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept)
     case 'file':

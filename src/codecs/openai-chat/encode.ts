@@ -54,7 +54,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
     if (turn !== undefined) {
       const role = turn.calls.length > 0 || ownField(turn.fields, 'function_call') !== undefined ? 'assistant' : speaks
       if (role !== message.role)
-        writing.lose(['role'], `a ${message.role} message with more than results: written as ${role}`)
+        writing.lose(['role'], `a ${message.role} message with content other than results: written as ${role}`)
       wire.push(writeTurn(role, turn, message, first))
       first = false
       turn = undefined
@@ -98,7 +98,7 @@ const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unk
 
 const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true)
-    writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; only the text says so')
+    writing.lose([...path, 'isError'], 'chat cannot mark a result as an error; only the text shows it')
   const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
   const kept = keptBy(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
@@ -129,7 +129,7 @@ const writePart = (
     return
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
-  if (turn.calls.length > 0) writing.lose(path, 'stands after a tool call; chat says everything before the calls')
+  if (turn.calls.length > 0) writing.lose(path, 'comes after a tool call; chat puts all content before the calls')
   const content = writeContent(part, role, writing, path)
   if (content !== undefined) turn.content.push(content)
 }
@@ -159,25 +159,25 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
     case 'text':
       return restore({ type: 'text', text: part.text }, kept)
     case 'refusal':
-      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant refuses')
+      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
       return restore({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
     case 'image': {
-      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no image`)
+      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
       return restore(
         { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
         kept,
       )
     }
     case 'file': {
-      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no file`)
+      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold a file`)
       const source = writing.resolve(part.source, [...path, 'source'])
-      if (source.type === 'url') return writing.lose(path, 'chat takes the bytes of a file, not its URL')
+      if (source.type === 'url') return writing.lose(path, 'chat accepts a file only as bytes, not as a URL')
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
-        if (part.name !== undefined) writing.lose([...path, 'name'], 'audio has no name in chat')
+        if (part.name !== undefined) writing.lose([...path, 'name'], 'chat audio has no name')
         return restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
       return restore(

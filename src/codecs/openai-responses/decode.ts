@@ -84,7 +84,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   if (isAgentsItem(wire))
     throw new Unexpected(
       [],
-      "an item of OpenAI Responses; openaiAgents of indelible/codecs/openai-agents reads the Agents SDK's",
+      'an OpenAI Responses item; for Agents SDK items use openaiAgents from indelible/codecs/openai-agents',
       wire,
     )
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)

@@ -53,8 +53,8 @@ interface WrittenCall {
 type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
 
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
-  if (message.id !== undefined) writing.lose(['id'], 'items of Responses have ids of their own')
-  if (message.name !== undefined) writing.lose(['name'], 'a message of Responses has no name')
+  if (message.id !== undefined) writing.lose(['id'], 'Responses items have their own ids')
+  if (message.name !== undefined) writing.lose(['name'], 'Responses messages have no name')
   const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as Part
@@ -90,11 +90,11 @@ const ownItem = (
   if (part.type === 'reasoning') {
     const kept = keptBy(format, part)
     if (kept?.as === 'reasoning') return restore(items.reasoningItem(part), kept)
-    writing.lose(path, 'Responses takes no reasoning but its own')
+    writing.lose(path, 'Responses only accepts its own reasoning')
     return 'lost'
   }
   if (part.type !== 'tool_call') return thaw(part.raw) as Fresh
-  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: said by the assistant`)
+  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: written as assistant`)
   return writeCall(part, calls, writing, path)
 }
 
@@ -177,7 +177,7 @@ class OtherItems {
   close(): void {
     if (this.#content.length === 0) return
     if (this.#message.role === 'tool')
-      this.#writing.lose(['role'], 'a tool message with more than results: written as user')
+      this.#writing.lose(['role'], 'a tool message with content other than results: written as user')
     const kept = this.#first ? keptBy(format, this.#message) : undefined
     this.#wire.push(
       restore(items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')), kept),
@@ -193,7 +193,7 @@ const writeContent = (part: Content, writing: Writing, path: Path): Fresh | unde
     case 'text':
       return restore(items.inputText(part.text), kept)
     case 'refusal':
-      return writing.lose(path, 'only the assistant refuses')
+      return writing.lose(path, 'only the assistant can refuse')
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
@@ -203,7 +203,7 @@ const writeContent = (part: Content, writing: Writing, path: Path): Fresh | unde
       const source = writing.resolve(part.source, [...path, 'source'])
       if (source.type === 'base64' && kept?.as === 'audio')
         return restore(items.inputAudio(source.data, source.mediaType), kept)
-      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses takes no audio')
+      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses does not accept audio')
       return restore(items.inputFile(source, part.name), kept)
     }
   }
@@ -217,8 +217,7 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const changed =
     ownField(kind, 'asText') !== true &&
     (ownField(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
-  if (changed)
-    writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
+  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
@@ -260,7 +259,7 @@ const writeAnswer = (
   if (as === 'raw' && first?.type === 'provider' && first.provider === format) return thaw(first.raw)
   const unmarked = (): void => {
     if (part.isError === true)
-      writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; only the text says so`)
+      writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
   }
   switch (kind.output) {
     case 'computer_call_output': {
@@ -272,7 +271,7 @@ const writeAnswer = (
     case 'tool_search_output': {
       const tools = isOwn && part.isError !== true ? jsonIn(resultText(part, writing, path)) : undefined
       if (Array.isArray(tools)) return tools
-      writing.lose([...path, 'content'], 'a tool search answers with tools: written as none')
+      writing.lose([...path, 'content'], 'a tool search result must be tools: written as an empty list')
       return []
     }
     case 'shell_call_output': {

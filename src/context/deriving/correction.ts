@@ -2,9 +2,8 @@
  * Corrects the estimate by the provider's counts. A receipt records the estimated and the actual
  * tokens of a call; the correction factor is computed from the model's latest receipts.
  *
- * A new factor takes effect only at an epoch boundary, so it never invalidates a cached prefix. A
- * context that exceeds the budget by the newest factor has reached the budget, which starts a new
- * epoch.
+ * A new factor takes effect only at an epoch boundary, so it never invalidates a cached prefix. A context that
+ * exceeds the budget by the newest factor has reached the budget, which starts a new epoch.
  */
 import type { Note } from '../../notes/kit.ts'
 import { countWhile } from './positions.ts'

@@ -89,9 +89,9 @@ export interface ReadNotes {
   count: number
   last: Note | undefined
   counts: readonly Count[]
-  /** The number of notes placed before the part of the record that was read. */
+  /** The number of notes placed before the end of the part of the record that was read. */
   applied: number
-  /** The leading notes that apply from the beginning: the last one raises a page above its sent level. */
+  /** How many leading notes apply from the beginning: the last one raises a page above its sent level. */
   readonly base: number
   readonly pages: PageFold
   readonly summaries: NumberedSummary[]

@@ -261,8 +261,8 @@ const lastFitting = (
   most: number,
   guess: number,
 ): number | undefined => {
-  let low = least - 1 // the highest step known to fit
-  let high = most + 1 // the lowest step known not to fit
+  let low = least - 1 // the highest step known to fit, if any
+  let high = most + 1 // the lowest step known not to fit, if any
   for (let step = Math.min(Math.max(guess, least), most), width = 2; low < least || high > most; width *= 2) {
     if (fits(step)) low = step
     else high = step

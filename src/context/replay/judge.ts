@@ -190,6 +190,6 @@ const saidIn = ({ content }: Message): MarkerFacts => {
   }
 }
 
-/** Whether a marker names exactly these positions and recalls one of them. */
+/** Whether a marker names exactly these positions, and no other one to recall. */
 const names = ({ range, back }: MarkerFacts, from: number, to: number): boolean =>
   range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`
