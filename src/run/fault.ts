@@ -50,6 +50,8 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
+  /** `limits.stopWhen` threw. The steps so far are recorded. */
+  | { readonly _tag: 'StopWhenThrew'; readonly step: number; readonly cause: unknown; readonly partial: RunResult }
   /** The run has no `context`, and its view is not settled. Only a cast or plain JavaScript can pass such a view. */
   | {
       readonly _tag: 'ContextUnsettled'
@@ -87,6 +89,8 @@ export const runSentences: Sentences<RunFault> = {
   NoContext: (fault) => `step ${fault.step}: no context could be derived: ${sentenceOfCause(fault.cause)}`,
   HandlerFailed: (fault) =>
     `step ${fault.step}: a handler refused the event ${fault.event}: ${sentenceOfCause(fault.cause)}`,
+  StopWhenThrew: (fault) =>
+    `step ${fault.step}: the run ended because \`limits.stopWhen\` threw: ${reasonOf(fault.cause)}; the steps so far are recorded`,
   ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>

@@ -24,7 +24,7 @@ import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
-import { reasonOf } from '../task/index.ts'
+import { callCallback, reasonOf } from '../task/index.ts'
 import type { Ahead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, invoke, notRun, waitsForApproval } from './invoke.ts'
 import { overspent, type Limits, type SpentSoFar } from './limits.ts'
@@ -247,8 +247,11 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
-      return undefined
+      const stop = callCallback('limits.stopWhen', () =>
+        limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }),
+      )
+      if (isLeft(stop)) throw new RunEnded({ _tag: 'StopWhenThrew', step: this.#step, cause: stop.left.cause })
+      return stop.right === true ? 'custom' : undefined
     } finally {
       this.#control.endStep()
     }

@@ -96,7 +96,7 @@ export const modelSummarizer = (
   })
 
 const summaryPrompt =
-  'Sum up this part of a conversation for somebody who goes on with the work: goals, decisions and their reasons, names of files and what is in them, errors, what is left to do. No introduction.'
+  'Summarize this part of a conversation for the model that continues the work: goals, decisions and their reasons, file names and their contents, errors, and what remains to be done. No introduction.'
 
 const saidIn = (message: Message): string => {
   const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]

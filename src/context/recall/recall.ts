@@ -199,7 +199,7 @@ export const recallParameters: JsonObject = Object.freeze({
     offset: Object.freeze({
       type: 'integer',
       minimum: 0,
-      description: 'with a position: where to go on in a long entry',
+      description: 'the character of a long entry to continue from; only with a position',
     }),
     query: Object.freeze({ type: 'string', description: 'words to search the whole conversation for' }),
   }),
@@ -215,7 +215,7 @@ const requestOf = (input: unknown): ToolRequest => {
     typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
   if (isCount(position) && (offset === undefined || isCount(offset))) return { position, offset }
   if (typeof query === 'string' && query.trim() !== '') return { query }
-  throw new Error('give a position (0, 1, 2 …) or a query (words to search for)')
+  throw new Error('Pass a position (0, 1, 2 …) or a query (words to search for).')
 }
 
 const titleOf = ({ position, page, message }: Recalled): string => `[${position}] ${message.role}, ${page}`
