@@ -25,6 +25,16 @@ it('lists within lists can not announce one byte twice', () => {
   expect(() => readPython(inExtension)).toThrow('byte 0 announces 2147483647 items')
 })
 
+it.each([
+  ['8', [0xc7, 5, 0]],
+  ['16', [0xc8, 0, 5, 0]],
+  ['32', [0xc9, 0, 0, 0, 5, 0]],
+])('the payload of an extension with a %s-bit length is not taken for items', (_, header) => {
+  const payload = [0xdd, 0x7f, 0xff, 0xff, 0xff]
+  expect(() => checkItems(bytesOf(0x92, ...header, ...payload, 0xc0))).not.toThrow()
+  expect(() => checkItems(bytesOf(0x92, ...header, ...payload, ...payload))).toThrow('announces')
+})
+
 it('whatever msgpack can say passes, and is read', () => {
   const value = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
