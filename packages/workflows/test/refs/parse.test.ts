@@ -214,7 +214,7 @@ describe('refs by llm2', () => {
       'refs[0].blockKeys should be an array of keys, found "a"',
     )
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['a'], blockIds: ['b'], role: 'user' }] })).toContain(
-      'refs[0].blockIds should be an unambiguous value as blockKeys',
+      'refs[0].blockIds should be the same as blockKeys',
     )
     expect(refused({ type: 'llm2', flowId: 7, refs: [] })).toBe('flowId should be a string, found 7')
     expect(refused({ type: 'llm2' })).toBe('refs should be an array of refs, found nothing')
