@@ -56,7 +56,7 @@ const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
   for (const [position, { role }] of recording.entries()) {
     if (role !== 'assistant') continue
     const from = performance.now()
-    const sent = await trim(position, budget)
+    const { messages: sent } = await trim(position, budget)
     times.push((performance.now() - from) * 1000)
     const total = sent.reduce((sum, message) => sum + estimateTokens(message), 0)
     let same = 0

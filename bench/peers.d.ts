@@ -13,6 +13,8 @@ declare module '@langchain/core/messages' {
   export type AIMessage = any
   export const HumanMessage: any
   export type HumanMessage = any
+  export const RemoveMessage: any
+  export type RemoveMessage = any
   export const SystemMessage: any
   export type SystemMessage = any
   export const ToolMessage: any
@@ -60,6 +62,10 @@ declare module 'esbuild' {
 declare module 'immutable' {
   export const List: any
   export type List = any
+}
+declare module 'langchain' {
+  export const summarizationMiddleware: any
+  export type summarizationMiddleware = any
 }
 declare module 'mutative' {
   export const create: any

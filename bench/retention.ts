@@ -8,13 +8,14 @@
  * questions are asked at the end. And coding sessions, where a later call uses a path or a name that a result was the
  * first to say: that result is the evidence, asked for at that call with what the model says beside it.
  *
- * `node retention.ts [small | budgets | talk]`: `small` for one budget; `budgets` for the coding sessions, and for three with
- * giant results, at eleven budgets each; `talk` for LoCoMo at the mean of five budgets around each, beside `window`.
+ * `node retention.ts [small | budgets | talk | compaction]`: `small` for one budget; `budgets` for the coding sessions, and for three with
+ * giant results, at eleven budgets each; `talk` for LoCoMo at the mean of five budgets around each, beside `window`;
+ * `compaction` for the coding sessions beside summaries by LangChain and by providers, at today's prices.
  */
 import { toolResultsOf } from 'indelible/message'
 import { existsSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, textOf, toolCallsOf, type Message, type Part } from 'indelible'
+import { createHistory, settle, textOf, toolCallsOf, type Message, type Part } from 'indelible'
 import {
   deriveContext,
   estimateTokens,
@@ -24,10 +25,18 @@ import {
   replay,
   window,
   type DerivedContext,
+  type ModelPrices,
   type Policy,
 } from 'indelible/context'
 import { unitsOf } from '../src/context/kit.ts'
-import { aiSdk, langChain, type Peer } from './context-peers.ts'
+import {
+  aiSdk,
+  anthropicCompaction,
+  langChain,
+  langChainSummary,
+  openaiCompaction,
+  type MakePeer,
+} from './context-peers.ts'
 import { machine } from './measure.ts'
 import { readTranscript } from '@indelible/transcripts'
 
@@ -53,9 +62,12 @@ const thrifty: Policy = { ...paged({ lowWater: 0.25 }), name: 'thrifty' }
 
 const small = process.argv.includes('small')
 const budgets = small ? [8_000] : [8_000, 16_000]
-const opus = modelPrices['claude-opus-4-5']
-if (opus === undefined) throw new Error('the table has no claude-opus-4-5')
-const prices = unitsOf(opus)
+const ratesOf = (model: string): ModelPrices => {
+  const found = modelPrices[model]
+  if (found === undefined) throw new Error(`the table has no ${model}`)
+  return found
+}
+const opus = ratesOf('claude-opus-4-5')
 
 /* What is asked. */
 
@@ -140,6 +152,30 @@ const coding = (file: string): Source => {
   return { name: file, messages, pieces }
 }
 
+/**
+ * The source as an application would hold it: each answer is one message (some programs record one as several, and no call
+ * begins between them), and no call is without a result.
+ */
+const withWholeAnswers = ({ name, messages, pieces }: Source): Source => {
+  const answered = new Set(messages.flatMap(toolResultsOf).map(({ callId }) => callId))
+  const whole: Message[] = []
+  const places = messages.map((recorded) => {
+    const content = recorded.content.filter((part) => part.type !== 'tool_call' || answered.has(part.id))
+    const message = { ...recorded, content }
+    const last = whole.at(-1)
+    if (last?.role === 'assistant' && message.role === 'assistant')
+      whole[whole.length - 1] = { ...last, content: [...last.content, ...message.content] }
+    else whole.push(message)
+    return whole.length - 1
+  })
+  const place = (position: number): number => places[position] ?? whole.length
+  return {
+    name,
+    messages: whole,
+    pieces: pieces.map((piece) => ({ ...piece, at: place(piece.at), position: place(piece.position) })),
+  }
+}
+
 /* What is kept. */
 
 const plain = (part: Part): string =>
@@ -167,6 +203,10 @@ interface Kept {
   cached: number
   /** The share of the budget that is used, at the end. */
   used: number
+  /** Of the money, what calls cost that summarize. */
+  summaries: number
+  /** Calls that a provider would refuse: a tool call without its result, or a result without its call. */
+  refused: number
 }
 
 const nothing = (): Kept => ({
@@ -179,6 +219,8 @@ const nothing = (): Kept => ({
   tokens: 0,
   cached: 0,
   used: 0,
+  summaries: 0,
+  refused: 0,
 })
 
 const sum = (rows: readonly Kept[]): Kept => {
@@ -189,7 +231,8 @@ const sum = (rows: readonly Kept[]): Kept => {
   return all
 }
 
-const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source): Kept => {
+const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source, rates = opus): Kept => {
+  const prices = unitsOf(rates)
   const view = createHistory<Message>({ from: messages }).view()
   const asked = Map.groupBy(pieces, ({ at }) => at)
   const kept = nothing()
@@ -199,7 +242,8 @@ const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source):
     const derived = deriveContext(view.slice(0, at), { budget, policy, prices, previous })
     if (isLeft(derived)) continue
     const context = (previous = derived.right)
-    kept.dollars += (context.cost * (opus?.input ?? 0)) / 1e6
+    kept.dollars += (context.cost * rates.input) / 1e6
+    if (isLeft(settle(context.messages))) kept.refused += 1
     kept.tokens += context.tokens
     kept.cached += context.stableTokens
     kept.used = context.tokens / budget
@@ -243,9 +287,10 @@ const isSame = (one: Message | undefined, other: Message | undefined): boolean =
   one.content.every((part, index) => part === other.content[index])
 
 const ofPeer = async (
-  make: (recording: readonly Message[]) => Peer,
+  make: MakePeer,
   budget: number,
   { messages, pieces }: Source,
+  { input, cacheRead, cacheWrite, output }: ModelPrices = opus,
 ): Promise<Kept> => {
   const peer = make(messages)
   const kept = nothing()
@@ -253,14 +298,26 @@ const ofPeer = async (
   let previous: readonly Message[] = []
   for (let at = 1; at <= messages.length; at++) {
     if (messages[at]?.role !== 'assistant' && at < messages.length && !asked.has(at)) continue
-    const sent = await peer.trim(at, budget)
-    let same = 0
-    while (same < sent.length && isSame(sent[same], previous[same])) same += 1
+    const { messages: sent, summary } = await peer.trim(at, budget)
     const tokens = (some: readonly Message[]): number =>
       some.reduce((total, message) => total + estimateTokens(message), 0)
-    const [cached, all] = [tokens(sent.slice(0, same)), tokens(sent)]
+    /** The tokens of a request: those of the prefix that it shares with the request before, and all. */
+    const read = (request: readonly Message[]): readonly [cached: number, all: number] => {
+      let same = 0
+      while (same < request.length && isSame(request[same], previous[same])) same += 1
+      return [tokens(request.slice(0, same)), tokens(request)]
+    }
+    if (summary !== undefined) {
+      const [cached, all] = read(summary.continued ?? [])
+      const parts = [cached * cacheRead, (all - cached) * cacheWrite, (summary.apart ?? 0) * input]
+      kept.summaries += (parts.reduce((sum, part) => sum + part, 0) + summary.output * output) / 1e6
+    }
+    const [cached, all] = read(sent)
     previous = sent
-    kept.dollars += ((cached * prices.cached + (all - cached) * prices.fresh) * (opus?.input ?? 0)) / 1e6
+    kept.dollars += (cached * cacheRead + (all - cached) * cacheWrite) / 1e6
+    kept.tokens += all
+    kept.cached += cached
+    if (sent.length === 0 || isLeft(settle(sent))) kept.refused += 1
     kept.used = all / budget
     const here = asked.get(at)
     if (here === undefined) continue
@@ -363,6 +420,31 @@ const atBudgets = (source: Source, thousandsOf: readonly number[]): void => {
   console.log()
 }
 
+/** Our policies beside what frameworks and providers do at a budget, at prices of today. */
+const beside = async (sources: readonly Source[], model: string, budget: number): Promise<void> => {
+  const rates = ratesOf(model)
+  console.log(`### ${budget.toLocaleString('en')} tokens, ${model} (${rates.source}, read on ${rates.read})\n`)
+  console.log('| | readable | money | of it summaries | cacheable | refused |\n|---|---:|---:|---:|---:|---:|')
+  const show = (name: string, rows: readonly Kept[]): void => {
+    const { pieces, readable, dollars, summaries, cached, tokens, refused } = sum(rows)
+    console.log(
+      `| ${name} | ${percent(readable, pieces)} | $${(dollars + summaries).toFixed(2)} | $${summaries.toFixed(2)} | ${percent(cached, tokens)} | ${refused} |`,
+    )
+  }
+  for (const policy of [paged(), thrifty, window])
+    show(
+      policy.name,
+      sources.map((source) => ofPolicy(policy, budget, source, rates)),
+    )
+  const ofProvider = model.startsWith('gpt') ? openaiCompaction : anthropicCompaction
+  for (const make of [ofProvider, langChainSummary, langChain, aiSdk]) {
+    const rows: Kept[] = []
+    for (const source of sources) rows.push(await ofPeer(make, budget, source, rates))
+    show(make([]).name, rows)
+  }
+  console.log()
+}
+
 console.log(`${machine()}; money at ${opus.source}, read on ${opus.read}, for what is sent\n`)
 const conversations = [26, 30, 41, 42, 43, 44]
 const sessions = ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']
@@ -373,6 +455,10 @@ if (process.argv.includes('budgets')) {
     for (const file of sessions) atBudgets(coding(file), [10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64])
     for (const file of giants) atBudgets(coding(file), [8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48])
   }
+} else if (process.argv.includes('compaction')) {
+  const sources = isThere ? sessions.map(coding).map(withWholeAnswers) : []
+  for (const budget of [32_000, 50_000])
+    for (const model of ['claude-opus-5-5', 'gpt-6.2-sol']) await beside(sources, model, budget)
 } else if (process.argv.includes('talk')) {
   const sources = conversations.map(locomo)
   console.log(

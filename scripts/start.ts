@@ -7,6 +7,7 @@ import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import './closed-pipe.ts'
 import { isBuilt, root, run } from './run.ts'
 
 const [file = `${root}examples/coding-agent.json`, ...others] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Every fault of the library, and its sentence for people. */
+/** All faults of the library, with their sentences. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from './json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
@@ -26,7 +26,7 @@ import type { StoreFault } from './store/fault.ts'
 import { FaultError, reasonOf, sentenceOf, type Sentences, type Tagged } from './task/index.ts'
 import { threadSentences, type ThreadProblem } from './thread/fault.ts'
 
-/** Everything that can go wrong, each with its `_tag`: what functions return, and what a `FaultError` carries. */
+/** Everything that can go wrong, each with its `_tag`: returned by functions and carried by `FaultError`. */
 export type Fault =
   | MessageFault
   | CodecFault
@@ -53,7 +53,7 @@ const sentences: Sentences<Fault> = {
   ...recallSentences,
   ...runSentences,
   ...turnSentences,
-  ...sessionSentences, // with those of its store, and of callbacks
+  ...sessionSentences, // including store and callback faults
   ...searchSentences,
   ...threadSentences,
 }
@@ -61,17 +61,16 @@ const sentences: Sentences<Fault> = {
 /**
  * A fault as a sentence: what happened, where, and what to do next.
  *
- * @returns the sentence; of a fault that the library does not know, its tag and its plain fields
+ * @returns the sentence; for a fault unknown to the library, its tag and its plain fields
  */
 export const faultMessage = (fault: Fault): string => sentenceOf(sentences, fault)
 
 /**
- * The value of an `Either` or of a task; a fault is thrown as a {@link FaultError} whose message is the fault's
- * sentence. Use it for synchronous results (`settle`, `deriveContext`, codecs), and for the pipelines that `pipe` makes
- * of tasks.
+ * The value of an `Either` or a task; a fault is thrown as a {@link FaultError} with its sentence as the message. Use
+ * it for synchronous results (`settle`, `deriveContext`, codecs), and for task pipelines built with `pipe`.
  *
  * @param outcome an `Either`, or a `TaskEither`, which is run once
- * @param sentence the sentence of a fault that `faultMessage` does not know. Default: its tag and its plain fields
+ * @param sentence the sentence for a fault that `faultMessage` does not know. Default: its tag and its plain fields
  * @returns the value of a `Right`; for a task, a promise of it
  * @throws FaultError with the fault of a `Left`
  * @example
@@ -81,10 +80,10 @@ export const faultMessage = (fault: Fault): string => sentenceOf(sentences, faul
  */
 export function orThrow<F, A>(outcome: TaskEither<F, A>, sentence?: (fault: F) => string): Promise<A>
 /**
- * The value of an `Either`; a fault is thrown as a {@link FaultError} whose message is the fault's sentence.
+ * The value of an `Either`; a fault is thrown as a {@link FaultError} with its sentence as the message.
  *
  * @param outcome an `Either`
- * @param sentence the sentence of a fault that `faultMessage` does not know. Default: its tag and its plain fields
+ * @param sentence the sentence for a fault that `faultMessage` does not know. Default: its tag and its plain fields
  * @returns the value of a `Right`
  * @throws FaultError with the fault of a `Left`
  */
@@ -98,7 +97,7 @@ export function orThrow<F, A>(
   return outcome.right
 }
 
-/** The sentence of a fault, which may be one of the caller's own. */
+/** The sentence of a fault, possibly one of the caller's own. */
 const sentenceOfAny = (fault: unknown): string => (isTagged(fault) ? sentenceOf(sentences, fault) : reasonOf(fault))
 
 const isTagged = (fault: unknown): fault is Tagged =>

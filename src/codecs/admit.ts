@@ -1,4 +1,4 @@
-/** The border of every codec: anything at all comes in, plain frozen JSON or a fault goes on. */
+/** Input validation for all codecs: any value comes in; plain frozen JSON or a fault goes out. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   admit,
@@ -16,13 +16,13 @@ import type { Decoded, Loss } from './codec.ts'
 import type { Message } from '../message/index.ts'
 
 /**
- * The body of a `decode`: takes a frozen copy of `wire`, has it read, and turns what the reader throws into a fault. The
- * reader adds to `beside` what of a body is not of the conversation.
+ * The common body of `decode`: makes a frozen copy of `wire`, calls the reader, and turns what the reader throws into
+ * a fault. The reader adds the fields of a body that are not part of the conversation to `beside`.
  *
- * Half a surrogate pair and numbers out of range, which JSON text can spell and a record can't hold, become U+FFFD and
- * null, each a loss that names the place.
+ * Half a surrogate pair and numbers out of range, which JSON text can express but a record can't hold, become U+FFFD
+ * and null. Each is a loss with its place.
  *
- * @param listAt where the list of messages is: the first steps of a path before the position
+ * @param listAt the path to the list of messages
  */
 export const decodeWire = (
   format: string,
@@ -47,7 +47,7 @@ export const decodeWire = (
   }
 }
 
-/** A loss for each field of a body but those that are read. */
+/** A loss for every unknown field of a body. */
 export const lossesBeside = (body: JsonObject, known: readonly string[], of: 'request' | 'response'): readonly Loss[] =>
   Object.keys(body)
     .filter((field) => !known.includes(field))
@@ -55,7 +55,7 @@ export const lossesBeside = (body: JsonObject, known: readonly string[], of: 're
       Object.freeze({
         position: 0,
         path: Object.freeze([field]),
-        reason: `is of the ${of}, not of the conversation`,
+        reason: `belongs to the ${of}, not to the conversation`,
       }),
     )
 

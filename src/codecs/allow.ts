@@ -1,4 +1,4 @@
-/** The two ways to write: settled conversations, and those with what `allow` names. */
+/** Encodes settled conversations, or unsettled ones as far as `allow` permits. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
@@ -6,7 +6,7 @@ import type { Encode, Encoded, EncodeOptions, UnsettledOptions } from './codec.t
 import { settle, type Message, type PairingFault, type Settled } from '../message/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 
-/** A codec's `encode`, of the function that writes any sequence. */
+/** Makes a codec's `encode` from a function that writes any sequence. */
 export const encodeWith =
   <Wire, Options extends EncodeOptions = EncodeOptions>(
     write: (messages: Sequence<Message>, options?: Options) => Either<EncodeFault, Encoded<Wire>>,
@@ -19,10 +19,10 @@ export const encodeWith =
     const answer: Either<EncodeFault | PairingFault, Encoded<Wire>> = problems.length > 0
       ? left({ _tag: 'Unsettled', problems })
       : write(messages, options)
-    return answer as Either<never, Encoded<Wire>> // `Unsettled` only where `allow` was given: the overloads of `Encode`
+    return answer as Either<never, Encoded<Wire>> // `Unsettled` needs `allow`: see the overloads of `Encode`
   }
 
-/** What is wrong with a conversation, but for calls that have no result. */
+/** The problems of a conversation other than calls without results. */
 const problemsOf = (messages: Sequence<Message>): PairingFault['problems'] => {
   const settled = settle(messages)
   return settled._tag === 'Right' ? [] : settled.left.problems.filter(({ _tag }) => _tag !== 'UnansweredCall')

@@ -1,8 +1,8 @@
 /**
- * Call ids and function names as the providers' APIs take them. Ids of other formats may be longer, or of other letters:
- * such a one is written as another one, the same each time, with its result's.
+ * Call ids and function names that the providers' APIs accept. Longer ids or ids with other characters are replaced,
+ * consistently for a call and its result.
  *
- * Source  the refusals of OpenAI's API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
+ * Source  errors of OpenAI's API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
  *         64", in chat 40; "string does not match pattern … '^[a-zA-Z0-9_-]+$'" (2026-09)
  */
 import type { Path } from '../json/index.ts'
@@ -13,20 +13,20 @@ export const fitsCallId = (id: string, longest: number): boolean => id.length > 
 
 export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]+$/.test(name)
 
-/** The ids of one conversation, as they are written. */
+/** The written call ids of one conversation. */
 export class CallIds {
   readonly #longest: number
   readonly #letters: RegExp
   readonly #written = new Map<string, string>()
   readonly #taken = new Set<string>()
 
-  /** @param letters what ids are made of. Default: anything */
+  /** @param letters the valid ids. Default: any */
   constructor(longest: number, letters: RegExp = /^/) {
     this.#longest = longest
     this.#letters = letters
   }
 
-  /** The id and name of a call. @param asItIs whether they stood in the format's own wire, which then is to be given back */
+  /** The written id and name of a call. @param asItIs whether they came from this format and must be kept */
   ofCall(
     { id, name }: ToolCallPart,
     asItIs: boolean,
@@ -35,9 +35,12 @@ export class CallIds {
   ): { readonly id: string; readonly name: string } {
     const written = { id: this.of(id, asItIs), name: asItIs || fitsName(name) ? name : fitting(name) }
     if (written.id !== id)
-      writing.lose([...path, 'id'], `is not of 1 to ${this.#longest} characters, or taken: written as ${written.id}`)
+      writing.lose(
+        [...path, 'id'],
+        `must have 1 to ${this.#longest} characters and be unique: written as ${written.id}`,
+      )
     if (written.name !== name)
-      writing.lose([...path, 'name'], `is no name of letters, digits, _ and -: written as ${written.name}`)
+      writing.lose([...path, 'name'], `must consist of letters, digits, _ and -: written as ${written.name}`)
     return written
   }
 
@@ -65,7 +68,7 @@ export class CallIds {
 
 const fitting = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
 
-/** Eight hexadecimal digits that differ for ids that begin alike, most of the time: FNV-1a. */
+/** Eight hexadecimal digits that usually differ for ids with the same beginning: FNV-1a. */
 const digest = (text: string): string => {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)

@@ -1,9 +1,9 @@
 /**
- * What a codec is: one foreign format, read and written.
+ * The codec interface: reading and writing one foreign format.
  *
- * The law of every codec: `encode(decode(x).messages)` equals `x` as JSON (key order aside), for whatever `x` has that
- * the format or a later version of it allows. What the message model has no word for is kept in `provider` parts and in
- * `meta` under the codec's name, in one shape for all of them: see `Kept` in residual.ts.
+ * The law of every codec: `encode(decode(x).messages)` equals `x` as JSON (apart from key order), for everything in
+ * `x` that the format or a later version of it allows. Data without an equivalent in the message model is kept in
+ * `provider` parts and in `meta` under the codec's name, in the same shape for all codecs: see `Kept` in residual.ts.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../json/index.ts'
@@ -12,12 +12,12 @@ import type { DecodeFault, EncodeFault } from './fault.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { Message, PairingFault, Settled } from '../message/index.ts'
 
-/** One foreign format: how to read and write it. */
+/** Reads and writes one foreign format. */
 export interface Codec<Wire> {
-  /** The name of the format: its namespace in `meta`, and the `provider` of parts that it carries raw. */
+  /** The format's name: its key in `meta`, and the `provider` of parts that it carries raw. */
   readonly format: string
   /**
-   * Read a conversation. It never throws. The messages are frozen and share nothing with the input.
+   * Reads a conversation. Never throws. The messages are frozen and share nothing with the input.
    *
    * Cost    O(wire); bench: codecs
    *
@@ -25,28 +25,28 @@ export interface Codec<Wire> {
    */
   readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
   /**
-   * Write a conversation as a request carries it. It must be settled, because every provider refuses a call without a
-   * result. The wire is a new mutable value that shares nothing with the messages.
+   * Writes a conversation for a request. It must be settled, because every provider rejects a call
+   * without a result. The wire is a new mutable value that shares nothing with the messages.
    *
-   * With `allow`, the conversation need not be settled: for an application's own storage, or for a view that waits for
-   * an approval.
+   * With `allow`, the conversation need not be settled: for an application's own storage, or for a
+   * view that waits for an approval.
    *
    * Cost    O(messages); bench: codecs
    */
   readonly encode: Encode<Wire>
 }
 
-/** Writes a conversation: a settled one, or one with the problems that `allow` names. */
+/** Writes a conversation: a settled one, or one with the problems permitted by `allow`. */
 export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
   /**
-   * Write a conversation that need not be settled.
+   * Writes a conversation that need not be settled.
    *
    * @param options `allow`: the problems that the wire may have
    * @returns the wire and the losses; or `Unsettled`, `UnresolvedBlock`
    */
   (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<EncodeFault | PairingFault, Encoded<Wire>>
   /**
-   * Write a settled conversation.
+   * Writes a settled conversation.
    *
    * @param messages the conversation, from `settle` or `mend`
    * @returns the wire and the losses; or `UnresolvedBlock`
@@ -55,24 +55,24 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
 }
 
 /**
- * The pairing problems that a wire may have, though no request may.
+ * The pairing problems that a stored wire may have, although a request may not.
  *
- * `open-calls`: calls without a result, such as calls that wait for an approval or have unfinished input. Any other
- * problem is the fault `Unsettled`. `unsettled`: every problem, as it was recorded.
+ * `open-calls`: calls without a result, such as calls that wait for an approval or have unfinished
+ * input. Any other problem is the fault `Unsettled`. `unsettled`: every problem, as recorded.
  */
 export type Allowed = 'open-calls' | 'unsettled'
 
-/** How to write a conversation that need not be settled. */
+/** Options for writing a conversation that need not be settled. */
 export interface UnsettledOptions extends EncodeOptions {
   /** The pairing problems that the wire may have. */
   readonly allow: Allowed
 }
 
-/** How to write a conversation. */
+/** Options for writing a conversation. */
 export interface EncodeOptions {
   /**
-   * Gives the content of a stored block, for messages whose images or files are `block` sources. Default: such a source
-   * is the fault `UnresolvedBlock`.
+   * Returns the content of a stored block, for images and files with `block` sources. Default: such
+   * a source is the fault `UnresolvedBlock`.
    *
    * @returns its content in base64 and its media type; undefined if it is missing
    */
@@ -83,7 +83,7 @@ export interface EncodeOptions {
 export interface Decoded {
   /** The messages. Frozen. */
   readonly messages: readonly Message[]
-  /** The values that were changed while reading: half a character in a text, a number out of range. Mostly empty. */
+  /** The values changed while reading: half a surrogate pair, a number out of range. Usually empty. */
   readonly losses: readonly Loss[]
 }
 
@@ -91,16 +91,16 @@ export interface Decoded {
 export interface Encoded<Wire> {
   /** The conversation in the foreign format: a new mutable value. */
   readonly wire: Wire
-  /** The content that the format can't hold, in the order of the conversation. */
+  /** The content that the format can't hold, in conversation order. */
   readonly losses: readonly Loss[]
 }
 
 /** A value that was lost or changed. */
 export interface Loss {
-  /** When encoding, the position of the message; when decoding, that in the wire's list. */
+  /** When encoding, the message's position; when decoding, the position in the wire's list. */
   readonly position: number
-  /** The path in the message. */
+  /** The path within the message. */
   readonly path: Path
-  /** The reason, in words. */
+  /** The reason as a clause. */
   readonly reason: string
 }

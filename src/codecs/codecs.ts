@@ -16,7 +16,7 @@ import type { ChatMessage } from './openai-chat/wire.ts'
 import { openaiResponses } from './openai-responses/codec.ts'
 import type { ResponsesItem } from './openai-responses/wire.ts'
 
-/** The codecs, by the names of their formats. */
+/** The codecs by format name. */
 export interface Codecs {
   /** Model messages of the AI SDK. */
   readonly 'ai-sdk': Codec<AiModelMessage[]>
@@ -24,22 +24,22 @@ export interface Codecs {
   readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
   /** Anthropic Messages. */
   readonly anthropic: Codec<AnthropicConversation>
-  /** Contents of Gemini. */
+  /** Gemini contents. */
   readonly gemini: Codec<GeminiConversation>
-  /** Messages of LangChain, as JSON. */
+  /** LangChain messages as JSON. */
   readonly langchain: Codec<LangChainMessage[]>
-  /** Items of the OpenAI Agents SDK. */
+  /** OpenAI Agents SDK items. */
   readonly 'openai-agents': Codec<AgentsItem[]>
   /** OpenAI Chat Completions. */
   readonly 'openai-chat': Codec<ChatMessage[]>
-  /** Items of OpenAI Responses. */
+  /** OpenAI Responses items. */
   readonly 'openai-responses': Codec<ResponsesItem[]>
 }
 
-/** A format that a codec reads and writes. */
+/** The name of a codec's format. */
 export type CodecFormat = keyof Codecs
 
-/** Every codec, by the name of its format. */
+/** All codecs by format name. */
 export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
   'ai-sdk-ui': aiUiMessages,

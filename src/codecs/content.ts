@@ -1,14 +1,14 @@
-/** Content as most wires have it: one plain text is written as a string. */
+/** Content as most formats write it: a single plain text becomes a string. */
 import { isObject, ownField, type Path } from '../json/index.ts'
 import type { Part, ResultPart, ToolResultPart } from '../message/index.ts'
 
-/** Whether parts are one text with nothing kept beside it: `asContent` would write it as a string. */
+/** Whether the parts are one text without kept fields, which `asContent` would write as a string. */
 export const isOnePlainText = (parts: readonly Part[]): boolean => {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' && ownField(only, 'meta') === undefined
 }
 
-/** Parts in wire form: one plain text as a string, unless it was read from a part. */
+/** Parts in wire format: a single plain text as a string, unless it was read from a part. */
 export const asContent = <Written>(parts: Written[], asParts: boolean, type = 'text'): string | Written[] => {
   const [only] = parts
   return !asParts &&
@@ -21,7 +21,7 @@ export const asContent = <Written>(parts: Written[], asParts: boolean, type = 't
     : parts
 }
 
-/** What a result answers, part by part. A part of which nothing can be written is left out. */
+/** The written parts of a result. Parts that can't be written are omitted. */
 export const answersOf = <Written>(
   { content }: ToolResultPart,
   path: Path,

@@ -1,4 +1,4 @@
-/** What can be wrong with a conversation in a foreign format, as data. */
+/** The faults of reading and writing foreign formats. */
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import { callbackFaultText, type CallbackThrew, sentencesOf, type Sentences } from '../task/index.ts'
@@ -15,7 +15,7 @@ export type CodecFault =
     }
   /** JSON that is not a conversation in any known format. */
   | { readonly _tag: 'UnknownFormat'; readonly found: string }
-  /** A value that the format does not allow. Formats with one entry a line have a `line`, from 1. */
+  /** A value that the format does not allow. `line`, from 1, is set for formats with one entry per line. */
   | {
       readonly _tag: 'UnexpectedWire'
       readonly format: string
@@ -24,9 +24,9 @@ export type CodecFault =
       readonly expected: string
       readonly found: string
     }
-  /** A value that is not plain JSON data: nested too deep, a function, or an instance of a class. */
+  /** A value that is not plain JSON: nested too deeply, a function, or a class instance. */
   | { readonly _tag: 'WireNotJson'; readonly format: string; readonly path: Path; readonly reason: string }
-  /** `encode` met an image or file whose bytes are in a store, and got no content for it. */
+  /** `encode` needs the content of an image or file that is stored as a block. */
   | {
       readonly _tag: 'UnresolvedBlock'
       readonly format: string
@@ -34,26 +34,25 @@ export type CodecFault =
       readonly path: Path
       readonly id: BlockId
     }
-  /** A line that could not be read, with the option `strict`. */
+  /** A line that could not be read, with `strict`. */
   | { readonly _tag: 'DamagedLine'; readonly format: string; readonly line: number; readonly reason: string }
   /** `pick` is not the number of a conversation in the file. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
-/** Reading a conversation in a known format. */
+/** Faults of reading a known format. */
 export type DecodeFault = Extract<CodecFault, { readonly _tag: 'UnexpectedWire' | 'WireNotJson' }>
 
-/** Writing a conversation. `CallbackThrew`: the option `block` threw. */
+/** Faults of writing. `CallbackThrew`: the `block` option threw. */
 export type EncodeFault = Extract<CodecFault, { readonly _tag: 'UnresolvedBlock' }> | CallbackThrew
 
-/** Reading a file whose format is found out. */
+/** Faults of reading a file with automatic format detection. */
 export type TranscriptFault = Exclude<CodecFault, { readonly _tag: 'UnresolvedBlock' }>
 
-/** A sentence for each of them. */
 export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
   InvalidJson: (fault) =>
     `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`,
   UnknownFormat: (fault) =>
-    `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`,
+    `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one per line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`,
   UnexpectedWire: (fault) =>
     `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`,
   WireNotJson: (fault) =>
@@ -66,7 +65,7 @@ export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
 }
 
 /**
- * A codec fault as a sentence for people.
+ * A codec fault as a sentence.
  *
  * @returns what is wrong, where, what was expected and what was found
  */

@@ -1,16 +1,16 @@
-/** The arguments of a call: text in a message, an object in the wires of Anthropic and Gemini. */
+/** Converts call arguments: text in a message, an object in the formats of Anthropic and Gemini. */
 import { admit, formatPath, inspectJson, isLeft, isObject, jsonIn, type Json } from '../json/index.ts'
 import { thaw } from './residual.ts'
 
 export interface Input {
   readonly input: { [name: string]: unknown }
-  /** What of the text does not come through. */
+  /** What could not be kept. */
   readonly losses: readonly string[]
 }
 
 /**
- * The text as the object that the APIs want ("tool_use.input: Input should be a valid dictionary"). No text is no
- * arguments; text that is no JSON object stands whole under one name.
+ * The text as the object that the APIs require ("tool_use.input: Input should be a valid
+ * dictionary"). Empty text means no arguments. Text that is not a JSON object goes into one field.
  *
  * @example
  * inputOf('{"a": 1}') // { input: { a: 1 }, losses: [] }
@@ -25,12 +25,12 @@ export const inputOf = (text: string): Input => {
   if (findings.length === 0) return { input: value as { [name: string]: unknown }, losses: none }
   const admitted = admit(value)
   return {
-    input: isLeft(admitted) ? { arguments: text } : (thaw(admitted.right.value as Json) as { [name: string]: unknown }), // an object stays one
+    input: isLeft(admitted) ? { arguments: text } : (thaw(admitted.right.value as Json) as { [name: string]: unknown }), // an object stays an object
     losses: findings.map(({ path, reason }) => `${formatPath(path)} ${reason}`),
   }
 }
 
-/** Arguments as the value that they stood as; the text, if somebody has changed it since. */
+/** Arguments as the original JSON value; the text if it is no longer JSON. */
 export const valueOf = (text: string): unknown => {
   const value = jsonIn(text)
   return value === undefined ? text : value

@@ -1,12 +1,12 @@
-/** Lists of items, as OpenAI Responses and the Agents SDK have them: how both are read. */
+/** Reads lists of items, for OpenAI Responses and the Agents SDK. */
 import { anObject, isObject, readEach, readIn, Unexpected, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ProviderPart, Role, TextPart } from '../message/index.ts'
 import { keep, type Fresh } from './residual.ts'
 
 /**
- * The messages so far, and what the assistant is just saying: its items in a row become one message.
+ * The messages so far, and the pending parts of the assistant: its consecutive items become one message.
  *
- * @typeParam Call what is known of a call when its result comes
+ * @typeParam Call the data needed about a call when its result arrives
  */
 export class ItemReading<Call> {
   readonly #messages: Message[] = []
@@ -30,14 +30,14 @@ export class ItemReading<Call> {
   }
 }
 
-/** Who speaks, but for the assistant. */
+/** The roles other than assistant. */
 export const speakers: ReadonlyMap<unknown, Role> = new Map([
   ['system', 'system'],
   ['developer', 'developer'],
   ['user', 'user'],
 ])
 
-/** What a message says: a text, or parts. Throws Unexpected. */
+/** The content of a message: a string or parts. Throws Unexpected. */
 export const contentOf = (wire: JsonObject): string | readonly Json[] =>
   readIn(wire, 'content', (content) => {
     if (typeof content !== 'string' && !Array.isArray(content))
@@ -45,7 +45,7 @@ export const contentOf = (wire: JsonObject): string | readonly Json[] =>
     return content as string | readonly Json[]
   })
 
-/** The texts of a list of parts. */
+/** The texts in a list of parts. */
 export const textsIn = (list: Json | undefined): string[] =>
   Array.isArray(list)
     ? (list as readonly Json[]).flatMap((each) =>
@@ -53,12 +53,11 @@ export const textsIn = (list: Json | undefined): string[] =>
       )
     : []
 
-/** Whether a part is text. */
 export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: string } =>
   (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
   typeof wire['text'] === 'string'
 
-/** What is kept with a message or a part. */
+/** The `meta` kept with a message or part. */
 export type KeptMeta = { readonly meta?: Meta }
 
 export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ type: 'text', text: value, ...kept })
@@ -66,28 +65,28 @@ export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ t
 export const messageOf = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
   freeze({ role, content: freeze(content), ...kept })
 
-/** What differs between the formats. */
+/** The differences between the formats. */
 export interface ItemFormat {
-  /** The name under which things are kept. */
+  /** The format's key in `meta`. */
   readonly format: string
-  /** How the assistant's messages are written. */
+  /** Writes an assistant message. */
   readonly messageItem: (role: string, content: unknown) => Fresh
   readonly outputText: (text: string) => Fresh
   readonly refusalText: (text: string) => Fresh
-  /** As what it is kept where the content is a string. */
+  /** The mark for content that is a string. */
   readonly ofString: string | undefined
-  /** As what it is kept where the content is one text or refusal. */
+  /** The mark for content that is one text or refusal. */
   readonly ofOne: string | undefined
 }
 
-/** How things of a format are kept. */
+/** Reading functions for one format. */
 export interface FormatReading {
-  /** What the wire has beyond what would be written: that is plain JSON too. */
+  /** The difference between the wire and what encoding would write, as `meta`. */
   readonly difference: (wire: JsonObject, written: object, as?: string, skip?: readonly string[]) => KeptMeta
   readonly raw: (wire: Json) => ProviderPart
   /**
-   * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and all
-   * of them what they have beside their text, under `part`.
+   * Reads an assistant message. The first part keeps the item's other fields under `item`; every
+   * part keeps its own under `part`.
    */
   readonly readSaid: (wire: JsonObject, said: string | readonly Json[]) => readonly Part[]
 }
@@ -98,7 +97,7 @@ export const readingOf = (of: ItemFormat): FormatReading => {
     keep(format, wire, written as JsonObject, as, skip)
   const raw: FormatReading['raw'] = (wire) => freeze({ type: 'provider', provider: format, raw: wire })
   const readSaid: FormatReading['readSaid'] = (wire, said) => {
-    const item = of.messageItem('assistant', said) // the content is the same, so it is no difference
+    const item = of.messageItem('assistant', said) // the same content, so that it is not a difference
     if (typeof said === 'string') return [text(said, difference({ item: wire }, { item }, of.ofString))]
     if (said.length === 0) return [raw(wire)]
     const mark = said.length === 1 ? of.ofOne : 'message'

@@ -1,4 +1,4 @@
-/** Lists of items, as OpenAI Responses and the Agents SDK have them: how both are written. */
+/** Writes lists of items, for OpenAI Responses and the Agents SDK. */
 import { isObject, type Path, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Writing } from './losses.ts'
@@ -6,7 +6,7 @@ import { asContent as partsOrText } from './content.ts'
 import { restore, type Fresh, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
-/** One plain text as a string, unless it was read from a part; no text as the empty string. */
+/** A single plain text as a string, unless it was read from a part; an empty string for no text. */
 export const asContent = (parts: Fresh[], asParts: boolean): unknown =>
   parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
 
@@ -15,7 +15,7 @@ interface Both {
   readonly part?: Fresh
 }
 
-/** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
+/** Restores the kept fields of an item and a part. Kept values of another shape are ignored. */
 export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
   const item = kept.fields && ownField(kept.fields, 'item')
@@ -26,22 +26,23 @@ export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
   })
 }
 
-/** The text of a result, where its kind takes nothing else. */
+/** The text of a result, for kinds that accept nothing else. */
 export const resultText = (part: ToolResultPart, writing: Writing, path: Path): string =>
   part.content
     .map((each, index) => {
       if (each.type === 'text') return each.text
-      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
+      writing.lose([...path, 'content', index], 'is not text, the only result for this kind of call')
       return ''
     })
     .join('')
 
-/** The answer of a computer call: one screenshot; the rest is lost. Undefined if there is none. */
+/** The result of a computer call: one screenshot; anything else is lost. Undefined if there is none. */
 export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): Resolved | undefined => {
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(
     (each, index) =>
-      each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
+      each !== picture &&
+      writing.lose([...path, 'content', index], 'the result of a computer call is a single screenshot'),
   )
   return picture?.type === 'image'
     ? writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source'])

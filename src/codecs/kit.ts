@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
 export { decodeRecorded } from './anthropic/decode.ts'
 export type { CodecFormat } from './codecs.ts'
 export { codecFaultText } from './fault.ts'

@@ -1,4 +1,4 @@
-/** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
+/** The common part of `encode`: collects losses while messages are written. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
@@ -8,22 +8,22 @@ import { erasedMark, standIn } from '../message/kit.ts'
 import { foreignFields } from './residual.ts'
 import { BlockMissing, resolve, type Resolved } from './source.ts'
 
-/** What the writer of a message is given: where it is, and where to say what is lost. */
+/** Passed to a message writer: the position, and functions to report losses and resolve sources. */
 export interface Writing {
   readonly position: number
-  /** @param at the message's position. Default: this one */
+  /** @param at the position of the message. Default: the current one */
   readonly lose: (path: Path, reason: string, at?: number) => undefined
-  /** A source with its bytes or URL at hand. */
+  /** A source with its bytes or URL. */
   readonly resolve: (source: Source, path: Path) => Resolved
 }
 
-/** Fields that other formats keep and the writer says in its own way. */
+/** Fields kept by other formats that this writer can write. */
 export type Understood = { readonly [format: string]: readonly string[] }
 
 /**
- * Run the writer of a format over every message.
+ * Calls a format's writer for every message.
  *
- * @param finish what is written after the last message. It, and every message, may lose things of earlier ones
+ * @param finish called after the last message. It, like every message, may report losses for earlier ones
  */
 export const encodeMessages = <Wire>(
   format: string,
@@ -60,7 +60,7 @@ export const encodeMessages = <Wire>(
   return right({ wire, losses: Object.freeze(losses.sort((left, right) => left.position - right.position)) })
 }
 
-/** What other formats kept in `meta` is for them alone. */
+/** Reports fields in `meta` that only another format understands. */
 const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {
   const look = (owner: Message | Part, ...at: Path): void => {
     for (const name of foreignFields(format, owner, understood)) lose([...at, 'meta', name], `is known only to ${name}`)

@@ -1,9 +1,8 @@
-/** The marks that a codec keeps in `as`, separated by spaces. */
+/** Marks in `as`, separated by spaces. */
 import type { Kept } from './residual.ts'
 
-/** Marks as one text; undefined if there are none. */
+/** Marks as one string; undefined if there are none. */
 export const joinMarks = <Mark extends string>(...words: readonly (Mark | false)[]): string | undefined =>
   words.filter((word) => word !== false).join(' ') || undefined
 
-/** Whether a mark was kept. */
 export const hasMark = (kept: Kept | undefined, mark: string): boolean => kept?.as?.split(' ').includes(mark) === true

@@ -1,27 +1,27 @@
 /**
- * What makes a codec lossless: the difference between what stood in the wire and what the codec would write by itself
- * is kept in `meta`, and put back when the same format is written again.
+ * Makes codecs lossless: keeps the difference between the wire and what the codec would write in
+ * `meta`, and restores it when the same format is written again.
  *
- * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
- * or a call gets another id.
+ * The difference is kept with its message or part and holds no content, so that it stays valid when
+ * a text is shortened or a call id changes.
  */
 import { define, difference, isObject, ownField, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
 export interface Kept {
-  /** Fields of the wire that the message model lacks, or writes differently. Objects are merged into the written form. */
+  /** Wire fields that the message model lacks or writes differently. Objects are merged into the written form. */
   readonly fields?: JsonObject | undefined
-  /** Fields that would be written, but did not stand there: their paths. */
+  /** The paths of fields that encoding would write but the wire did not have. */
   readonly absent?: readonly (readonly string[])[] | undefined
-  /** Which of several ways to say the same was chosen. The codec knows the words. */
+  /** Which of several equivalent forms was used, in the codec's own words. */
   readonly as?: string | undefined
 }
 
 /**
- * The difference between an object of the wire and the one that would be written, as an entry of `meta`.
+ * The difference between a wire object and what encoding would write, as an entry of `meta`.
  *
- * @param skip fields whose difference is kept elsewhere, or known to be none
+ * @param skip fields whose difference is kept elsewhere or known to be empty
  */
 export const keep = (
   format: string,
@@ -41,7 +41,7 @@ export const keep = (
   return { meta: freeze({ [format]: freeze(kept) }) }
 }
 
-/** Put back what was kept. Changes and returns `written`, which must be the caller's own. */
+/** Restores kept fields. Modifies and returns `written`, which must belong to the caller. */
 export const restore = <T extends object>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
   const fields = ownField(kept, 'fields')
@@ -50,7 +50,7 @@ export const restore = <T extends object>(written: T, kept: Kept | undefined): T
   return written
 }
 
-/** An object of a wire that is being written. */
+/** A wire object being written. */
 export type Fresh = { [field: string]: unknown }
 
 const merge = (target: Fresh, fields: JsonObject): void => {
@@ -71,7 +71,7 @@ const remove = (target: Fresh, path: readonly string[]): void => {
   else if (isObject(there)) remove(there as Fresh, rest)
 }
 
-/** The data that a codec kept with a message or part. Data of another shape under its name is ignored. */
+/** The data that a codec kept with a message or part. Data of another shape is ignored. */
 export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
   const meta = ownField(owner, 'meta')
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
@@ -89,7 +89,7 @@ export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | 
   }
 }
 
-/** The formats other than `format` that kept fields with a message or part: fields that `format` can't say. */
+/** The other formats that kept fields with a message or part which `format` can't write. */
 export const foreignFields = (
   format: string,
   owner: Message | Part,
@@ -108,7 +108,7 @@ export const foreignFields = (
 
 const none: readonly string[] = []
 
-/** Every namespace that a codec of ours writes in `meta`. */
+/** The `meta` keys of all codecs in this library. */
 const formats: ReadonlySet<string> = new Set([
   'openai-chat',
   'openai-responses',
@@ -120,7 +120,7 @@ const formats: ReadonlySet<string> = new Set([
   'langchain',
 ])
 
-/** A fresh mutable copy of recorded JSON. */
+/** A mutable copy of recorded JSON. */
 export const thaw = (value: Json): Mutable => {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map(thaw)
@@ -133,7 +133,7 @@ export const thaw = (value: Json): Mutable => {
   return fresh
 }
 
-/** JSON that its owner may change. */
+/** Mutable JSON. */
 export type Mutable = string | number | boolean | null | Mutable[] | { [key: string]: Mutable }
 
 const { freeze } = Object

@@ -1,15 +1,15 @@
-/** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
+/** Sources of images and files as most formats write them: a URL, or a data URL with the bytes. */
 import { isLeft, type Path, ownField } from '../json/index.ts'
 import { callCallback } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
 
-/** A source that can be written: its bytes or its URL are at hand. */
+/** A source with its bytes or URL. */
 export type Resolved = Exclude<Source, { type: 'block' }>
 
 /**
- * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` gives the same text back.
+ * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` restores the same text.
  *
  * @param url a URL or a data URL
  */
@@ -19,7 +19,7 @@ export const sourceOf = (url: string): Resolved => {
   return Object.freeze({ type: 'base64', mediaType: found[1] as string, data: url.slice(found[0].length) })
 }
 
-/** No parameters beside `base64`, so that nothing is lost on the way back. */
+/** Only `base64` as a parameter, so that the URL can be restored exactly. */
 const dataUrl = /^data:([^;,]+);base64,/
 
 export const urlOf = (source: Resolved): string =>
@@ -34,7 +34,7 @@ export class BlockMissing {
   }
 }
 
-/** A source with its bytes or its URL at hand. Throws BlockMissing. */
+/** A source with its bytes or URL. Throws BlockMissing. */
 export const resolve = (
   source: Source,
   options: EncodeOptions,

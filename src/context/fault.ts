@@ -1,4 +1,4 @@
-/** What can be wrong with a derived context, as data. */
+/** The faults of deriving contexts, summarizing and recalling. */
 import { hasField } from '../json/index.ts'
 import type { SummaryNote } from '../notes/kit.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
@@ -6,24 +6,24 @@ import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './deriving/budget.ts'
 import { groupThousands } from './showing/shorten.ts'
 
-/** What can go wrong while a context is derived. */
+/** Why a context could not be derived. */
 export type ContextFault = {
   readonly _tag: 'MinimumDoesNotFit'
   /** The tokens of the smallest context that keeps each page at its minimum fidelity. */
   readonly needed: number
   /** The tokens available for messages. */
   readonly budget: number
-  /** If the budget is a window: the tokens of it that are not for messages. */
+  /** If the budget is a window: the parts of it that are not for messages. */
   readonly window?: WindowParts
   /** The tokens reserved for tools and system prompt, if any. */
   readonly reserved?: number
-  /** The correction by receipts, if there is one: the tokens that the provider counts for each estimated one. */
+  /** The correction from receipts, if any: tokens counted by the provider per estimated token. */
   readonly factor?: number
   /** The largest parts of that context, at most ten, largest first. */
   readonly pages: readonly MinimumPage[]
 }
 
-/** A part of the smallest context. Positions up to, not including, `to`. */
+/** A part of the smallest context: positions from `from` up to, not including, `to`. */
 export interface MinimumPage {
   /** Its first position. */
   readonly from: number
@@ -31,13 +31,13 @@ export interface MinimumPage {
   readonly to: number
   /** The page kinds in it. */
   readonly kinds: readonly PageKind[]
-  /** The least level that they may have. */
+  /** The minimum level of those kinds. */
   readonly level: ResidencyLevel
-  /** The tokens that it needs at that level. */
+  /** The tokens at that level. */
   readonly tokens: number
 }
 
-/** A summarizer failed. `done` has the summaries made before it failed; you can still append them. */
+/** A summarizer failed. `done` has the summaries made before that; you can still append them. */
 export type SummaryFault = {
   readonly _tag: 'SummarizerFailed'
   /** The first position of the range. */
@@ -50,7 +50,6 @@ export type SummaryFault = {
   readonly done: readonly SummaryNote[]
 }
 
-/** A sentence for each of them. */
 export const contextSentences: Sentences<ContextFault | SummaryFault> = {
   MinimumDoesNotFit: (fault) =>
     `the smallest context that may be sent takes ${groupThousands(fault.needed)} tokens, but the budget is ${groupThousands(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
@@ -58,10 +57,10 @@ export const contextSentences: Sentences<ContextFault | SummaryFault> = {
     `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${whatToDo(fault.done.length)}`,
 }
 
-/** A context fault as a sentence for people. */
+/** A context fault as a sentence. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
-/** What is to be done with the summaries that were made before one failed. */
+/** What to do with the summaries made before one failed. */
 const whatToDo = (count: number): string =>
   count === 0
     ? 'no summary was made: call prepareSummaries again'
@@ -83,7 +82,7 @@ const madeOf = ({ window, reserved, factor }: ContextFault): string => {
   return ` (${window === undefined ? 'after' : `a window of ${groupThousands(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})${counted}`
 }
 
-/** What can be done about it: advice to unpin helps only where something is held as a rule. */
+/** The advice for this fault: unpinning helps only if a rule is in the context. */
 const wayOut = (pages: readonly MinimumPage[]): string => {
   if (pages.some(({ kinds }) => kinds.includes('constraint')))
     return 'use a larger budget, or unpin or retag the rules that may be shortened'
@@ -98,7 +97,7 @@ const largest = (page: MinimumPage | undefined): string => {
   return `; the largest part, ${groupThousands(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
 }
 
-/** What to recall: a position, or a query. */
+/** The recall request: a position or a query. */
 export type RecallRequest = { readonly position: number } | { readonly query: string }
 
 /** Why nothing was recalled. */
@@ -110,7 +109,6 @@ export type RecallFault =
   /** The search itself failed. */
   | { readonly _tag: 'SearchFailed'; readonly request: RecallRequest; readonly cause: unknown }
 
-/** A sentence for each of them. */
 export const recallSentences: Sentences<RecallFault> = {
   NoMatch: ({ request, length }) =>
     hasField(request, 'position')
@@ -125,8 +123,8 @@ export const recallSentences: Sentences<RecallFault> = {
 const requestText = (request: RecallRequest): string =>
   hasField(request, 'position') ? `position ${request.position}` : `"${request.query}"`
 
-/** A recall fault as a sentence, for people and models. */
+/** A recall fault as a sentence for people and models. */
 export const recallFaultText: (fault: RecallFault) => string = sentencesOf(recallSentences)
 
-/** Makes a task of preparing summaries. */
+/** Wraps summary preparation in a task. */
 export const summaryTask: TaskOf<ContextFault | SummaryFault> = taskOf(contextFaultText)

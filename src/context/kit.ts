@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
 export { imageTokens } from './counting/attachments.ts'
 export { callDollars, ratesAt, unitsOf, usageDollars } from './counting/model-prices.ts'
 export { estimatorOf, textTokens } from './counting/tokens.ts'

@@ -1,4 +1,4 @@
-/** A function that remembers its answer for each object. The answer must not change. */
+/** Caches a function's result per object. The result must be immutable. */
 export const once = <Key extends WeakKey, Value>(find: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new WeakMap<Key, Value>()
   return (key) => {

@@ -1,6 +1,6 @@
 /**
- * Attachments: blocks that a message names as sources of its images and files. Its text is not stored in them, so they
- * need not be read with it. Whatever stores the message sees that they are there, and speaks of them.
+ * Attachments: blocks that a message names as sources of its images and files. They contain none of its text, so
+ * they need not be read with it. Code that stores the message must check that they exist, and reference them.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/kit.ts'
@@ -34,17 +34,17 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
 }
 
 /**
- * Whether a message may have attachments, from its JSON text: it then has the word `"block"`, perhaps with escaped letters.
+ * Whether a message may have attachments, by its JSON text: then it contains `"block"`, perhaps with escaped letters.
  *
  * @param text the message as JSON
  * @returns false if it has none
  */
 export const mayAttach = (text: string): boolean => exec(blockWord, text) !== null
 
-const blockWord = /"block"|\\u006/ // each letter of it is between 0x60 and 0x6f
+const blockWord = /"block"|\\u006/ // each letter of block is between 0x60 and 0x6f
 
 /**
- * The blocks that a store does not have, read from another store.
+ * Read the blocks that a store lacks from another store.
  *
  * Cost    one `hasBlocks`; one `getBlocks` of the missing blocks
  *

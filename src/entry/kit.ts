@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For other folders and packages of this repository, which are released together. Not a public API. */
 export { attachedTo, lacking, mayAttach } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording } from './recording.ts'

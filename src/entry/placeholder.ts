@@ -1,4 +1,4 @@
-/** Placeholders: what `hydratePartial` gives for messages whose content was not found. To look at, and never stored. */
+/** Placeholders for messages whose content `hydratePartial` did not find. They are for display, and never stored. */
 import { describe, isObject, ownField, type Immutable } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import { text, type Message, type MessageFault } from '../message/index.ts'
@@ -28,7 +28,7 @@ export const placeholderOf = (
 export const isPlaceholder = (message: Message | Immutable<Message>): boolean => missingOf(message) !== undefined
 
 /**
- * Why a message can't be stored.
+ * The reason why a message can't be stored.
  *
  * @param message a message
  * @returns the fault; undefined if the message can be stored

@@ -1,7 +1,7 @@
 /**
- * Messages between the call that records them and the tree that they become leaves of. Ordinary code in between carries
- * their rows: it stamps, sends and stores them. Before they are sent, their leaves are compared with the messages; and
- * what is added to a history are the messages themselves.
+ * Messages on the way from the call that records them to the tree. Ordinary code in between stamps,
+ * sends and stores their rows. Before they are sent, their leaves are compared with the messages,
+ * and the history gets the messages themselves.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { History } from '../history/index.ts'
@@ -34,7 +34,7 @@ export class Recording {
     return right(undefined)
   }
 
-  /** The rows to store, and the contents of the blocks that were taken out of them. */
+  /** The rows to store, and the contents of the blocks extracted from them. */
   static rowsOf(recording: Recording): { readonly rows: readonly Row[]; readonly blocks: readonly Uint8Array[] } {
     const rows = build(recording.#entries.length, (index) => (recording.#entries[index] as { row: Row }).row)
     const blocks = build(recording.#blocks.length, (index) => recording.#blocks[index] as Uint8Array)
@@ -42,9 +42,9 @@ export class Recording {
   }
 
   /**
-   * Whether rows that a tree has grown by have exactly these messages, in this order. Undefined: no messages.
+   * Whether the rows added to a tree are exactly these messages, in this order. Undefined: no messages.
    *
-   * @param encrypted the bodies are encrypted: they are only counted
+   * @param encrypted true if the bodies are encrypted; then the rows are only counted
    */
   static isIn(recording: Recording | undefined, grown: GrownRows, before: CompactRange, encrypted: boolean): boolean {
     const rows = GrownRows.rowsIn(grown, before)

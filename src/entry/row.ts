@@ -1,16 +1,16 @@
 /**
- * How a message is stored, as the row of a session and as the first block of a ref: its JSON as it was appended, with its
- * page kind before it. Long texts and attachments are taken out of it and stored as blocks, so that the same file in ten
- * sessions is stored once and an image takes the room of its bytes. An empty string stands where they were.
+ * The stored form of a message, as a row of a session and as the first block of a ref: its JSON, preceded by
+ * its page kind. Long texts and attachments are extracted and stored as blocks, so that a file in ten sessions
+ * is stored once, and an image takes only the space of its bytes. An empty string replaces each extracted text.
  *
- *     {"page":"conversation","message":{…}}      classified as that
- *     {"tag":"constraint","message":{…}}         as whoever appended it has tagged it, against the classification
+ *     {"page":"conversation","message":{…}}      page kind from the classification
+ *     {"tag":"constraint","message":{…}}         page kind from the appending code, against the classification
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
 import type { History } from '../history/index.ts'
-import { appendChunk, appendText, chunkLength, type ChunkText, type Fill } from '../history/kit.ts'
+import { appendChunk, appendText, chunkLength, type ChunkReader, type ChunkText, type Fill } from '../history/kit.ts'
 import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import {
@@ -19,6 +19,7 @@ import {
   bytesOfBase64,
   define,
   emptyList,
+  fieldsBeside,
   filterEach,
   freeze,
   freezeParsed,
@@ -26,6 +27,7 @@ import {
   indexIn,
   isArray,
   isLeft,
+  isObject,
   joinPaths,
   type Json,
   keysOf,
@@ -45,20 +47,20 @@ import {
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import { checkMessage } from '../message/kit.ts'
+import { checkMessage, isRole } from '../message/kit.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
-import { hashedBlock } from '../store/kit.ts'
+import { hashedBlock, isEncrypted } from '../store/kit.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 
 /** A message in its stored form. */
 export interface EncodedRow {
-  /** The row. It references the blocks taken out of the message, and its attachments. */
+  /** The row. It references the extracted blocks and the message's attachments. */
   readonly row: Row
-  /** The contents of the blocks that were taken out. */
+  /** The contents of the extracted blocks. */
   readonly blocks: readonly Uint8Array[]
-  /** Blocks that the store must already have: the attachments that are not in `blocks`. */
+  /** Blocks that the store must already have: the attachments not in `blocks`. */
   readonly attachments: readonly BlockId[]
 }
 
@@ -66,45 +68,45 @@ export interface EncodedRow {
 export interface DecodedRow {
   /** The page kind of the message. */
   readonly page: PageKind
-  /** True if the application gave the page kind, and it differs from the classified one. */
+  /** True if the application chose the page kind, and it differs from the classified one. */
   readonly tagged: boolean
-  /** The message as JSON text, without the texts that are in blocks. */
+  /** The message as JSON text, without the texts in blocks. */
   readonly text: string
-  /** The texts that are in blocks. Mostly empty. */
+  /** The texts in blocks. Usually empty. */
   readonly blocks: readonly TakenOut[]
 }
 
-/** A text of a message that is stored as a block. */
+/** A text of a message, stored as a block. */
 export interface TakenOut {
   /** The path of the text in the message. */
   readonly path: Path
   /** The id of its block. */
   readonly id: BlockId
-  /** The encoding of the text: the block has the bytes of its UTF-8, or of the data that it is the base64 of. */
+  /** The encoding. `utf8`: the block has the text's UTF-8. `base64`: the block has the bytes that the text encodes. */
   readonly as: 'base64' | 'utf8'
-  /** The key of the block, in base64, in a session that is encrypted. */
+  /** The key of the block, in base64, if the session is encrypted. */
   readonly key?: string
 }
 
 /**
- * The number of characters from which a text becomes a block. For a shorter one the reference would cost more than
- * sharing saves.
+ * Texts of at least this many characters become blocks. For shorter ones, the reference would cost
+ * more than sharing saves.
  */
 export const longText = 4096
 
-/** The number of characters from which base64 becomes a block: its bytes take a quarter less. */
+/** Base64 of at least this many characters becomes a block, because its bytes take a quarter less. */
 export const longBase64 = 1024
 
 /**
- * Encode a message as a row. Everything that stores messages uses this.
+ * Encode a message as a row. All code that stores messages uses this.
  *
  * Cost  one `JSON.stringify`; a walk and a digest for each text that becomes a block
  *
  * @param message the message
  * @param page its page kind
- * @param tagged true if the application gave the page kind, and it differs from the classified one
+ * @param tagged true if the application chose the page kind, and it differs from the classified one
  * @param hash the hash function: SHA-256
- * @returns the row and its blocks; or a fault, if the message is a placeholder
+ * @returns the row and its blocks; or a fault if the message is a placeholder
  */
 export const encodeRow = (
   message: Message,
@@ -143,17 +145,50 @@ export const encodeRow = (
 }
 
 /**
- * The body that stands for the row of an erased message. It has no blocks.
+ * The body that replaces the row of an erased message. It has no blocks.
  *
- * @param message the stub: see `erasedMessage`
- * @param row the page kind of the message, and whether it was given by the application
+ * @param message the stub, from `erasedMessage`
+ * @param row the page kind of the message, and whether the application chose it
  * @returns the body
  */
 export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 'page' | 'tagged'>): string =>
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
 
 /**
- * Decode the body of a row. The message itself is not checked.
+ * Whether a row is one that stands for an erased message: it has a role and ids of calls, and nothing else.
+ *
+ * @param row the decoded row
+ * @returns true for what `erasedBody` writes
+ */
+export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
+  if (blocks.length > 0) return false
+  let message: unknown
+  try {
+    message = parseText(text)
+  } catch {
+    return false
+  }
+  if (!isObject(message) || fieldsBeside(message, messageFields) !== undefined) return false
+  const content = ownField(message, 'content')
+  if (!isRole(ownField(message, 'role')) || !isArray(content)) return false
+  for (let index = 0; index < content.length; index++) if (!isErasedPart(content[index])) return false
+  return true
+}
+
+const isErasedPart = (part: unknown): boolean => {
+  if (!isObject(part) || fieldsBeside(part, partFields) !== undefined) return false
+  return (
+    ownField(part, 'type') === 'erased' &&
+    typeof (ownField(part, 'id') ?? '') === 'string' &&
+    typeof (ownField(part, 'callId') ?? '') === 'string'
+  )
+}
+
+const messageFields: readonly string[] = freeze(['role', 'content'])
+const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
+
+/**
+ * Decode the body of a row. The message is not checked.
  *
  * @param body the stored text
  * @returns the parts of the row; or the reason why the body is not a row
@@ -181,27 +216,27 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
 }
 
-/** The message in the body of a row. Before it nothing has its key: paths are lists. */
+/** The message in the body of a row. Its key can't occur before it, because paths are arrays. */
 const messageText = (body: string): string => sliceText(body, indexIn(body, messageKey) + messageKey.length, -1)
 
 /**
- * Whether the body of a row is written as `encodeRow` writes it: nothing else beside the message, and no key of a block.
+ * Whether the body of a row is exactly what `encodeRow` writes: no other fields beside the message, and no block keys.
  *
  * @param body the stored text
- * @param row what `decodeRow` read of it
- * @returns true if there is no other way to write what was read
+ * @param row the result of `decodeRow`
+ * @returns true if this is the only spelling of the row
  */
 export const isRowText = (body: string, { page, tagged, text, blocks }: DecodedRow): boolean =>
   body === `${envelopeOf(page, tagged, blocks)}${text}}`
 
-/** What stands before the message. */
+/** The text before the message. */
 const envelopeOf = (page: PageKind, tagged: boolean, out: readonly TakenOut[]): string => {
   const blocks =
     out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
   return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
 
-/** A block as the text that it was taken from. Throws TypeError, if it can't be that. */
+/** Turns a block back into its text. Throws TypeError if the bytes are not valid. */
 const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({
   path,
   text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes),
@@ -214,7 +249,7 @@ const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({
  * @param row the decoded row
  * @param bytes the blocks of the row, by id
  * @param check checks the message, as for `appendText`
- * @returns why the message could not be appended; undefined if it was
+ * @returns the reason why the message could not be appended; undefined if it was
  */
 export const takeMessage = (
   history: History<Message>,
@@ -230,7 +265,7 @@ export const takeMessage = (
 
 const notItsText = 'a block of the row is not the text that it stands for'
 
-/** The texts that are in blocks, which the caller has all found; undefined if one of them is no text. */
+/** The texts in blocks. The caller has found all blocks. Undefined if one is not valid text. */
 const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): readonly Fill[] | undefined => {
   try {
     return mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array))
@@ -239,7 +274,13 @@ const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8A
   }
 }
 
-/** Copies of the blocks that a row names: nobody else can change them before they are read. */
+/** A function of its own: made in another one, it would keep what that one has. */
+const fillsLater =
+  (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
+  () =>
+    fillsOf(blocks, bytes)
+
+/** Copies of the blocks that a row names, so that no other code can change them before they are read. */
 const copiesOf = (
   blocks: readonly TakenOut[],
   bytes: ReadonlyMap<BlockId, Uint8Array>,
@@ -252,31 +293,48 @@ const copiesOf = (
   return copies
 }
 
-/** Why the text of a message can't be read. */
+/** The reason why a message's text can't be read. */
 const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
 
 /**
- * Decode a stored row for `takeRow`, which takes nothing else: whoever carries it in between can't change it.
+ * Decode a stored row for `takeRow`, which accepts nothing else, so that code in between can't change it.
  *
  * @param row the row
- * @returns the parts of the row, frozen; or the reason why it is none
+ * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, DecodedRow> => {
-  const decoded = decodeRow(row.body)
-  return isLeft(decoded) ? decoded : right(freeze(ReadRow.stamp(decoded.right, row)))
+  const content = contentOf(row)
+  const { kind, body, erased, stored } = content
+  if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
+  if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return decoded
+  if (erased !== undefined && !isErasedRow(decoded.right))
+    return left('was erased, and says more than what stands for an erased message')
+  return right(freeze(ReadRow.stamp(decoded.right, content)))
 }
 
+/** The content of a row, each field read once: a getter can answer differently each time. */
+const contentOf = (row: RowContent): RowContent => ({
+  kind: row.kind,
+  body: row.body,
+  at: row.at,
+  salt: ownField(row, 'salt'),
+  erased: ownField(row, 'erased'),
+  stored: ownField(row, 'stored'),
+})
+
 /**
- * Append the message of a stored row to a history, and compute the leaf of the text that it was read from.
+ * Append the message of a stored row to a history, and compute the leaf of its text.
  *
- * Cost    that of `takeMessage`, and a digest of the row and of each text that is in a block
+ * Cost    that of `takeMessage`, and a digest of the row and of each text in a block
  *
  * @param history the history to append to
- * @param row what `readRow` gave
+ * @param row the result of `readRow`
  * @param bytes the blocks of the row, by id
  * @param hash the hash function: SHA-256
- * @returns the leaf; or why the message could not be appended
- * @throws TypeError if `readRow` did not give the row
+ * @returns the leaf; or the reason why the message could not be appended
+ * @throws TypeError if `row` is not from `readRow`
  */
 export const takeRow = (
   history: History<Message>,
@@ -289,7 +347,7 @@ export const takeRow = (
   return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
 }
 
-/** Why the blocks of a row are not those that it names. */
+/** The reason why the blocks of a row don't match their ids. */
 const againstBlocks = (
   { blocks }: DecodedRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
@@ -297,41 +355,45 @@ const againstBlocks = (
 ): string | undefined => {
   for (let index = 0; index < blocks.length; index++) {
     const { id, key } = blocks[index] as TakenOut
-    const found = key === undefined ? getFrom(bytes, id) : undefined // what is encrypted has its own tag
+    const found = key === undefined ? getFrom(bytes, id) : undefined // encrypted blocks have an authentication tag instead
     if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
   }
   return undefined
 }
 
 /**
- * Stored rows on their way into an empty history. Full chunks of messages are not parsed before they are read; what the
- * last messages say is read by `end`.
+ * Appends stored rows to an empty history. Full chunks of messages are parsed when first read;
+ * `end` parses the last messages.
  */
 export class UnreadRows {
   readonly #history: History<Message>
-  readonly #errorOf: (position: number, reason: string) => unknown
+  readonly #reader: ChunkReader
   #texts = emptyList<ChunkText>()
 
   /**
    * @param history the history to append to
-   * @param errorOf gives the error that a read of a message throws, if its text is no message
+   * @param errorOf returns the error that reading an invalid message throws
    */
   constructor(history: History<Message>, errorOf: (position: number, reason: string) => unknown) {
     this.#history = history
-    this.#errorOf = errorOf
+    this.#reader = {
+      textOf: messageText,
+      check: checkMessage,
+      errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
+    }
   }
 
   /**
    * Append the message of a stored row, and compute the leaf of its text.
    *
-   * Cost    a digest of the row and of each text that is in a block
+   * Cost    a digest of the row and of each text in a block
    *
    * @param unread the rows before it
-   * @param row what `readRow` gave
+   * @param row the result of `readRow`
    * @param bytes the blocks of the row, by id
    * @param hash the hash function: SHA-256
-   * @returns the leaf; or why the message could not be appended
-   * @throws TypeError if `readRow` did not give the row
+   * @returns the leaf; or the reason why the message could not be appended
+   * @throws TypeError if `row` is not from `readRow`
    */
   static take(
     unread: UnreadRows,
@@ -345,24 +407,19 @@ export class UnreadRows {
     const problem = againstBlocks(row, own, hash)
     if (problem !== undefined) return left(problem)
     if (unread.#texts.length === chunkLength) {
-      const errorOf = unread.#errorOf
-      appendChunk(unread.#history, unread.#texts, {
-        textOf: messageText,
-        check: checkMessage,
-        errorOf: (fault) => errorOf(fault.position, textFaultText(fault)),
-      })
+      appendChunk(unread.#history, unread.#texts, unread.#reader)
       unread.#texts = emptyList()
     }
-    const fills = blocks.length === 0 ? none : () => fillsOf(blocks, own)
+    const fills = blocks.length === 0 ? none : fillsLater(blocks, own)
     unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
     return right(rowLeaf(content, hash))
   }
 
   /**
-   * Append the last messages.
+   * Append the remaining messages.
    *
    * @param unread all rows
-   * @returns the position of a message that could not be appended, and why; undefined if all were
+   * @returns the position of a message that could not be appended, and the reason; undefined if all were appended
    */
   static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {
     const { length } = unread.#texts
@@ -380,25 +437,17 @@ export class UnreadRows {
 }
 freeze(UnreadRows)
 
-/** The private name of what `readRow` gives: the row that it was decoded from, as it was then. */
+/** The private name of `readRow`'s results: the row from which each was decoded, as it was at that time. */
 class ReadRow extends ReturnsArgument {
   readonly #content: RowContent
 
-  private constructor(decoded: object, row: RowContent) {
+  private constructor(decoded: object, content: RowContent) {
     super(decoded)
-    const { kind, body, at } = row
-    this.#content = {
-      kind,
-      body,
-      at,
-      salt: ownField(row, 'salt'),
-      erased: ownField(row, 'erased'),
-      stored: ownField(row, 'stored'),
-    }
+    this.#content = content
   }
 
-  static stamp(decoded: DecodedRow, row: RowContent): DecodedRow {
-    return new ReadRow(decoded, row) as unknown as DecodedRow
+  static stamp(decoded: DecodedRow, content: RowContent): DecodedRow {
+    return new ReadRow(decoded, content) as unknown as DecodedRow
   }
 
   static content(decoded: DecodedRow): RowContent {
@@ -434,7 +483,7 @@ const isTakenOut = (value: unknown): value is TakenOut => {
 
 type Take = (path: Path, as: TakenOut['as'], bytes: Uint8Array) => void
 
-/** The value with an empty string in place of each text that `take` received; the value itself if there were none. */
+/** The value with an empty string for each text passed to `take`; the value itself if there are none. */
 const takeOut = (value: Json, path: Path, take: Take): Json => {
   if (typeof value === 'string') {
     if (value.length < longBase64) return value

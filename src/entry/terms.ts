@@ -1,4 +1,4 @@
-/** The terms by which a search finds a stored row: those of the texts of its message, its role, and its kind of content. */
+/** The terms by which a search finds a stored row: those of its message's texts, its role, and its kind of content. */
 import { base64Of, define, isLeft, isObject, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
@@ -7,18 +7,18 @@ import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './words.ts'
 
-/** A text of a message that a search looks at. */
+/** A searchable text of a message. */
 export interface SearchText {
-  /** `message`: the speaker's words. `tool`: a call of a tool, or its result. */
+  /** `message`: the speaker's words. `tool`: a tool call or its result. */
   readonly of: 'message' | 'tool'
   /** The text. */
   readonly text: string
 }
 
-// Terms that no text has: their first character is for private use, and belongs to no word.
+// These terms start with a private-use character, which no word contains, so no text has them.
 
 /**
- * The term of all messages of a role.
+ * The term of all messages with a role.
  *
  * @param role the role
  * @returns the term
@@ -36,12 +36,12 @@ export const kindTerm = (of: SearchText['of']): string => `\ue001${of}`
 /** The term of all notes that retract messages. */
 export const retractionTerm = '\ue002'
 
-/** The term of all messages that lacked a block when they were indexed: it was missing or damaged. They have no other. */
+/** The only term of messages that had a missing or damaged block when they were indexed. */
 export const unreadTerm = '\ue003'
 
 /**
- * The texts of a message that a search looks at: text, reasoning and refusals; names of tools and files; arguments and
- * results of calls. Of the data of a provider, strings. Not metadata, ids, addresses and images.
+ * The searchable texts of a message: text, reasoning and refusals; names of tools and files;
+ * arguments and results of calls; strings in provider data. Not metadata, ids, URLs and images.
  *
  * @param message the message
  * @returns the texts, in order
@@ -80,10 +80,10 @@ const addTexts = (part: Part, of: SearchText['of'], found: SearchText[]): void =
   }
 }
 
-/** What should be a list. */
+/** The value, if it is a list; otherwise an empty list. */
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : [])
 
-/** Arguments without the escapes of JSON: `\nfound` is the word `found`. */
+/** A call's arguments without JSON escapes, so that `\nfound` becomes the word `found`. */
 const plainArguments = (text: string): string => {
   try {
     return stringsIn(JSON.parse(text))
@@ -92,7 +92,7 @@ const plainArguments = (text: string): string => {
   }
 }
 
-/** Names and strings of a value. A long one without white space is data and no text. */
+/** The names and strings of a value. A long string without white space is skipped as data. */
 const stringsIn = (value: unknown): string => {
   const lines: string[] = []
   const walk = (each: unknown, name: string): void => {
@@ -109,13 +109,13 @@ const stringsIn = (value: unknown): string => {
 const longData = 256
 
 /**
- * The message of a stored row, as a search reads it: without attached data, and not checked beyond its role.
+ * The message of a stored row, for a search: without attached data, and only its role is checked.
  *
  * Cost    that of `JSON.parse`
  *
- * @param body the text of the row
- * @param block gives the stored blocks of the row, as far as they are there
- * @returns the message; undefined if the row has none that can be read
+ * @param body the body of the row
+ * @param block returns a stored block of the row, if it exists
+ * @returns the message; undefined if the row has no readable message
  */
 export const messageIn = (
   body: string,
@@ -126,7 +126,7 @@ export const messageIn = (
   try {
     const message: unknown = JSON.parse(decoded.right.text)
     for (const { path, id, as } of decoded.right.blocks) {
-      if (path.at(-1) === 'data' && path.at(-2) === 'source') continue // of an image or a file: a search does not look at it
+      if (path.at(-1) === 'data' && path.at(-2) === 'source') continue // data of an image or a file is not searched
       const bytes = block(id)
       if (bytes === undefined) return undefined
       if (!fill(message, path, as === 'utf8' ? textOfUtf8(bytes) : base64Of(bytes))) return undefined
@@ -137,7 +137,7 @@ export const messageIn = (
   }
 }
 
-/** Put a text back in its place. */
+/** Put an extracted text back. */
 const fill = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
@@ -147,13 +147,13 @@ const fill = (message: unknown, path: Path, text: string): boolean => {
   return true
 }
 
-/** The part of a message that a search reads. The rest is checked when a session is opened. */
+/** Checks only what a search reads. Opening a session checks the rest. */
 const isReadable = (value: unknown): value is Immutable<Message> =>
   isObject(value) && isRole(value['role']) && Array.isArray(value['content'])
 
 /**
- * The terms of a row: of a message, those of its texts, or one that says that a block of it is not there; of a note that
- * retracts, one that says so. None of other rows, and none of rows that can't be read, such as encrypted ones.
+ * The terms of a row: for a message those of its texts, or `unreadTerm` if a block is missing; for a retraction
+ * note `retractionTerm`. Other rows have no terms, and neither have unreadable rows, such as encrypted ones.
  *
  * Cost    O(row)
  */

@@ -1,19 +1,19 @@
 /**
- * A text as a search compares it: words in lower case and without accents, and single characters where a script writes
- * no spaces between words. The terms of a text are what an index holds of it.
+ * Splits a text into words as a search compares them: in lower case and without accents, with
+ * single characters in scripts without spaces. An index stores the terms of a text.
  */
 
 /** A word of a text, or a character of a script without spaces. */
 export interface Word {
-  /** The word as it is compared. */
+  /** The normalized word, used for comparison. */
   readonly text: string
-  /** Where it begins in the text, in UTF-16 units. */
+  /** The start in the text, in UTF-16 units. */
   readonly start: number
-  /** Where it ends. */
+  /** The end in the text, in UTF-16 units. */
   readonly end: number
   /** True for a character of a script without spaces. */
   readonly unspaced: boolean
-  /** True if it is one, and directly follows another. */
+  /** True for such a character if it directly follows another. */
   readonly joined: boolean
 }
 
@@ -22,17 +22,17 @@ const word = /[\p{L}\p{M}\p{N}]+|\p{Extended_Pictographic}/gu
 const asciiWord = /[a-z0-9]+/g
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\x00-\x7f]*$/
-/** A run of a script that writes no spaces, or Hangul, whose words carry their particles; or a run of others. */
+/** A run of a script without spaces, or of Hangul, whose words include their particles; or a run of other scripts. */
 const run =
   /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+|[^\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+/gu
 const isUnspaced =
   /^[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
 
 /**
- * The units of a text, in order.
+ * The words of a text, in order.
  *
  * @param text the text
- * @returns the units
+ * @returns the words
  */
 export function* wordsIn(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(word)) {
@@ -50,7 +50,7 @@ export function* wordsIn(text: string): Generator<Word> {
   }
 }
 
-/** The characters of a run. Where folding has changed its length, each stands for the whole run. */
+/** The characters of a run. If normalizing changed its length, each has the position of the whole run. */
 function* charactersOf(plain: string, start: number, end: number): Generator<Word> {
   const exact = plain.length === end - start
   let at = start
@@ -61,7 +61,7 @@ function* charactersOf(plain: string, start: number, end: number): Generator<Wor
   }
 }
 
-/** A word as it is compared. Without what ASCII has beside letters and digits, which some characters stand for. */
+/** Normalizes a word. Some characters decompose into ASCII punctuation, which is removed. */
 const foldWord = (found: string): string =>
   found.normalize('NFKD').replace(accents, '').toLowerCase().normalize('NFC').replace(besideWords, '')
 
@@ -69,11 +69,11 @@ const accents = /[\u0300-\u036f]/g
 // oxlint-disable-next-line no-control-regex
 const besideWords = /[\x00-\x2f:-@[-`{-\x7f]/g
 
-/** The number of UTF-16 units of a word that an index holds. */
+/** The maximum length of a term, in UTF-16 units. */
 const longestTerm = 64
 
 /**
- * The term that an index holds of a word.
+ * The index term of a word.
  *
  * @param text a word from `wordsIn`
  * @returns its first 64 UTF-16 units
@@ -82,8 +82,8 @@ export const termOf = (text: string): string =>
   text.length <= longestTerm ? text : text.slice(0, longestTerm).replace(/[\ud800-\udbff]$/, '')
 
 /**
- * Add the terms of a text to a set: its words, and each two characters that follow each other in a script without
- * spaces, with the last character of a run alone. So the beginning of a term finds a single character.
+ * Add the terms of a text to a set: its words and, in scripts without spaces, each pair of adjacent
+ * characters and the last character of a run. So a prefix search finds a single character.
  *
  * Cost    O(text)
  *

@@ -1,4 +1,4 @@
-/** How large the frozen parts of a record are, as powers of two. Tests run with smaller ones, which fill up sooner. */
+/** Chunk and group sizes, as powers of two. Tests use smaller ones, so that they fill up sooner. */
 
 /** A chunk has 2 ** 7 = 128 messages. */
 export const chunkBits = 7

@@ -8,14 +8,14 @@ import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */
 export interface HistoryOptions<M> {
-  /** The first messages. A view brings its page kinds along; other messages are classified. Default: none. */
+  /** The first messages. A view keeps its page kinds; other messages are classified. Default: none. */
   readonly from?: View<M> | Iterable<M>
-  /** Gives the page kind of a message that is appended without one. Default: `classify` of `indelible/pages`. */
+  /** Returns the page kind of a message appended without one. Default: `classify` of `indelible/pages`. */
   readonly classify?: Classify<M>
 }
 
 /**
- * Create a history. It is empty, or starts with the messages of `from`.
+ * Create a history: empty, or starting with the messages of `from`.
  *
  * Cost    O(length of `from`); the entries of a view are shared, not copied
  *
@@ -46,7 +46,7 @@ const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
     return
   }
   if (isArray(from))
-    // by index, for the iterator of arrays is everybody's
+    // by index: code elsewhere can replace the array iterator
     for (let position = 0; position < from.length; position++) take(log, from[position] as M, position)
   else {
     let position = 0

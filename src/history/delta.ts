@@ -1,4 +1,4 @@
-/** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
+/** Deltas: the messages that one step appends and the length it expects. Applying a delta twice changes nothing. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   create,
@@ -36,8 +36,8 @@ export interface HistoryDelta<M> {
 /** How to apply a delta. */
 export interface DeltaOptions {
   /**
-   * True: the history was restored, and does not know the ids of its deltas. Equal messages in the place of a delta are
-   * then a duplicate. Default: false.
+   * True if the history was restored and does not know its delta ids. Equal messages at the delta's
+   * positions then count as a duplicate. Default: false.
    */
   readonly resume?: boolean
 }
@@ -47,21 +47,21 @@ const none: DeltaOptions = freeze(create(null))
 /**
  * Append the messages of a delta: all of them, or none and a fault.
  *
- * `applied` if the history has exactly the expected length. `duplicate` if this handle has applied the delta before, with
- * equal messages (as JSON); then nothing changes. A gap, another message at one of the positions, a position that
- * something else has filled, or a message that can't be recorded is a fault that names the position.
+ * Returns `applied` if the history has exactly the expected length, and `duplicate` if this handle already applied
+ * the delta with equal messages (as JSON). A duplicate changes nothing. A gap, a different message at one of the
+ * positions, a position filled by something else, or an unrecordable message is a fault that names the position.
  *
- * A handle remembers the ids of the deltas that it applied. Messages from `append`, from a view or from `restoreHistory`
- * have no id: with `resume`, equal messages there are a duplicate, and without it they are a `DeltaMismatch`.
+ * A handle remembers the ids of the deltas it applied. Messages from `append`, from a view or from `restoreHistory`
+ * have no id: equal messages there are a duplicate with `resume`, and a `DeltaMismatch` without it.
  *
- * Cost    O(delta + log of the number of deltas), independent of `len`; a few dozen bytes for each delta
+ * Cost    O(delta + log of the number of deltas), independent of `len`; each delta takes a few dozen bytes
  *
  * @param history the history to append to
- * @param delta the messages of one step, with the length that they continue
+ * @param delta the messages of one step, and the length that they continue
  * @param options whether the history was restored. Default: it was not
  * @returns `applied` or `duplicate`; or `DeltaGap`, `DeltaMismatch`, `NotADelta`, `UnrecordableMessage`,
  * `CallbackThrew`
- * @throws TypeError if `history` was not made by this library
+ * @throws TypeError if this library did not make `history`
  * @example
  * const step = { id: 's1', expectedLen: 0, append: [user('hello')] }
  * applyDelta(history, step) // right('applied')
@@ -77,7 +77,7 @@ export const applyDelta = <M>(
   if (log === undefined)
     throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
-  const { id, expectedLen, append } = delta // read once: what is checked is what is used
+  const { id, expectedLen, append } = delta // read once, so that the checked values are the used values
   const problem = notADelta(id, expectedLen, append)
   if (problem !== undefined) return left(problem)
 
@@ -86,10 +86,10 @@ export const applyDelta = <M>(
   const kinds = emptyList<PageKind>()
   for (let index = 0; index < length; index++) {
     try {
-      // An empty slot would be read from Array.prototype.
+      // Reading an empty slot would fall through to Array.prototype.
       const message = snapshot((hasOwn(append, index) ? append[index] : undefined) as M) as Immutable<M>
       const kind = kindOf(log, message)
-      codeOf(kind) // what is no page kind is refused before anything is recorded
+      codeOf(kind) // throws on an unknown page kind before anything is recorded
       messages[index] = message
       kinds[index] = kind
     } catch (error) {
@@ -111,7 +111,7 @@ export const applyDelta = <M>(
     if (length > 0) log.deltas[log.deltas.length] = { id, start: len, end: len + length }
     return right('applied')
   }
-  let unknown: number | undefined // what no delta of this handle has filled
+  let unknown: number | undefined // the first position that no delta of this handle filled
   for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
     const same = position < len && jsonEqual(messageAt(log.content, position) as Json, messages[index] as Json)
@@ -124,7 +124,7 @@ export const applyDelta = <M>(
   return unknown === undefined || resume ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: unknown, len })
 }
 
-/** The delta that filled a position, of deltas in order. */
+/** Finds the delta that filled a position by binary search; the deltas are in order. */
 const appliedAt = (deltas: readonly Applied[], position: number): Applied | undefined => {
   let from = 0
   let to = deltas.length

@@ -5,48 +5,48 @@ import { pageKinds } from '../pages/index.ts'
 
 /** Why saved state or a delta was refused. The history is unchanged. */
 export type HistoryFault =
-  /** A function of yours threw: `decode`, or the history's `classify`. Nothing was appended or restored. */
+  /** One of your callbacks threw: `decode`, or the history's `classify`. Nothing was appended or restored. */
   | CallbackThrew
-  /** Saved state with a shape that `restoreHistory` does not take. */
+  /** Saved state whose shape `restoreHistory` does not accept. */
   | { readonly _tag: 'NotSavedHistory'; readonly path: Path; readonly expected: string }
   /** A saved message that the decoder refused; `cause` is the decoder's fault. */
   | { readonly _tag: 'UndecodableMessage'; readonly position: number; readonly cause: unknown }
   /** A message that is not plain JSON data. */
   | { readonly _tag: 'UnrecordableMessage'; readonly position: number; readonly path: Path; readonly reason: string }
-  /** A sidecar with more kinds than there are messages; `position` is that of the first kind too many. */
+  /** More page kinds than messages were saved; `position` is that of the first extra page kind. */
   | { readonly _tag: 'TooManyPages'; readonly position: number; readonly messages: number; readonly pages: number }
-  /** An unknown page kind; `position` is that of its message. */
+  /** An unknown page kind, at the position of its message. */
   | { readonly _tag: 'UnknownPage'; readonly position: number; readonly found: string }
-  /** A value with another shape than a delta. */
+  /** A value that does not have the shape of a delta. */
   | { readonly _tag: 'NotADelta'; readonly path: Path; readonly expected: string }
   /** A delta that starts beyond the end: the messages from `position` up to `expectedLen` are missing. */
   | { readonly _tag: 'DeltaGap'; readonly position: number; readonly expectedLen: number }
   /**
-   * A delta for positions that hold other messages; `position` is the first that differs. Where the messages are equal,
-   * `appliedBy` is the id of the delta that appended them.
+   * A delta for positions that already have other messages; `position` is the first that differs.
+   * If the messages are equal, `appliedBy` is the id of the delta that appended them.
    */
   | { readonly _tag: 'DeltaMismatch'; readonly position: number; readonly len: number; readonly appliedBy?: string }
 
 /** The history faults with these tags. */
 export type HistoryFaultOf<Tag extends HistoryFault['_tag']> = Extract<HistoryFault, { readonly _tag: Tag }>
 
-/** Restoring a history. */
+/** The faults of `restoreHistory`. */
 export type RestoreFault = HistoryFaultOf<
   'NotSavedHistory' | 'UndecodableMessage' | 'UnrecordableMessage' | 'TooManyPages' | 'UnknownPage' | 'CallbackThrew'
 >
 
-/** Applying a delta. */
+/** The faults of `applyDelta`. */
 export type DeltaFault = HistoryFaultOf<
   'NotADelta' | 'DeltaGap' | 'DeltaMismatch' | 'UnrecordableMessage' | 'CallbackThrew'
 >
 
-/** Appending JSON text. */
+/** The faults of `appendText`. */
 export type TextFault = HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage' | 'CallbackThrew'>
 
 /**
- * A sentence for each of them: what happened, where, and what to do next.
+ * A sentence for each history fault: what happened, where, and what to do next.
  *
- * @param decoderText gives the sentence for the fault of a decoder. Default: its message if it is an Error, else its JSON
+ * @param decoderText returns the sentence for a decoder's fault. Default: its message if it is an Error, else its JSON
  */
 export const historySentences = (
   decoderText: (cause: unknown) => string | undefined = () => undefined,

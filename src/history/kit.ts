@@ -1,3 +1,3 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For other folders and packages of this repository, which are released together. Not a public API. */
 export { chunkLength } from './state.ts'
 export { type ChunkReader, type ChunkText, type Fill, appendChunk, appendText } from './text.ts'

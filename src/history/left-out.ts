@@ -1,10 +1,10 @@
-/** Positions that a view leaves out of its record. */
+/** The positions that a view leaves out of its record. */
 import type { Range } from '../sequence/index.ts'
 import type { View } from './view.ts'
 
 /**
- * The ranges of positions that a view leaves out before its end. `without` of the whole history and these ranges gives
- * the view again. Cost: O(length).
+ * The ranges of positions that a view leaves out before its end. Passing them to `without` with the
+ * whole history rebuilds the view. Cost: O(length).
  *
  * @param view a view, often one that `without` made
  * @returns the ranges, in order

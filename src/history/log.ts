@@ -1,6 +1,6 @@
 /**
- * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
- * names, which no key, symbol, prototype, Proxy or patched built-in does.
+ * The storage of a record's entries, private to this folder. Handles and views reach it through
+ * private names, which no key, symbol, prototype, Proxy or patched built-in can reach.
  */
 import { emptyList, freeze, ReturnsArgument, snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -13,17 +13,17 @@ import type { Position, View } from './view.ts'
 
 /** The storage of one history. */
 export interface Log<M> {
-  /** The messages and their page kinds: replaced when the tail is full. */
+  /** The messages and their page kinds. Replaced when the tail is full. */
   content: Content<M>
-  /** Decides a kind that was not given. */
+  /** Picks the page kind when none was given. */
   readonly classify: Classify<M>
   /** The deltas that were applied through this handle, by position. */
   readonly deltas: Applied[]
-  /** The view of everything, kept until the next append. */
+  /** The view of all messages, cached until the next append. */
   whole: View<M> | undefined
 }
 
-/** The messages of one delta: from `start` up to, not including, `end`. */
+/** The positions of one delta's messages. */
 export interface Applied {
   /** The id of the delta. */
   readonly id: string
@@ -41,15 +41,15 @@ export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
   whole: undefined,
 })
 
-/** The page kind of a message without a tag. */
+/** Classifies a message that was appended without a page kind. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
-  const { classify } = log // called on its own: as a method it would be handed the log as `this`
+  const { classify } = log // called without a receiver: as a method it would get the log as `this`
   return classify(message)
 }
 
 /**
- * Record a message that is frozen plain data. Whatever can throw comes first: an unknown page kind is a TypeError, and a
- * full tail is sealed before anything is written. Then the message and its kind are written together.
+ * Record a frozen message. Everything that can throw comes first: an unknown page kind is a TypeError, and
+ * a full tail is sealed before anything is written. Then the message and its kind are written together.
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const code = codeOf(page)
@@ -59,10 +59,10 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
   tail.messages[index] = message
   tail.codes[index] = code
   log.whole = undefined
-  return (state.len + index) as Position // the one place where a position is made
+  return (state.len + index) as Position // the only place that makes a position
 }
 
-/** Record the messages of a view. What begins a record is shared with it; the rest is copied, entry by entry. */
+/** Record the messages of a view. A view from 0 without gaps shares its storage; others are copied by entry. */
 export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part<M>): void => {
   if (start === 0 && rankAt(gaps, end) === end) {
     log.content = firstOf(content, end)
@@ -75,13 +75,12 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
   }
 }
 
-/** Copy, freeze, classify and record a message; what was decoded is not copied again. Throws a TypeError or what `classify` throws; then nothing is recorded. */
+/** Copy (unless it was decoded), freeze, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
   const copy = snapshot(message) as Immutable<M>
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
 }
 
-/** The view of everything. */
 const wholeOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
 /** The handle of a log. */
@@ -94,14 +93,14 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
       return lenOf(log.content)
     },
   }
-  // The cast gives the brand; a handle is what has this private name.
+  // `stamp` adds the private name, which is the brand at run time; the cast adds the brand for the compiler.
   return freeze(Handle.stamp(handle, log)) as unknown as History<M>
 }
 
-/** The log behind a handle; undefined if the value is not one of our handles. */
+/** The log behind a handle; undefined if this library did not make the value. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** The prototype of handles: it prints them, and tells Immer that they are not drafts. */
+/** The prototype of handles. It prints them, and keeps Immer from taking them for drafts. */
 const printing = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {

@@ -1,6 +1,7 @@
 /**
- * Views: what is read of a record. A view is a state, a tail, and a range of positions less the gaps in it; no handle, no
- * later message and no message that it leaves out is reached from it by any key, symbol, prototype or patched built-in.
+ * Views: the read side of a record. A view is a state, a tail, and a range of positions minus its
+ * gaps. No key, symbol, prototype or patched built-in leads from it to the handle, to a later
+ * message or to a message that it leaves out.
  */
 import { freeze, type Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
@@ -24,11 +25,11 @@ import {
 import { codeOfKindAt, codesFrom, messageAt, messagesFrom, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
-/** Messages of a record: a range of positions, less the gaps in it. */
+/** Messages of a record: a range of positions, minus its gaps. */
 export interface Part<M> {
-  /** Where they are. */
+  /** The storage that has them. */
   readonly content: Content<M>
-  /** The positions that are left out. They may reach beyond the range. */
+  /** The positions left out. They may reach beyond the range. */
   readonly gaps: Gaps | undefined
   /** The first position. */
   readonly start: number
@@ -38,21 +39,21 @@ export interface Part<M> {
 
 /** The view of a part of a record. */
 export const viewOf = <M>(content: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
-  new RecordView(content, gaps, start, end) as unknown as View<M> // the one place where a view is made
+  new RecordView(content, gaps, start, end) as unknown as View<M> // the only place that makes a view
 
-/** The part of a record that a view shows; undefined if the value is not a view of this library. */
+/** The part of a record that a view shows; undefined if this library did not make the view. */
 export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part(view) as Part<M> | undefined
 
 /**
- * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
- * new view back to the messages that it leaves out.
+ * Returns a view that leaves out some positions of its history. The given view is unchanged, and
+ * the new view holds no reference that a caller could follow to the messages it leaves out.
  *
  * Cost    O(n log n) in the ranges, independent of the length
  *
  * @param view the view to start from
- * @param ranges positions of the history to leave out. They may overlap, come in any order, and reach beyond the view
+ * @param ranges positions of the history to leave out, in any order. They may overlap and reach beyond the view
  * @returns the view without them
- * @throws TypeError if a range has no valid positions, or the view was not made by this library
+ * @throws TypeError if a range has invalid positions, or this library did not make the view
  * @example
  * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
  */
@@ -119,7 +120,7 @@ class RecordView<M> extends Span<Immutable<M>> {
   get positionAt(): View<M>['positionAt'] {
     return (this.#positionAt ??= (index) => {
       const { length } = this
-      const wanted = +index // once: what is not a number may answer differently each time
+      const wanted = +index // converted once: an object may convert to another number each time
       if (wanted === length) return this.#end as Position
       const rank = indexAt(wanted, this.#from, this.#from + length)
       return rank === -1 ? undefined : (keptAt(this.#gaps, rank) as Position)
@@ -141,7 +142,7 @@ class RecordView<M> extends Span<Immutable<M>> {
     return rankAt(this.#gaps, this.#start)
   }
 
-  /** Where a slice begins or ends: at the message with an index, or where this one does. */
+  /** The position of a slice's bound: of the message at an index, or this view's own start or end. */
   #boundAt(index: number): number {
     if (index === 0) return this.#start
     return index === this.length ? this.#end : keptAt(this.#gaps, this.#from + index)

@@ -1,4 +1,4 @@
-/** Restoring: a history from untrusted saved state, with every explicit page tag it was saved with. */
+/** Restores a history from untrusted saved state, and keeps every saved page kind. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   create,
@@ -28,25 +28,24 @@ export interface Restored<M> {
   /** Its handle. */
   readonly history: History<M>
   /**
-   * The first position whose page kind was missing in the saved sidecar and was classified. `len` if none was missing.
+   * The first position whose page kind was not saved and had to be classified; `len` if there is none.
    */
   readonly classifiedFrom: number
 }
 
 /**
- * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
+ * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` return them.
  *
- * If page kinds are missing at the end, only the messages that lack one are classified. Too many page kinds or an
- * unknown kind is a fault. All or nothing.
+ * If page kinds are missing at the end, only the messages that lack one are classified. Too many
+ * page kinds or an unknown kind is a fault. Either the whole history is restored or nothing is.
  *
  * Cost    O(messages)
  *
  * @param saved the saved messages and page kinds; untrusted data
- * @param decode checks one message. For messages of this library: `decodeMessage`
- * @param options `classify` gives the page kind of messages without one. Default: `classify` of `indelible/pages`
- * @returns the history; or `NotSavedHistory`, `UndecodableMessage`, `UnrecordableMessage`, `TooManyPages`,
- * `UnknownPage`,
- * `CallbackThrew`
+ * @param decode checks one message. Pass `decodeMessage` for messages of this library
+ * @param options `classify` returns the page kind of messages without one. Default: `classify` of `indelible/pages`
+ * @returns the history; or `NotSavedHistory`, `UndecodableMessage`, `UnrecordableMessage`,
+ * `TooManyPages`, `UnknownPage`, `CallbackThrew`
  * @example
  * const saved = JSON.parse(JSON.stringify({ messages: history.view(), pages: history.view().pages }))
  * const { history: restored } = orThrow(restoreHistory<Message>(saved, decodeMessage))
@@ -73,7 +72,7 @@ export const restoreHistory = <M extends Recordable<M>>(
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
   const log = emptyLog<M>(ownField(options, 'classify') ?? classifyMessage)
-  const encoded = emptyList<unknown>() // what `decode` does to the saved array changes nothing
+  const encoded = emptyList<unknown>() // copied, because `decode` could change the saved array
   for (let position = 0; position < messages.length; position++) encoded[position] = elementOf(messages, position)
   for (let position = 0; position < encoded.length; position++) {
     const answer = callCallback('decode', () => decode(encoded[position]))
@@ -95,7 +94,7 @@ const known = { classify: true } as const
 const none: readonly never[] = freeze([])
 const noOptions: object = freeze(create(null))
 
-/** An empty slot is undefined, whatever Array.prototype has there. */
+/** An empty slot reads as undefined, whatever Array.prototype has at that index. */
 const elementOf = (values: readonly unknown[], index: number): unknown =>
   hasOwn(values, index) ? values[index] : undefined
 

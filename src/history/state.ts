@@ -1,10 +1,10 @@
 /**
- * The state of a record: messages and their page kinds in frozen chunks, the chunks in frozen groups, and behind them a
- * short tail that grows. A state is replaced and never changed, and the next one shares every chunk with it, as the
- * states of Immer do. So an old view keeps nothing that came later alive, and a fork shares its chunks with its origin.
+ * The state of a record: messages and their page kinds in frozen chunks, the chunks in frozen groups, and a short
+ * tail that grows. A state is never changed but replaced, and the next state shares every chunk with it, as Immer's
+ * states do. So an old view keeps no later messages alive, and a fork shares its chunks with its origin.
  *
- * Immer's `produce` is not called: code that replaces built-ins runs inside it, and could put an accessor or a Proxy in
- * the place of a chunk.
+ * This does not call Immer's `produce`: it uses built-ins that other code can replace, and such
+ * code could swap a chunk for an accessor or a Proxy.
  */
 import { codeAt, emptyList, freeze, fromCodes, type Immutable, sliceText } from '../json/index.ts'
 import type { Piece } from '../sequence/index.ts'
@@ -22,11 +22,11 @@ export interface Chunk<M> {
 export interface State<M> {
   /** How many messages it has: a multiple of `chunkLength`. */
   readonly len: number
-  /** The chunks, in groups that are all full but the last. */
+  /** The chunks, in groups. All groups but the last are full. */
   readonly groups: readonly (readonly Chunk<M>[])[]
 }
 
-/** The messages after a state: at most `chunkLength`. Both lists only grow, together, and have no prototype. */
+/** The messages after a state: at most `chunkLength`. Both lists only grow, in step, and have no prototype. */
 export interface Tail<M> {
   /** The messages. */
   readonly messages: Immutable<M>[]
@@ -34,7 +34,7 @@ export interface Tail<M> {
   readonly codes: number[]
 }
 
-/** A state, and what follows it: all of a record, until the tail is full. */
+/** A state and its tail: the whole record. */
 export interface Content<M> {
   /** The frozen part. */
   readonly state: State<M>
@@ -51,17 +51,15 @@ const emptyState: State<never> = freeze({ len: 0, groups: freeze([]) })
 
 const emptyTail = <M>(): Tail<M> => ({ messages: emptyList(), codes: emptyList() })
 
-/** A content without messages. */
 export const emptyContent = <M>(): Content<M> => freeze({ state: emptyState, tail: emptyTail() })
 
-/** How many messages a content has. */
 export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
-/** The content whose full tail is a chunk. The tail's list becomes the chunk's: it is frozen and not copied. */
+/** Turns a full tail into a chunk. The tail's list is frozen and becomes the chunk's list without a copy. */
 export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
   withChunk(state, freeze({ messages: freeze(messages), kinds: fromCodes(codes) }))
 
-/** The content of a state and one more chunk. */
+/** Appends a chunk to a state. */
 export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Content<M> => {
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength
@@ -73,7 +71,7 @@ export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Conten
   return freeze({ state, tail: emptyTail<M>() })
 }
 
-/** The first messages of a content, up to `end`. It shares all full chunks, and copies at most `chunkLength - 1` messages. */
+/** The messages before `end`. It shares all full chunks, and copies at most `chunkLength - 1` messages. */
 export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
   const { state } = content
   if (end === state.len + chunkLength) return sealTail(content)
@@ -94,7 +92,7 @@ const firstChunks = <M>({ groups }: State<M>, chunks: number): State<M> => {
   return freeze({ len: chunks << chunkBits, groups: kept })
 }
 
-/** A frozen list of the first items of another, and one more. */
+/** A frozen list of the first `count` items and, if given, one more. */
 const listOf = <T>(items: readonly T[], count: number, more?: T): readonly T[] => {
   const list = emptyList<T>()
   for (let index = 0; index < count; index++) list[index] = items[index] as T
@@ -117,7 +115,7 @@ export const codeOfKindAt = ({ state, tail }: Content<unknown>, position: number
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
   (groups[position >>> groupShift] as readonly Chunk<M>[])[(position >>> chunkBits) & groupMask] as Chunk<M>
 
-/** The messages from a position on that are in one list: at most `most`. */
+/** The longest run of messages from a position that is in one list: at most `most`. */
 export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, most: number): Piece<Immutable<M>> => {
   const inTail = position >= state.len
   const values = inTail ? tail.messages : chunkAt(state, position).messages
@@ -125,7 +123,7 @@ export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, m
   return { values, index, count: lesser(most, values.length - index) }
 }
 
-/** The codes of the page kinds from a position on, as characters: those of the same list, at most `most`. */
+/** The page kind codes from a position that are in one list, as characters: at most `most`. */
 export const codesFrom = ({ state, tail }: Content<unknown>, position: number, most: number): string => {
   const inTail = position >= state.len
   const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds

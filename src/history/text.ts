@@ -1,6 +1,6 @@
 /**
- * Appending what is stored as JSON text: as safe as an append, without the copy. A full chunk of texts is parsed when one
- * of its messages is first read.
+ * Appends messages stored as JSON text: as safe as `append`, without the copy. A full chunk of
+ * texts is parsed when one of its messages is first read.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -29,7 +29,7 @@ import { kindOf, logOf, record } from './log.ts'
 import { chunkLength, lenOf, sealTail, withChunk, type Chunk, type Content } from './state.ts'
 import type { Position } from './view.ts'
 
-/** A text that belongs in a message. The JSON text has an empty string in its place. */
+/** A text that was stored apart from its message. The message's JSON text has an empty string in its place. */
 export interface Fill {
   /** The path of the empty string in the message. */
   readonly path: Path
@@ -37,32 +37,32 @@ export interface Fill {
   readonly text: string
 }
 
-/** Fields of a message that its JSON text lacks. */
+/** Options of `appendText`. */
 export interface TextOptions {
   /** The page kind of the message. Default: the history's `classify` decides. */
   readonly page?: PageKind | undefined
-  /** Texts to put in before the message is recorded. Default: none. */
+  /** Texts to insert before the message is recorded. Default: none. */
   readonly fills?: readonly Fill[]
   /**
    * Checks the message. Default: any JSON is accepted.
    *
    * @param message the parsed message
-   * @returns what is wrong with it; undefined if nothing is
+   * @returns the problem; undefined if there is none
    */
   readonly check?: (message: unknown) => unknown
 }
 
 /**
- * Append a message that is given as JSON text. The result equals `history.append(JSON.parse(text))`. Nobody else holds
- * the parsed value, so it is frozen in place instead of copied.
+ * Append a message given as JSON text. The result equals `history.append(JSON.parse(text))`.
+ * Nothing else references the parsed value, so it is frozen in place instead of copied.
  *
  * Cost    little more than `JSON.parse` (bench: sessions)
  *
  * @param history the history to append to
  * @param text the message as JSON
- * @param options page kind, texts to fill in, and a check
+ * @param options the page kind, texts to insert, and a check
  * @returns the position; or `UndecodableMessage`, `UnrecordableMessage`, `CallbackThrew`
- * @throws TypeError if `history` was not made by this library, or `page` is not a page kind; the history is unchanged
+ * @throws TypeError if this library did not make `history`, or `page` is not a page kind; the history is unchanged
  */
 export const appendText = <M>(
   history: History<M>,
@@ -90,24 +90,24 @@ export const appendText = <M>(
   return right(record(log, message, kind))
 }
 
-/** A message of a chunk that is given as text. */
+/** A message of a chunk, given as text. */
 export interface ChunkText {
-  /** The stored text, which has the message in it. */
+  /** The stored text, which contains the message. */
   readonly stored: string
   /** The page kind of the message. */
   readonly page: PageKind
   /**
-   * Gives the texts to put in. It is called when the message is read.
+   * Returns the texts to insert. Called when the message is first read.
    *
    * @returns the texts; undefined if one of them can't be read
    */
   readonly fills: () => readonly Fill[] | undefined
 }
 
-/** How the messages of a chunk are read. */
+/** Parses and checks the messages of a chunk. */
 export interface ChunkReader {
   /**
-   * Gives the message of a stored text.
+   * Extracts the message from a stored text.
    *
    * @param stored the stored text
    * @returns the message as JSON
@@ -116,24 +116,24 @@ export interface ChunkReader {
   /** Checks a message, as for `appendText`. */
   readonly check: (message: unknown) => unknown
   /**
-   * Gives the error that is thrown when a message can't be read. No message of the chunk is read then.
+   * Returns the error to throw when a message can't be read. Then no message of the chunk can be read.
    *
-   * @param fault what is wrong, with the position
+   * @param fault the problem, with the position
    * @returns the error
    */
   readonly errorOf: (fault: HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage'>) => unknown
 }
 
 /**
- * Append a chunk of messages that are given as JSON texts. They are parsed when one of them is first read, and what is
- * wrong with one of them is thrown then.
+ * Append a chunk of messages given as JSON texts. All of them are parsed when one of them is first
+ * read, and a bad message throws then.
  *
  * Cost    O(texts), without parsing (bench: open)
  *
- * @param history the history to append to: its length is a multiple of `chunkLength`
- * @param texts as many texts as a chunk has messages
- * @param reader checks the messages
- * @throws TypeError if the history or the texts are others; the history is unchanged
+ * @param history the history to append to; its length must be a multiple of `chunkLength`
+ * @param texts `chunkLength` texts
+ * @param reader parses and checks the messages
+ * @throws TypeError for any other history or number of texts; the history is unchanged
  */
 export const appendChunk = <M>(history: History<M>, texts: readonly ChunkText[], reader: ChunkReader): void => {
   const log = logOf(history)
@@ -144,13 +144,13 @@ export const appendChunk = <M>(history: History<M>, texts: readonly ChunkText[],
   log.whole = undefined
 }
 
-/** The content with its tail sealed; undefined if the tail is not full. */
+/** Seals a full tail; undefined if the tail is partly full. */
 const fullChunks = <M>(content: Content<M>): Content<M> | undefined => {
   const { length } = content.tail.messages
   return length === 0 ? content : length === chunkLength ? sealTail(content) : undefined
 }
 
-/** A chunk whose messages are text until one of them is read. */
+/** A chunk that parses its messages when one of them is first read. */
 class UnreadChunk<M> implements Chunk<M> {
   readonly kinds: string
   readonly #start: number
@@ -195,7 +195,7 @@ class UnreadChunk<M> implements Chunk<M> {
           reason: 'lacks a text that was taken out of it',
         })
       const read = readText<M>(position, textOf(this.#texts[index] as string), fills, check)
-      // What `check` throws says nothing of the message: the stack may be at its end.
+      // An error that `check` throws is no fault of the message: it may be a stack overflow.
       if (isLeft(read)) throw read.left._tag === 'CallbackThrew' ? read.left.cause : errorOf(read.left)
       messages[index] = read.right
     }
@@ -205,7 +205,7 @@ class UnreadChunk<M> implements Chunk<M> {
 }
 seclude(UnreadChunk.prototype)
 
-/** Parse a message, put texts in, freeze it and check it: all that comes before it is recorded. */
+/** Parse a message, insert its texts, freeze it and check it: everything that precedes recording. */
 const readText = <M>(
   position: number,
   text: string,
@@ -222,7 +222,7 @@ const readText = <M>(
   }
   for (let index = 0; index < fills.length; index++) {
     const { path, text: filling } = fills[index] as Fill
-    // Anything but a text would be recorded as it is, alive.
+    // Anything but a string would be recorded unfrozen.
     if (typeof filling !== 'string') return unrecordable(path, 'is to be filled with something that is no text')
     if (!fillText(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
   }
@@ -238,14 +238,14 @@ const readText = <M>(
   } catch (cause) {
     return left({ _tag: 'CallbackThrew', callback: 'check', cause })
   }
-  return right(message as Immutable<M>) // what `check` has nothing against is a message
+  return right(message as Immutable<M>) // the check found no problem
 }
 
 const unchecked = (): undefined => undefined
 const none: object = freeze(create(null))
 const noFills: readonly Fill[] = freeze([])
 
-/** Put a text at its path. False if the path does not lead to an empty string. */
+/** Put a text at its path. Returns false if the path does not lead to an empty string. */
 const fillText = (message: unknown, path: Path, text: string): boolean => {
   const last = path.length - 1
   let place: unknown = message

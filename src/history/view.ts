@@ -1,11 +1,11 @@
-/** The readable side of a record: positions and views. */
+/** Positions and views: the read side of a record. */
 import type { Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 
 declare const position: unique symbol
 
-/** Zero-based index of an entry in its history. Branded: only an append gives one. */
+/** Zero-based index of an entry in its history. Branded: only an append makes one. */
 export type Position = number & { readonly [position]: true }
 
 declare class ViewBrand {
@@ -13,16 +13,16 @@ declare class ViewBrand {
 }
 
 /**
- * A prefix or range of a history, or what `without` leaves of one. It is a value: its content never changes, whatever
- * is appended later. Its size is constant, and it is deeply readonly. Branded: only a history gives one.
+ * A prefix or range of a history, possibly with gaps made by `without`. It is a deeply readonly value
+ * of constant size: later appends never change its content. Branded: only a history makes one.
  */
 export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
   /**
-   * The messages as an array, made when it is first read. It is frozen, and enumerable beside `pages`: two views are
+   * The messages as an array, built on first read and frozen. It is enumerable, as is `pages`, so two views are
    * deeply equal if their messages and page kinds are, and `{ ...view }` and `structuredClone(view)` have both.
    */
   readonly messages: readonly Immutable<M>[]
-  /** How many messages the view has. It never changes. */
+  /** The number of messages. It never changes. */
   readonly length: number
   /**
    * The message at an index. Cost: O(log ranges).
@@ -32,7 +32,7 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    */
   readonly at: (position: number) => Immutable<M> | undefined
   /**
-   * A part of the view. Cost: O(1); it shares storage.
+   * A part of the view. Cost: O(1), because it shares storage.
    *
    * @param start the first index; a negative one counts from the end. Default: 0
    * @param end the index after the last one; a negative one counts from the end. Default: `length`
@@ -40,23 +40,23 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    */
   readonly slice: (start?: number, end?: number) => View<M>
   /**
-   * The position in the history of the message at an index. It equals the index, unless the view begins later or leaves
-   * messages out. At `length` it is the end of the view: for a view of everything, the position of the next message.
-   * Cost: O(log ranges).
+   * The history position of the message at an index. It equals the index, unless the view starts
+   * later or leaves messages out. At `length` it is the end of the view; for a view of all
+   * messages, that is the position of the next message. Cost: O(log ranges).
    *
    * @param index an index in the view, from 0 to `length`
    * @returns the position; undefined for any other index
    */
   readonly positionAt: (index: number) => Position | undefined
   /**
-   * The number of messages in the view that stand before a position of the history. `slice(before(from), before(to))`
-   * has the messages from one position up to another. Cost: O(log ranges).
+   * The number of messages in the view before a position of the history. `slice(before(from), before(to))`
+   * returns the messages from one position up to another. Cost: O(log ranges).
    *
    * @param position a position of the history
    * @returns the number of messages
    */
   readonly before: (position: number) => number
-  /** The page kind of every message: same length as the view, always. Enumerable. */
+  /** The page kind of each message. It always has the same length as the view. Enumerable. */
   readonly pages: Pages
   /**
    * A new frozen array of the messages. Cost: O(length); the messages themselves are shared.
@@ -65,7 +65,7 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    */
   readonly toArray: () => readonly Immutable<M>[]
   /**
-   * The value that `JSON.stringify` writes: the messages, as `toArray()`. Save the page kinds from `pages`.
+   * The value for `JSON.stringify`: the messages, as `toArray()` returns them. It has no page kinds; save `pages` too.
    *
    * @returns the array
    */

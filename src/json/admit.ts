@@ -1,4 +1,4 @@
-/** Anything at all comes in, plain frozen JSON goes on: what JSON text can spell and a record can't hold is replaced. */
+/** Turns any value into frozen plain JSON. Leaves that JSON text can express but a record can't hold are replaced. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from './either.ts'
 import {
@@ -17,27 +17,27 @@ import { arrayOf, emptyList, mapEach } from './list.ts'
 import { joinPaths, type Path } from './path.ts'
 import { foreignSnapshot, maxDepth, NotJson } from './snapshot.ts'
 
-/** A leaf that is no JSON, and what was read in its place. */
+/** A leaf that was replaced. */
 export interface Replaced {
-  /** Where it stood. */
+  /** Its path in the value. */
   readonly path: Path
-  /** What it was, and what was read in its place: a clause. */
+  /** The old and new value, as a clause. */
   readonly reason: string
 }
 
-/** A value that came in. */
+/** The result of `admit`. */
 export interface Admitted {
   /** A frozen copy. */
   readonly value: Json
-  /** Mostly empty. */
+  /** The replaced leaves. Usually empty. */
   readonly replaced: readonly Replaced[]
 }
 
 /**
- * A frozen copy of anything foreign that is JSON but for some leaves (see `isPolluted`): half a surrogate pair becomes U+FFFD and a number out of
- * range null, each named in `replaced`. Left: where it is no JSON otherwise.
+ * A frozen copy of an untrusted value (see `isPolluted`). A lone surrogate becomes U+FFFD, a number
+ * out of range null, and `replaced` lists both. Left: any other value that is not JSON.
  *
- * Cost    that of `snapshot`; twice as much where something is replaced
+ * Cost    that of `snapshot`; twice that if something is replaced
  */
 export const admit = (value: unknown): Either<Replaced, Admitted> => {
   try {
@@ -59,7 +59,7 @@ const none: readonly Replaced[] = freeze([])
 const problemOf = (error: unknown): Replaced =>
   error instanceof NotJson ? { path: error.path, reason: error.reason } : { path: [], reason: 'could not be read' } // a Proxy whose traps throw
 
-/** A copy in which no string has a lone surrogate and no number is out of range. What else is not JSON stays, to be refused. */
+/** A copy with well-formed strings and finite numbers. Other values that are not JSON are rejected later. */
 const withoutBadLeaves = (value: unknown, path: Path, replaced: Replaced[]): unknown => {
   if (typeof value === 'string') {
     if (isWellFormed(value)) return value
@@ -73,7 +73,7 @@ const withoutBadLeaves = (value: unknown, path: Path, replaced: Replaced[]): unk
     replaced[replaced.length] = { path, reason: `is a number out of range (${value}): read as null` }
     return null
   }
-  // Deeper than that is refused afterwards in any case, by a walk that does not run out of stack.
+  // Deeper values are rejected later by a walk that can't overflow the stack.
   if (typeof value !== 'object' || value === null || path.length > maxDepth) return value
   if (isArray(value)) return mapEach(value, (item, index) => withoutBadLeaves(item, joinPaths(path, [index]), replaced))
   const prototype = getPrototypeOf(value)

@@ -1,4 +1,4 @@
-/** Base64 and UTF-8, both ways, with what browsers and Node have in common. */
+/** Base64 and UTF-8 in both directions, with functions that browsers and Node share. */
 import { codeAt, exec, fromCodes, lengthOfBytes, bindMethod } from './builtins.ts'
 import { emptyList } from './list.ts'
 
@@ -15,7 +15,7 @@ declare const TextDecoder:
   | (new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => Decoder)
   | undefined
 
-// Taken when this module loads. Sandboxes that lack them read no content.
+// Captured when this module loads. Some sandboxes lack them, and then can't read content.
 const fromBase64 = typeof atob === 'undefined' ? undefined : atob
 const toBase64 = typeof btoa === 'undefined' ? undefined : btoa
 const encoder = typeof TextEncoder === 'undefined' ? undefined : new TextEncoder()
@@ -26,14 +26,14 @@ const decode: ((decoder: Decoder, bytes: Uint8Array) => string) | undefined = de
 const Bytes = Uint8Array
 
 /**
- * The bytes of a text in base64; `undefined` unless `base64Of` gives the same text back.
+ * The bytes of base64 text; undefined unless `base64Of` returns the same text.
  *
- * Throws  TypeError, where there is no `atob`
+ * Throws  TypeError without `atob`
  */
 export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
   if (text.length % 4 !== 0 || exec(base64, text) === null) return undefined
   const binary = there(fromBase64, 'atob')(text)
-  if (there(toBase64, 'btoa')(binary) !== text) return undefined // bits beyond the last byte that are not 0
+  if (there(toBase64, 'btoa')(binary) !== text) return undefined // the unused bits of the last digit are not 0
   const bytes = new Bytes(binary.length)
   for (let index = 0; index < binary.length; index++) bytes[index] = codeAt(binary, index)
   return bytes
@@ -41,7 +41,7 @@ export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Bytes in base64. Throws TypeError, where there is no `btoa`. */
+/** Encodes bytes as base64. Throws TypeError without `btoa`. */
 export const base64Of = (bytes: Uint8Array): string => {
   const length = lengthOfBytes(bytes)
   let binary = ''
@@ -53,16 +53,16 @@ export const base64Of = (bytes: Uint8Array): string => {
   return there(toBase64, 'btoa')(binary)
 }
 
-/** The bytes of a text in UTF-8. Throws TypeError, where there is no `TextEncoder`. */
+/** Encodes a text as UTF-8. Throws TypeError without `TextEncoder`. */
 export const utf8Of = (text: string): Uint8Array => there(encode, 'TextEncoder')(encoder as Encoder, text)
 
-/** The text of bytes in UTF-8. Throws TypeError, if they are not UTF-8 or there is no `TextDecoder`. */
+/** Decodes UTF-8. Throws TypeError if it is invalid, or without `TextDecoder`. */
 export const textOfUtf8 = (bytes: Uint8Array): string => there(decode, 'TextDecoder')(decoder as Decoder, bytes)
 
-/** A text as base64 of its UTF-8. Throws TypeError, where there is no `TextEncoder`. */
+/** Encodes a text's UTF-8 as base64. Throws TypeError without `TextEncoder`. */
 export const base64OfText = (text: string): string => base64Of(utf8Of(text))
 
-/** The text that base64 is of, in UTF-8; undefined if it is of none. */
+/** The text whose UTF-8 is encoded in base64; undefined if it is invalid. */
 export const textOfBase64 = (data: string): string | undefined => {
   try {
     const binary = there(fromBase64, 'atob')(data)
@@ -79,7 +79,7 @@ const there = <T>(found: T | undefined, name: string): T => {
   return found
 }
 
-/** Pieces of bytes as one, in memory of its own. */
+/** Concatenates bytes in a new array. */
 export const joinBytes = (pieces: readonly Uint8Array[]): Uint8Array => {
   const whole = new Bytes(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0

@@ -1,16 +1,16 @@
 /**
- * Built-in functions, taken when this module loads. A record is made of these alone, so code that later patches
- * `Array.prototype.every` or `JSON.stringify` changes nothing of it. Methods are functions of their object:
- * `sliceText(text, 1)` for `text.slice(1)`.
+ * Built-in functions, captured when this module loads. Records are made with these only, so code
+ * that later patches `Array.prototype.every` or `JSON.stringify` can't affect them. Methods take
+ * their object as first argument: `sliceText(text, 1)` for `text.slice(1)`.
  *
- * Syntax calls built-ins too. What records therefore does without: `for…of`, spread and patterns over arrays (they call
- * the array iterator), arrays that grow by index or `push` (a setter on `Array.prototype` would run: `emptyList`),
- * objects that get new keys by assignment (`define`), and fields that may be absent read from `Object.prototype` (`ownField`).
+ * Some syntax calls built-ins, too. So recording code avoids `for…of`, spread and patterns over arrays (they call the
+ * array iterator), growing arrays by index or `push` (a setter on `Array.prototype` would run: use `emptyList`),
+ * adding keys by assignment (use `define`), and reading absent fields from `Object.prototype` (use `ownField`).
  */
 
 const { call } = Function.prototype
 
-/** A method as a function of its object. */
+/** Turns a method into a function of its object. */
 export const bindMethod = <Taken>(method: (...given: never) => unknown): Taken => call.bind(method) as Taken
 
 export const create: (prototype: object | null) => object = Object.create
@@ -24,7 +24,7 @@ export const symbolsOf: (value: object) => readonly symbol[] = Object.getOwnProp
 export const descriptorOf: (value: object, key: PropertyKey) => PropertyDescriptor | undefined =
   Object.getOwnPropertyDescriptor
 export const hasOwn: (value: object, key: PropertyKey) => boolean = Object.hasOwn
-/** Whether an object has a field of its own. It narrows as `in` does, which looks at prototypes, too. */
+/** Whether an object has an own field. Narrows like `in`, which also checks prototypes. */
 export const hasField: <T extends object, K extends string>(value: T, field: K) => value is Having<T, K> =
   Object.hasOwn as never
 type Having<T, K extends string> = [Member<T, K>] extends [never] ? T & { readonly [P in K]: unknown } : Member<T, K>
@@ -40,7 +40,7 @@ export const objectPrototype: object = Object.prototype
 export const arrayPrototype: object = Array.prototype
 
 export const parseText: (text: string) => unknown = JSON.parse
-/** `JSON.stringify`, which asks prototypes for `toJSON`: for strings, and for what `textOfJson` has looked at. */
+/** `JSON.stringify` checks prototypes for `toJSON`: use it only for strings, or after the checks of `textOfJson`. */
 export const stringify: (value: unknown) => string = JSON.stringify
 
 export const isWellFormed: (text: string) => boolean = bindMethod(String.prototype.isWellFormed)
@@ -50,20 +50,20 @@ export const indexIn: (text: string, wanted: string, from?: number) => number = 
 export const trim: (text: string) => string = bindMethod(String.prototype.trim)
 export const codeAt: (text: string, index: number) => number = bindMethod(String.prototype.charCodeAt)
 export const fromCodes = (codes: readonly number[]): string => apply(fromCharCode, undefined, codes)
-/** Not `test`, which asks the expression for its `exec`. */
+/** Instead of `test`, which looks up `exec` on the expression. */
 export const exec: (expression: RegExp, text: string) => RegExpExecArray | null = bindMethod(RegExp.prototype.exec)
 
-/** How many bytes there are. `bytes.length` would ask a getter that everybody shares. */
+/** The number of bytes. `bytes.length` would call a shared getter, which can be patched. */
 export const lengthOfBytes: (bytes: Uint8Array) => number = bindMethod(
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'length')?.get as never,
 )
 
 const { fromCharCode } = String
 const { __lookupGetter__: lookupGetter } = Object.prototype as { readonly __lookupGetter__?: never }
-/** The getter that a property is read by, own or inherited. A descriptor would tell as well, and allocates. */
+/** The getter of a property, own or inherited. A descriptor would also show it, but allocates. */
 export const getterOf: (value: object, key: PropertyKey) => unknown = bindMethod(lookupGetter as never)
 
-/** Define a property on an object without calling a prototype's setter. `__proto__` is data, too. */
+/** Define a property without calling a setter on a prototype. `__proto__` becomes an ordinary property. */
 export const define = (target: object, key: PropertyKey, value: unknown): void => {
   defineProperty(target, key, {
     __proto__: null,
@@ -74,7 +74,7 @@ export const define = (target: object, key: PropertyKey, value: unknown): void =
   } as PropertyDescriptor)
 }
 
-/** A field that may be absent. Fields that somebody added to `Object.prototype` do not count. */
+/** A field that may be absent. Fields added to `Object.prototype` are ignored. */
 export const ownField = <T extends object, Key extends keyof T>(value: T, key: Key): T[Key] | undefined =>
   hasOwn(value, key) || !hasOwn(objectPrototype, key) ? value[key] : undefined
 
@@ -96,8 +96,8 @@ for (const name of [
   standard[name] = true
 
 /**
- * Whether somebody has added a property to `Object.prototype`. Then foreign values are read as objects without a
- * prototype, so that no absent field is read from it: see `parseJson`, `admit`, `withoutPrototypes`. Cost: 0.2 to 0.5 µs.
+ * Whether a property was added to `Object.prototype`. Then foreign values are read as objects without a prototype,
+ * so that absent fields are not read from it: see `parseJson`, `admit`, `withoutPrototypes`. Cost: 0.2 to 0.5 µs.
  */
 export const isPolluted = (): boolean => {
   const keys = ownKeys(objectPrototype)
@@ -105,10 +105,10 @@ export const isPolluted = (): boolean => {
   return false
 }
 
-/** A copy of the own fields, without a prototype: for patterns, `const { id, name } = ownFields(message)`. Not of arrays. */
+/** A copy of the own fields, without a prototype, for patterns: `const { id } = ownFields(message)`. Not for arrays. */
 export const ownFields = <T extends object>(value: T): T => ({ __proto__: null, ...value })
 
-/** Take the prototypes off a value that `JSON.parse` gave, where `Object.prototype` has what it should not have. */
+/** Remove the prototypes from a result of `JSON.parse`, if `Object.prototype` is polluted. */
 export const bare = <T>(value: T): T => {
   if (!isPolluted()) return value
   const open = setPrototypeOf([value as unknown], null)
@@ -123,10 +123,10 @@ export const bare = <T>(value: T): T => {
   return value
 }
 
-/** A Map whose methods are its own. To go through it, use `forEach`: its iterators are everybody's. */
+/** A Map with its own methods. To iterate, use `forEach`: its iterators are shared and can be patched. */
 export class OwnMap<Key, Value> extends Map<Key, Value> {}
 
-/** A Set whose methods are its own. To go through it, use `forEach`: its iterators are everybody's. */
+/** A Set with its own methods. To iterate, use `forEach`: its iterators are shared and can be patched. */
 export class OwnSet<Value> extends Set<Value> {}
 
 for (const [mine, builtIn] of [

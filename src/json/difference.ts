@@ -1,11 +1,11 @@
-/** What one object says beyond another. */
+/** The difference between two objects. */
 import { jsonEqual } from './equal.ts'
 import type { Json, JsonObject } from './json.ts'
 import { isObject } from './reading.ts'
 
 /**
- * The fields of `value` that `other` lacks or has with another value; of objects in both, only what differs inside.
- * Undefined where there is none. Frozen.
+ * The fields of `value` that `other` lacks or has with another value. Of objects in both, only the
+ * different fields. Undefined if there are none. Frozen.
  *
  * @param skip fields that are not compared
  * @param lacks called with the path of each field that only `other` has

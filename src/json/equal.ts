@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts'
 /**
  * Whether two values of plain JSON data are equal as JSON: same types, same elements, same keys in any order.
  *
- * Cost    one pass over the smaller difference; stops at the first one
+ * Cost    one pass, up to the first difference
  */
 export const jsonEqual = (left: unknown, right: unknown): boolean => {
   if (left === right) return true

@@ -1,17 +1,17 @@
-/** Freezing in place: for what `JSON.parse` has just given and nobody else holds. Everything else is copied: `snapshot`. */
+/** Freezes values in place. Only for fresh results of `JSON.parse`; `snapshot` copies everything else. */
 import { freeze, isArray, isFinite, isWellFormed, keysOf } from './builtins.ts'
 import { maxDepth, NotJson, snapshot } from './snapshot.ts'
 
 /**
- * Freeze a value that `JSON.parse` gave, all the way down.
+ * Deep-freeze a result of `JSON.parse`.
  *
- * Cost    a fraction of the parsing
- * Throws  NotJson, where JSON text can say what can't be recorded: half a surrogate pair, 1e999, nesting beyond
- *         `maxDepth`; what was frozen until then is lost to the caller, who gave it away
+ * Cost    a fraction of parsing
+ * Throws  NotJson for values that JSON text can express but a record can't hold: a lone surrogate,
+ *         1e999, nesting beyond `maxDepth`. The value may then be partly frozen
  */
 export const freezeParsed = (value: unknown): void => {
   if (!freezes(value, 1)) {
-    snapshot(value) // names the place
+    snapshot(value) // throws with the path
     throw new NotJson([], 'could not be read')
   }
 }

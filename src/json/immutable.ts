@@ -1,9 +1,9 @@
 /**
- * `T`, readonly all the way down: the type of a recorded value.
+ * `T`, deeply readonly: the type of a recorded value.
  *
- * It goes both ways with Immer's type of the same name. Immer's ends in TS2589, "excessively deep", on a message type of
- * your own that contains itself in an array; this one takes arrays apart by their element and does not. What can't be
- * recorded (Map, Set, Date …) needs no case here: see `Recordable`.
+ * It is compatible in both directions with Immer's type of the same name. Immer's fails with TS2589,
+ * "excessively deep", for a message type that contains itself in an array; this one splits arrays by element
+ * and does not. Values that can't be recorded (Map, Set, Date …) need no case here: see `Recordable`.
  */
 export type Immutable<T> = T extends Leaf
   ? T

@@ -1,6 +1,6 @@
 /**
- * JSON text parsed, with everything in it that a parser reads other than it stands there, and says nothing of: keys that
- * stand twice, numbers that no double holds, halves of surrogate pairs.
+ * Parses JSON text and reports what a parser silently changes: duplicate keys, numbers that no
+ * double represents, lone surrogates.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from './either.ts'
@@ -12,29 +12,29 @@ import { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */
 export interface Inspected {
-  /** The value that `JSON.parse` returns for it. */
+  /** The result of `JSON.parse`. */
   readonly value: unknown
-  /** Mostly empty; never more than `mostFindings` and one that says that there are more. */
+  /** Usually empty. At most `mostFindings`, and one more that says that there are others. */
   readonly findings: readonly Finding[]
 }
 
-/** A place where the value is not what the text says. */
+/** A place where the value differs from the text. */
 export interface Finding {
-  /** Where in the value. */
+  /** The path in the value. */
   readonly path: Path
-  /** Counted from 1. */
+  /** The line, from 1. */
   readonly line: number
-  /** What stood there, and what was read: a clause. */
+  /** The text and the value, as a clause. */
   readonly reason: string
 }
 
-/** How many findings are listed: 1,000. */
+/** The maximum number of findings. */
 export const mostFindings = 1000
 
 /**
- * Parse JSON text, and say where the value is not what the text says.
+ * Parse JSON text, and find the places where the value differs from the text.
  *
- * Cost    `JSON.parse` and `JSON.stringify`; one more pass where that does not give the same text, whatever its depth
+ * Cost    `JSON.parse` and `JSON.stringify`; if the texts differ, one more pass at any depth
  */
 export const inspectJson = (text: string): Either<JsonTextProblem, Inspected> => {
   const parsed = parseJson(text)
@@ -45,7 +45,7 @@ export const inspectJson = (text: string): Either<JsonTextProblem, Inspected> =>
 
 const none: readonly Finding[] = Object.freeze([])
 
-/** Whether writing the value gives the text. Half a surrogate pair would: it is written as an escape. */
+/** Whether writing the value gives the same text. A lone surrogate would too, as an escape, so escapes are excluded. */
 const writesBack = (value: unknown, text: string): boolean => {
   try {
     return textOfJson(value as Json) === trim(text) && indexIn(text, '\\ud') === -1
@@ -54,14 +54,14 @@ const writesBack = (value: unknown, text: string): boolean => {
   }
 }
 
-/** An array or object that is open at a place of the text. */
+/** An array or object open at the current offset. */
 interface Open {
   readonly keys: Set<string> | undefined
-  /** The key or index of what is being read in it. */
+  /** The key or index of the current member. */
   at: string | number
 }
 
-/** Walk a text that is known to be JSON. */
+/** Scan a text that is known to be valid JSON. */
 const findings = (text: string): readonly Finding[] => {
   const found: Finding[] = []
   const open: Open[] = []
@@ -105,7 +105,7 @@ const findings = (text: string): readonly Finding[] => {
       case ':':
         continue
       case '"': {
-        const end = endOfString(text, offset + 1) as number // it is JSON
+        const end = endOfString(text, offset + 1) as number // a string ends, because the text is JSON
         const raw = text.slice(offset, end + 1)
         colon.lastIndex = end + 1
         const isKey = inside?.keys !== undefined && colon.test(text)
@@ -141,7 +141,7 @@ const half = {
 const colon = /\s*:/y
 const word = /[^\s,\]}]+/y
 
-/** Why a number, as it is written, is not the number that is read; undefined where it is. */
+/** The difference between a number's text and its value; undefined if there is none. */
 const numberProblem = (written: string): string | undefined => {
   const value = Number(written)
   const shown = written.length <= 40 ? written : `${written.slice(0, 40)}… (${written.length} characters)`
@@ -151,7 +151,7 @@ const numberProblem = (written: string): string | undefined => {
   return `is ${shown}: read as ${value}`
 }
 
-/** A number as its significant digits and the power of ten of the last one, so that equal ones are equal texts. */
+/** A number as significant digits and power of ten, so that equal numbers have equal texts. */
 const decimal = (written: string): string => {
   const [, sign, whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []

@@ -1,4 +1,4 @@
-/** For the packages of this repository, which are released together. Other programs get no promise here. */
+/** For other packages of this repository, which are released together. Not a public API. */
 export {
   type Immutable,
   type Json,

@@ -1,13 +1,13 @@
-/** Lists that grow where no setter of `Array.prototype` runs, and the frozen arrays they become. */
+/** Lists that grow without running setters of `Array.prototype`, and the frozen arrays made from them. */
 import { arrayPrototype, freeze, setPrototypeOf } from './builtins.ts'
 
-/** A list without a prototype: `list[list.length] = item` runs no setter, and there is no method to call. */
+/** A list without a prototype: `list[list.length] = item` runs no setter. It has no methods. */
 export const emptyList = <T>(): T[] => setPrototypeOf<T[]>([], null)
 
-/** The list as an array like any other, frozen. Whoever has the list has the array. */
+/** Turns the list itself into an ordinary array, and freezes it. */
 export const arrayOf = <T>(list: T[]): readonly T[] => freeze(setPrototypeOf(list, arrayPrototype))
 
-/** A frozen array of `length` items. Short ones are literals, which define their items and cost a tenth of a list. */
+/** A frozen array of `length` items. Short ones are literals, which run no setters and cost a tenth of a list. */
 export const build = <T>(length: number, make: (index: number) => T): readonly T[] => {
   switch (length) {
     case 0:

@@ -1,22 +1,22 @@
-/** Options of a call, as somebody without types may give them: plain JavaScript passes over what it does not know. */
+/** Reads the options of a call, and rejects unknown names, which plain JavaScript would ignore. */
 import { create, hasOwn, isArray, keysOf, stringify, symbolsOf } from './builtins.ts'
 import { describe } from './reading.ts'
 
-/** The names of options, each once: the compiler misses none. */
+/** The names of options. The compiler requires each of them. */
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
 
 /**
- * The options of a call: a copy of its own fields without a prototype, so an option that is not given is undefined,
- * whatever somebody has put on `Object.prototype`.
+ * The options of a call: a copy of the own fields without a prototype, so that absent options are
+ * undefined, whatever `Object.prototype` has.
  *
  * Cost    O(names given)
- * Throws  TypeError, if they are no object, or one of them is not among `known`: it names the nearest one
- * @param call the function that takes them, as a person calls it
- * @param known every name. Default: any name passes
+ * Throws  TypeError if they are not an object, or a name is not in `known`; the message suggests the nearest one
+ * @param call the function, as a caller writes it
+ * @param known all names. Default: any name is accepted
  */
 export const optionsOf = <T extends object>(call: string, given: T | undefined, known?: OptionNames<T>): T => {
   const options = create(null) as { [name: PropertyKey]: unknown }
-  if (given === undefined) return options as T // each option is optional, where a call may go without
+  if (given === undefined) return options as T // calls with required options check them later
   if (typeof given !== 'object' || given === null || isArray(given))
     throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
   const names = keysOf(given)
@@ -37,7 +37,7 @@ const unknownName = (of: string, name: string, names: readonly string[]): string
   return `${of} has no option ${stringify(name)}.${meant} Its options: ${names.join(', ')}`
 }
 
-/** The name with the fewest letters to change, or one that begins so; undefined, if most letters differ. */
+/** The name that needs the fewest changes, or starts the same; undefined if most letters differ. */
 const nearest = (name: string, names: readonly string[]): string | undefined => {
   let best: string | undefined
   let least = Math.max(2, Math.ceil(name.length / 2))
@@ -49,7 +49,7 @@ const nearest = (name: string, names: readonly string[]): string | undefined => 
   return best
 }
 
-/** How many letters must be put in, left out or changed (Levenshtein). */
+/** The number of letters to insert, remove or change (Levenshtein distance). */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let at = 1; at <= one.length && at <= 100; at++) {

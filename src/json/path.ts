@@ -1,15 +1,15 @@
 import { exec, stringify } from './builtins.ts'
 import { build } from './list.ts'
 
-/** Where inside a value: object keys and array indexes from the root. The empty path is the value itself. */
+/** A place inside a value: object keys and array indexes from the root. The empty path is the value itself. */
 export type Path = readonly (string | number)[]
 
 /**
- * A path as a person writes it: `content[0].meta["a b"]`.
+ * A path in JavaScript notation: `content[0].meta["a b"]`.
  *
- * Of a path longer than 12 steps the middle is left out.
+ * The middle of a path longer than 12 steps is omitted.
  *
- * @param root what the value is called. Default: the empty string
+ * @param root the name of the value. Default: the empty string
  */
 export const formatPath = (path: Path, root = ''): string => {
   let text = root
@@ -26,7 +26,7 @@ export const formatPath = (path: Path, root = ''): string => {
   return text
 }
 
-/** One path and another from there. */
+/** Concatenates two paths. */
 export const joinPaths = (first: Path, then: Path): Path =>
   build(
     first.length + then.length,

@@ -1,25 +1,25 @@
 /**
- * Values of a program as JSON data and back: what JSON has no word for is tagged with its path, so that a value comes back
- * deeply equal.
+ * Converts program values to JSON data and back. Values that JSON can't express are tagged with
+ * their path, so that a value comes back deeply equal.
  */
 import { base64Of, bytesOfBase64, formatPath, type Json, type Path } from './index.ts'
 
-/** What stood at a path that JSON can't say: its kind, and its text where the JSON value does not have it. */
+/** The path and kind of a value that JSON can't express, with its text if the JSON value does not have it. */
 export type Tag = readonly [path: Path, kind: TagKind, text?: string]
 
 type TagKind = 'undefined' | 'bytes' | 'date' | 'number' | 'bigint' | 'text'
 
-/** A value as JSON data, with tags for everything that JSON can't say. */
+/** A value as JSON data, with tags for everything that JSON can't express. */
 export interface Plain {
   readonly value: Json
   readonly tags: readonly Tag[]
 }
 
 /**
- * A copy of a value as JSON data. `undefined`, bytes, dates, `-0`, `NaN`, infinities, bigints and half surrogate pairs are
- * tagged. An object of a class becomes an object of its own enumerable fields, as `structuredClone` makes it.
+ * A copy of a value as JSON data. `undefined`, bytes, dates, `-0`, `NaN`, infinities, bigints and lone surrogates
+ * are tagged. A class instance becomes an object of its own enumerable fields, as with `structuredClone`.
  *
- * Throws  TypeError naming the path, for functions, symbols, maps, sets, other objects with state inside, and circles
+ * Throws  TypeError naming the path, for functions, symbols, maps, sets, other objects with internal state, and cycles
  */
 export const plainOf = (value: unknown): Plain => {
   const tags: Tag[] = []
@@ -82,7 +82,7 @@ const plainObject = (value: object, path: Path, tags: Tag[], around: Set<object>
   return copy
 }
 
-/** Objects whose state is not in their fields. */
+/** Objects with state outside their fields. */
 const stateful =
   /^\[object (?:Map|Set|WeakMap|WeakSet|RegExp|Promise|Error|ArrayBuffer|SharedArrayBuffer|DataView|(?:Ui|I)nt\d+Array|Uint8ClampedArray|Float\d+Array|Big(?:Ui|I)nt64Array)\]$/
 
@@ -96,7 +96,7 @@ const notRecordable = (path: Path, value: unknown): TypeError =>
     `${placeOf(path)} is a ${typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : typeof value}, which can't be stored; expected JSON data, bytes, dates or undefined. Nothing was stored.`,
   )
 
-/** The value that a plain one was made of. Changes and returns `value`, which must be the caller's own. */
+/** Rebuilds the original value. Changes and returns `value`, which must be the caller's own. */
 export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
   const root = { root: value }
   for (const [path, kind, text] of tags) {
@@ -105,7 +105,7 @@ export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
     let owner: { [key: string]: unknown } | undefined = root
     for (const step of steps)
       owner = owner !== undefined && Object.hasOwn(owner, step) ? (owner[step] as typeof owner) : undefined
-    if (typeof owner !== 'object' || owner === null) continue // somebody shortened what it stood in
+    if (typeof owner !== 'object' || owner === null) continue // the containing value was removed
     Object.defineProperty(owner, last, {
       value: liveAt(owner[last], kind, text),
       writable: true,

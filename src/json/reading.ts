@@ -1,9 +1,9 @@
-/** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
+/** Reads a foreign value field by field. An unexpected value throws `Unexpected`, which a codec turns into a fault. */
 import { define, isArray, keysOf, ownField, sliceText, stringify } from './builtins.ts'
 import type { Json, JsonObject } from './json.ts'
 import { joinPaths, type Path } from './path.ts'
 
-/** Not an Error: it never leaves a codec. */
+/** Thrown for an unexpected value. Not an Error, because it never leaves a codec. */
 export class Unexpected {
   path: Path
   readonly expected: string
@@ -15,14 +15,14 @@ export class Unexpected {
     this.found = describe(value)
   }
 
-  /** The same, seen from further out. The path is gathered on the way up, so that what is in order pays nothing for it. */
+  /** Prefixes the path. The path is built while the exception propagates, so valid values cost nothing. */
   within(...steps: Path): this {
     this.path = joinPaths(steps, this.path)
     return this
   }
 }
 
-/** Read each item of a list. What is unexpected in one is told with its index. */
+/** Read each item of a list. An unexpected item is reported with its index. */
 export const readEach = <T>(list: readonly Json[], read: (item: Json, index: number) => T): T[] => {
   const result: T[] = []
   for (let index = 0; index < list.length; index++) {
@@ -35,7 +35,7 @@ export const readEach = <T>(list: readonly Json[], read: (item: Json, index: num
   return result
 }
 
-/** Read what stands at `key`. What is unexpected in it is told with the key. */
+/** Read the value at `key`. An unexpected value is reported with the key. */
 export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | undefined) => T): T => {
   try {
     return read(ownField(owner, key))
@@ -51,11 +51,11 @@ export const anObject = (value: unknown): JsonObject => objectAt(value, [])
 /** The value as an array. Throws Unexpected. */
 export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
-/** Whether an object has no other members than these. */
+/** Whether an object has only these members. */
 export const hasOnly = (value: object, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name))
 
-/** Whether a value is an object, and no array. */
+/** Whether a value is an object, but not an array. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !isArray(value)
 
@@ -77,7 +77,7 @@ export const stringAt = (value: unknown, path: Path): string => {
   return value
 }
 
-/** The fields of an object that are not among `known`, or undefined if there are none. */
+/** The fields of an object that are not in `known`; undefined if there are none. */
 export const fieldsBeside = (value: JsonObject, known: readonly string[]): JsonObject | undefined => {
   let others: JsonObject | undefined
   const names = keysOf(value)
@@ -95,7 +95,7 @@ const isAmong = (names: readonly string[], wanted: string): boolean => {
   return false
 }
 
-/** What a value is, for a person: `an object with role, content`, `"text"`, `nothing`. */
+/** A description of a value for people: `an object with role, content`, `"text"`, `nothing`. */
 export const describe = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'

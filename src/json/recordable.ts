@@ -1,11 +1,11 @@
 import type { Json } from './json.ts'
 
 /**
- * `M` itself, if every value of it is plain JSON data. If not, the sentence that says why stands at the place that is
- * not, and the compiler shows it: `createHistory<{ at: Date }>()` does not compile.
+ * `M` itself, if all its values are plain JSON data. If not, a sentence with the reason replaces
+ * the invalid part, and the compiler shows it: `createHistory<{ at: Date }>()` does not compile.
  *
- * A property may be optional or `undefined`: it is left out, as JSON does it. An element may not. `unknown` and `any`
- * pass, and are checked at run time.
+ * A property may be optional or `undefined`: it is omitted, as in JSON. An element may not.
+ * `unknown` and `any` pass, and are checked at run time.
  *
  * @example
  * const made = <M extends Recordable<M>>(): History<M> => createHistory<M>()
@@ -61,11 +61,11 @@ type CheckedObject<M> =
 
 type Property<T> = T extends undefined ? undefined : Checked<T>
 
-/** A symbol key that may be absent is a brand that no value has. */
+/** An optional symbol key is a type brand, which no value has. */
 type SymbolKey<M, Key extends keyof M> =
   {} extends Pick<M, Key> ? unknown : 'a symbol key can not be recorded: write a string key'
 
-/** `name` and `message` alone make no error: data may have both. Nor does an index signature. */
+/** `name` and `message` alone don't make an error, because data may have both. Neither does an index signature. */
 type IsError<M> = M extends Error
   ? string extends keyof M
     ? false
@@ -74,5 +74,5 @@ type IsError<M> = M extends Error
       : false
   : false
 
-/** A copy of a type by its keys: a class with private members does not take it. */
+/** A copy of a type by its keys. A type with private members is not assignable from it. */
 type Public<M> = { [Key in keyof M]: M[Key] }

@@ -1,11 +1,11 @@
 /**
- * The snapshot: a deep-frozen copy of plain JSON data, or a `NotJson` error that names the place that is not.
+ * The snapshot: a deep-frozen copy of plain JSON data, or a `NotJson` error with the path of the first invalid value.
  *
- * It runs once per appended message, so it walks the value once and keeps no bookkeeping that plain data does not
- * need: cycles show as depth, and sharing is only tracked in values with thousands of objects.
+ * It runs once for each appended message, so it makes one pass without bookkeeping that plain data does not
+ * need: cycles are detected by depth, and shared objects are only tracked in values with thousands of objects.
  *
- * Built-in functions are taken when this module loads. Code that patches `Object.freeze` or `Map.prototype.get`
- * afterwards never sees what is copied here and cannot leave any of it unfrozen.
+ * Built-in functions are captured when this module loads. Code that patches `Object.freeze` or
+ * `Map.prototype.get` later never sees what is copied here, and can't keep it from being frozen.
  */
 import {
   create,
@@ -31,7 +31,7 @@ import type { Immutable } from './immutable.ts'
 import { build, emptyList } from './list.ts'
 import { formatPath, type Path } from './path.ts'
 
-/** Thrown by `snapshot`: what is wrong, and where. */
+/** Thrown by `snapshot`: the problem and its path. */
 export class NotJson extends TypeError {
   override readonly name: string = 'TypeError'
   readonly path: Path
@@ -44,37 +44,38 @@ export class NotJson extends TypeError {
   }
 }
 
-/** The deepest nesting of arrays and objects that is recorded. */
+/** The maximum nesting of arrays and objects in a record. */
 export const maxDepth = 1000
 
 /**
- * Copy plain JSON data and freeze the copy, all the way down.
+ * Deep-copy plain JSON data and freeze the copy.
  *
- * Accepts null, booleans, finite numbers, well-formed strings, arrays and plain objects (also of another realm, also
- * without a prototype, also Immer drafts, which are copied as their current value). -0 becomes 0, as in JSON text.
- * An own `__proto__` key stays data. What `ownSnapshot` gave is given back as it is, for nothing can change it.
+ * Accepts null, booleans, finite numbers, well-formed strings, arrays and plain objects, including objects of another
+ * realm, objects without a prototype, and Immer drafts, whose current value is copied. -0 becomes 0, as in JSON text.
+ * An own `__proto__` key stays data. A result of `ownSnapshot` is returned as it is, because nothing can change it.
  *
- * Cost    one pass; about three times a copy-and-freeze that checks nothing (bench: append)
- * Throws  NotJson (a TypeError) naming the path of the first thing that is not JSON; the input is never changed
+ * Cost    one pass; about three times a copy-and-freeze without checks (bench: append)
+ * Throws  NotJson (a TypeError) with the path of the first invalid value; the input is never changed
  */
 export const snapshot = <T>(value: T): Immutable<T> =>
   (OwnSnapshot.is(value) ? value : copyFrozen(value, false)) as never
 
 /**
- * A snapshot that both functions know again and give back as it is, if it is an object: what was decoded is recorded
- * without a second copy. What is only recorded is not marked: that takes a fifth of the time of a small append.
+ * A snapshot that both functions recognize and return as it is, if it is an object, so that decoded
+ * messages are recorded without a second copy. `snapshot` does not mark its results: marking takes
+ * a fifth of the time of a small append.
  */
 export const ownSnapshot = <T>(value: T): Immutable<T> =>
   (OwnSnapshot.is(value) ? value : copyFrozen(value, true)) as never
 
-/** A snapshot of a foreign value: its objects have no prototype where `Object.prototype` has what it should not have. */
+/** A snapshot of a foreign value. Its objects have no prototype if `Object.prototype` is polluted. */
 export const foreignSnapshot = <T>(value: T): Immutable<T> =>
   isPolluted() ? withoutPrototypes(value) : snapshot(value)
 
 /** A snapshot whose objects have no prototype. */
 export const withoutPrototypes = <T>(value: T): Immutable<T> => copyFrozen(value, false, true)
 
-/** The one cast: what `copy` returns is a frozen structural copy of `value`. */
+/** The only cast: `copy` returns a frozen structural copy of `value`. */
 const copyFrozen = <T>(value: T, marked: boolean, bare = false): Immutable<T> => {
   try {
     return copy(value, 1, { marked, bare, objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
@@ -85,13 +86,13 @@ const copyFrozen = <T>(value: T, marked: boolean, bare = false): Immutable<T> =>
 }
 
 /**
- * The private name of what `ownSnapshot` gives, if it is an object: no copy, no Proxy and no heir of it has the name, and
- * nobody else can give it. A WeakSet would know them too, at the price of another snapshot of a small message.
+ * The private name of `ownSnapshot`'s objects. No copy, Proxy or inheriting object has it, and no other
+ * code can add it. A WeakSet would also work, but costs as much as another snapshot of a small message.
  */
 class OwnSnapshot extends ReturnsArgument {
   readonly #own = true
 
-  /** Before it has any key: the engine then takes the same path for all of them. */
+  /** Marked before it gets keys, so that the engine uses the same hidden class path for all. */
   static empty(): object {
     return new OwnSnapshot({})
   }
@@ -101,7 +102,7 @@ class OwnSnapshot extends ReturnsArgument {
   }
 }
 
-/** One walk: whether its copy is marked, whether the objects have no prototype, how many objects it has met, how deep it has been, and the copies once there are many. */
+/** The state of one walk: its options, the number of objects, the depth reached, and the copies of shared objects. */
 interface Walk {
   readonly marked: boolean
   readonly bare: boolean
@@ -110,13 +111,13 @@ interface Walk {
   copies: Map<object, CopiedObject> | undefined
 }
 
-/** A copy, and how many levels it has below its own. */
+/** A copy, with the number of levels below it. */
 interface CopiedObject {
   readonly copy: object
   readonly levels: number
 }
 
-/** What a copy throws on its way up, gathering the path. Not an Error: nobody sees its stack. */
+/** Thrown by a copy; collects the path while it propagates. Not an Error, because no one sees its stack. */
 class Offence {
   readonly reason: string
   readonly #deepest: object | undefined
@@ -127,7 +128,7 @@ class Offence {
     this.#deepest = deepest
   }
 
-  /** The same offence one level further out: at `key` of `parent`. A too deep value that holds itself is a cycle. */
+  /** Adds a step to the path: `key` of `parent`. If the too deep value is `parent` itself, it is a cycle. */
   within(parent: object, key: string | number): Offence {
     if (this.#deepest === parent) return new Offence('contains itself', parent)
     this.#steps[this.#steps.length] = key
@@ -142,7 +143,7 @@ class Offence {
 
 const nothing: PropertyDescriptor = create(null)
 
-/** Beyond this many objects in one value, a shared object is copied once: 30 nested pairs would be 2^30 copies. */
+/** Beyond this many objects in a value, shared objects are copied once: 30 nested pairs would make 2^30 copies. */
 const sharingMatters = 10_000
 
 const copy = (value: unknown, depth: number, walk: Walk): unknown => {
@@ -170,7 +171,7 @@ const copyObject = (value: object, depth: number, walk: Walk): object => {
   return isArray(value) ? copyArray(value, depth, walk) : copyRecord(value, depth, walk)
 }
 
-/** The copy of an object that may have been copied before, in this walk, at another depth. */
+/** The copy of an object that this walk may have copied before, at another depth. */
 const copyOnce = (value: object, depth: number, walk: Walk): object => {
   walk.copies ??= new OwnMap()
   const known = walk.copies.get(value)
@@ -191,7 +192,7 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
 const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object => {
   if (!isArray(getPrototypeOf(value))) throw new Offence(`is ${describe(value)}`)
   const { length } = value
-  // Not `namesOf`, which would also see what is hidden (the `raw` of template strings): on arrays it is slow.
+  // Not `namesOf`, which also lists hidden properties (`raw` of template strings): it is slow on arrays.
   if (keysOf(value).length > length || symbolsOf(value).length !== 0)
     throw new Offence('is an array with properties that are not elements')
   let at = 0
@@ -212,7 +213,7 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
   if (symbolsOf(value).length !== 0) throw new Offence('has a symbol as a key')
   const keys = keysOf(value)
   if (namesOf(value).length !== keys.length) throw new Offence('has a property that is not enumerable')
-  // Only the outermost: what stands within another may be nested too deep for its next place.
+  // Only the outermost object is marked: an inner one could be nested too deep in its next place.
   const result = (depth === 1 && walk.marked ? OwnSnapshot.empty() : walk.bare ? create(null) : {}) as {
     [key: string]: unknown
   }
@@ -220,16 +221,16 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
   try {
     for (let index = 0; index < keys.length; index++) {
       key = keys[index] as string
-      // Unlike a property descriptor this allocates nothing. An accessor without a getter reads as undefined.
+      // Unlike a property descriptor, this allocates nothing. An accessor without a getter reads as undefined.
       if (getterOf(value, key) !== undefined) throw new Offence('is an accessor')
       if (!isWellFormed(key)) throw new Offence('is a key with a lone surrogate')
       const found = (value as { readonly [key: string]: unknown })[key]
       if (found === undefined) {
         if (hasOwn(descriptorOf(value, key) ?? nothing, 'set')) throw new Offence('is an accessor')
-        continue // left out, as JSON does it
+        continue // omitted, as in JSON
       }
       const copied = copy(found, depth + 1, walk)
-      // A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype.
+      // An assignment would run a setter of `Object.prototype`, such as that of `__proto__`.
       if (key in objectPrototype) define(result, key, copied)
       else result[key] = copied
     }
@@ -239,14 +240,14 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
   return freeze(result)
 }
 
-/** An object literal, `Object.create(null)`, or an object literal of another realm. */
+/** Whether a value is an object literal, perhaps of another realm, or `Object.create(null)`. */
 const isPlain = (value: object): boolean => {
   const prototype = getPrototypeOf(value)
   if (prototype === objectPrototype || prototype === null) return true
   return getPrototypeOf(prototype) === null && hasOwn(prototype, 'isPrototypeOf')
 }
 
-/** What a value is, for a person: `Date`, `Map`, the name of a class. Reads no property of the value itself. */
+/** A description of a value for people: `Date`, `Map`, a class name. Reads no property of the value itself. */
 const describe = (value: object): string => {
   const prototype = getPrototypeOf(value)
   const found = prototype === null ? undefined : ownField(descriptorOf(prototype, 'constructor') ?? nothing, 'value')

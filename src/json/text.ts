@@ -1,22 +1,22 @@
 /**
- * JSON text: parsed by the engine, and where that fails, the place of the first error, which engines mostly keep to
- * themselves.
+ * Parses JSON text with the engine. If that fails, finds the place of the first error, which most
+ * engines don't report.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from './either.ts'
 import { bare, parseText } from './builtins.ts'
 
-/** Where a text stops being JSON. */
+/** The place where a text stops being JSON. */
 export interface JsonTextProblem {
-  /** Index into the text. */
+  /** The index in the text. */
   readonly offset: number
-  /** Counted from 1. */
+  /** The line, from 1. */
   readonly line: number
-  /** Counted from 1, in UTF-16 units. */
+  /** The column, from 1, in UTF-16 units. */
   readonly column: number
-  /** What could stand there. */
+  /** What would be valid there. */
   readonly expected: string
-  /** What stands there, quoted. */
+  /** The text found there, quoted. */
   readonly found: string
 }
 
@@ -29,7 +29,7 @@ export const jsonIn = (text: string): unknown => {
   }
 }
 
-/** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
+/** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; if it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {
     return right(bare(parseText(text)))
@@ -43,7 +43,7 @@ export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
       offset,
       line,
       column: offset - before.lastIndexOf('\n'),
-      // The scan below knows the same grammar. If it ever finds nothing wrong, the engine's own words are better than none.
+      // The scan below knows the same grammar. If it should find no error, use the engine's message.
       expected: expected ?? (error instanceof Error ? error.message : String(error)),
       found: rest === '' ? 'the end' : JSON.stringify(/^[\w.+-]+|^./su.exec(rest)?.[0] ?? rest),
     })
@@ -55,7 +55,7 @@ interface FirstError {
   readonly expected: string | undefined
 }
 
-/** Walk the text by the grammar of RFC 8259, without recursion, to the first character that does not belong. */
+/** Scan the text by the grammar of RFC 8259, without recursion, up to the first invalid character. */
 const firstError = (text: string): FirstError => {
   const open: ('[' | '{')[] = []
   let offset = skipSpace(text, 0)
@@ -105,7 +105,7 @@ const skipSpace = (text: string, from: number): number => {
   return offset
 }
 
-/** The offset after a string, or the first one in it that is wrong. */
+/** The offset after a string, or the first error in it. */
 const scanString = (text: string, from: number): FirstError => {
   for (let offset = from + 1; offset < text.length; offset++) {
     const character = text[offset] as string
@@ -119,7 +119,7 @@ const scanString = (text: string, from: number): FirstError => {
   return { offset: text.length, expected: 'a closing quote' }
 }
 
-/** The offset after a number, true, false or null, or where one should stand. */
+/** The offset after a number, true, false or null, or the place where a value is missing. */
 const scanWord = (text: string, from: number): FirstError => {
   word.lastIndex = from
   const found = word.exec(text)?.[0]
@@ -131,8 +131,8 @@ const scanWord = (text: string, from: number): FirstError => {
 const word = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y
 
 /**
- * Where a string of JSON text ends that begins at `from`, behind its quote: at the first quote that no backslash escapes.
- * Undefined, if it does not end.
+ * The end of a string in JSON text that starts at `from`, after its opening quote: the first
+ * unescaped quote. Undefined if there is none.
  */
 export const endOfString = (text: string, from: number): number | undefined => {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {

@@ -1,17 +1,17 @@
-/** JSON data as text, as `JSON.stringify` writes it, without calling a `toJSON` that somebody added to a prototype. */
+/** Writes JSON data like `JSON.stringify`, but without calling a `toJSON` added to a prototype. */
 import { arrayPrototype, getPrototypeOf, hasOwn, isArray, keysOf, objectPrototype, stringify } from './builtins.ts'
 import type { Json } from './json.ts'
 
 /**
  * The text of plain JSON data.
  *
- * Cost    `JSON.stringify`; several times that where a prototype of objects or arrays has a `toJSON`
+ * Cost    `JSON.stringify`; several times that if a prototype of objects or arrays has a `toJSON`
  */
 export const textOfJson = (value: Json): string =>
   getPrototypeOf(arrayPrototype) === objectPrototype &&
   !hasOwn(arrayPrototype, 'toJSON') &&
   !hasOwn(objectPrototype, 'toJSON')
-    ? stringify(value) // an own `toJSON` is data, and data is no function
+    ? stringify(value) // an own `toJSON` is data, and so not a function
     : write(value)
 
 const write = (value: Json): string => {

@@ -1,19 +1,19 @@
-/** Messages that are made of an answer: what is recorded of one that was cut, and the results of its calls. */
+/** Builds messages from a model's answer: the kept part of an interrupted answer, and the results of its calls. */
 import { text } from './construct.ts'
 import { decodeMessage } from './decode.ts'
 import { hasOwn, isLeft, isObject, ownField, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** What a marked answer ends with, for the model to read; `meta.indelible.interrupted` says it to programs. */
+/** The end of a marked answer, for the model; `meta.indelible.interrupted` is the mark for programs. */
 export const interruptedMark = '[interrupted]'
 
 /**
- * What is recorded of an answer that was cut: whole parts, and text as far as it came. Reasoning alone is no answer:
- * providers refuse it without the text or the calls that it led to.
+ * The recorded form of an interrupted answer: complete parts, and text so far. Reasoning alone is
+ * dropped, because providers reject it without the text or calls that it led to.
  *
  * @param parts  the parts in order; a string is text that was still streaming
- * @param marked whether people and models can read that it was cut
- * @returns undefined, if nothing is left
+ * @param marked whether to add a mark that people and models can read
+ * @returns the message; undefined if nothing is left
  */
 export const cutAnswer = (parts: readonly (Part | string)[], marked: boolean): Message | undefined => {
   const whole = parts.flatMap((part): readonly Part[] => {
@@ -25,7 +25,7 @@ export const cutAnswer = (parts: readonly (Part | string)[], marked: boolean): M
   return { role: 'assistant', content: withMark(content), meta: { indelible: { interrupted: true } } }
 }
 
-/** The mark stands after the last text, so before the calls: some formats say all text before calls. */
+/** Adds the mark after the last text and so before the calls, because some formats put all text before calls. */
 const withMark = (parts: readonly Part[]): readonly Part[] => {
   const last = parts.findLastIndex(({ type }) => type === 'text')
   const at = last === -1 ? parts.filter(({ type }) => type === 'reasoning').length : last + 1
@@ -34,7 +34,7 @@ const withMark = (parts: readonly Part[]): readonly Part[] => {
   return [...parts.slice(0, at), text(spaced ? interruptedMark : ` ${interruptedMark}`), ...parts.slice(at)]
 }
 
-/** The messages of the results of one step: one message of all of them (`together`), or one for each. Frozen. */
+/** The messages for one step's results: one message with all of them (`together`), or one per result. Frozen. */
 export const resultMessages = (results: readonly ToolResultPart[], together: boolean): readonly Message[] => {
   if (results.length === 0) return []
   const message = (content: readonly ToolResultPart[]): Message =>
@@ -43,12 +43,12 @@ export const resultMessages = (results: readonly ToolResultPart[], together: boo
 }
 
 /**
- * The call with an id of its own. Some models number their calls anew in every answer, and providers refuse a record with
- * two calls of one id.
+ * The call with a unique id. Some models restart numbering in every answer, and providers reject a record with two
+ * calls of the same id.
  *
  * @param part the call
- * @param callIds the ids that there are; that of the call is added
- * @returns the call itself, or one with a number behind its id, and the old one in `meta.indelible.callId`
+ * @param callIds the ids in use; the call's id is added
+ * @returns the call itself, or a copy with a number appended to its id and the old id in `meta.indelible.callId`
  */
 export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCallPart => {
   let { id } = part
@@ -63,7 +63,7 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
       })
 }
 
-/** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
+/** Data kept by codecs, without the id of the call's item, which would be a duplicate as well. */
 const withoutItemIds = (meta: Meta = {}): Meta =>
   Object.fromEntries(
     Object.entries(meta).map(([name, kept]) => {
@@ -73,7 +73,7 @@ const withoutItemIds = (meta: Meta = {}): Meta =>
     }),
   )
 
-/** The calls of an answer that wait for us, in order: not those that the provider has answered in the same message. */
+/** An answer's calls that wait for results, in order, without those that the provider answered in the same message. */
 export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
   const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
   return Object.freeze(
@@ -81,14 +81,14 @@ export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
   )
 }
 
-/** What this library notes of a message, under `meta.indelible`. */
+/** The library's own data about a message, under `meta.indelible`. */
 export const oursIn = (message: Partial<Message>): JsonObject => {
   const meta = ownField(message, 'meta')
   const ours = meta && ownField(meta, 'indelible')
   return isObject(ours) ? ours : {}
 }
 
-/** Whether an answer was cut. */
+/** Whether an answer was interrupted. */
 export const isCut = (message: Message): boolean => hasOwn(oursIn(message), 'interrupted')
 
 /** A value as a message; undefined if it is not one. */

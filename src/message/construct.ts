@@ -1,7 +1,7 @@
 /**
- * Constructors that read as the conversation does: `user('hi')`, `assistant('Looking.', toolCall('c1', 'read', { path }))`.
- * What they make is frozen; parts and JSON that they are given are taken as they are (an append copies and freezes
- * everything). Nothing is generated: an id that is wanted is given.
+ * Constructors for messages and parts: `user('hi')`, `assistant('Looking.', toolCall('c1', 'read',
+ * { path }))`. The results are frozen; given parts and JSON are used as is (an append copies and
+ * freezes everything). Nothing is generated: pass an id if you need one.
  */
 import { freeze, mapEach, textOfJson, type Json, type JsonObject } from '../json/index.ts'
 import type {
@@ -24,33 +24,33 @@ import type {
  * Instructions for the model.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a message of the role system
+ * @returns a system message
  */
 export const system = (...content: readonly (string | Part)[]): Message => message('system', content)
 
 /**
- * Instructions for the model, under the later name that OpenAI gave the role.
+ * Instructions for the model, under OpenAI's newer name for the role.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a message of the role developer
+ * @returns a developer message
  */
 export const developer = (...content: readonly (string | Part)[]): Message => message('developer', content)
 
 /**
- * A message of the user.
+ * A user message.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a message of the role user
+ * @returns a user message
  * @example
  * user('What is in this picture?', image({ type: 'url', url: 'https://example.com/cat.png' }))
  */
 export const user = (...content: readonly (string | Part)[]): Message => message('user', content)
 
 /**
- * A message of the model: text, reasoning and tool calls, in the order in which the model wrote them.
+ * A message from the model: text, reasoning and tool calls, in the order the model wrote them.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a message of the role assistant
+ * @returns an assistant message
  * @example
  * assistant('Looking.', toolCall('call_1', 'read', { path: 'a.txt' }))
  */
@@ -59,10 +59,10 @@ export const assistant = (...content: readonly (string | Part)[]): Message => me
 /**
  * The result of a tool call, as a tool message with one `tool_result` part.
  *
- * @param callId the id of the call
+ * @param callId the call's id
  * @param content the result; a string becomes a text part
- * @param options the name of the tool, and whether the call failed. Default: it succeeded
- * @returns a message of the role tool
+ * @param options the tool's name, and whether the call failed. Default: it succeeded
+ * @returns a tool message
  * @example
  * toolResult('call_1', 'no such file', { isError: true })
  */
@@ -73,11 +73,11 @@ export const toolResult = (
 ): Message => message('tool', [toolResultPart(callId, content, options)])
 
 /**
- * The result of a tool call as a part, for a message that carries several, as Anthropic sends parallel results.
+ * The result of a tool call as a part, for a message with several, as Anthropic sends parallel results.
  *
- * @param callId the id of the call
+ * @param callId the call's id
  * @param content the result; a string becomes a text part
- * @param options the name of the tool, and whether the call failed. Default: it succeeded
+ * @param options the tool's name, and whether the call failed. Default: it succeeded
  * @returns the part
  */
 export const toolResultPart = (
@@ -119,21 +119,21 @@ export const file = (source: Source, options: { readonly name?: string } = {}): 
   freeze({ type: 'file', source: freeze({ ...source }), ...options })
 
 /**
- * A tool call of the model.
+ * A tool call by the model.
  *
- * @param id the id that the result will carry
- * @param name the name of the tool
- * @param args the arguments: an object is written as JSON, a string is kept as it is
+ * @param id the id that its result will have as `callId`
+ * @param name the tool's name
+ * @param args the arguments: an object is written as JSON, a string is kept as is
  * @returns the part
  */
 export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
   freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
 
 /**
- * The model's reasoning, with the data that its provider wants back.
+ * The model's reasoning, with the data that its provider expects back.
  *
  * @param value the reasoning text
- * @param options the summaries, the signature and the encrypted reasoning that the provider gave
+ * @param options the provider's summaries, signature and encrypted reasoning
  * @returns the part
  */
 export const reasoning = (
@@ -142,7 +142,7 @@ export const reasoning = (
 ): ReasoningPart => freeze({ type: 'reasoning', text: value, ...options })
 
 /**
- * The model declines to answer.
+ * A refusal by the model.
  *
  * @param value the text of the refusal
  * @returns the part
@@ -150,7 +150,7 @@ export const reasoning = (
 export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
 
 /**
- * A part that only one provider knows, kept as it came.
+ * A part that only one provider defines, kept unchanged.
  *
  * @param name the provider or format
  * @param raw the part, as JSON
@@ -159,12 +159,12 @@ export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal',
 export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
 
 /**
- * Error results for the calls that an interrupted run left open, one message each. Append them, and the record is
- * settled.
+ * Error results for the calls that an interrupted run left open, one message each. Appending them
+ * settles the record.
  *
- * @param open the open calls, as `openCalls` gives them
- * @param reason the text that the model will read
- * @returns one tool message for each call, in the same order
+ * @param open the open calls, from `openCalls`
+ * @param reason the text for the model
+ * @returns one tool message per call, in the same order
  * @example
  * for (const message of interruptedResults(openCalls(history.view()), 'interrupted by the user')) history.append(message)
  */
@@ -173,7 +173,7 @@ export const interruptedResults = (
   reason: string,
 ): readonly Message[] => mapEach(open, ({ id, name }) => toolResult(id, [text(reason)], { name, isError: true }))
 
-/** What a result says that was never recorded. */
+/** The text of a result that was never recorded. */
 export const noResult = 'No result was recorded for this call.'
 
 const message = (role: Role, content: readonly (string | Part)[]): Message =>

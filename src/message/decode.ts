@@ -1,8 +1,8 @@
 /**
- * From unknown data to a `Message`, or a fault that names the place and what was expected there.
+ * Decodes unknown data into a `Message`, or returns a fault that names the place and what was expected there.
  *
- * The shapes below are checked by hand: with the same guarantees a schema library takes twice as long on real messages
- * and adds more to a bundle (bench: decode).
+ * The shapes are checked by hand: a schema library with the same guarantees takes twice as long on real messages and
+ * adds more to a bundle (bench: decode).
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -25,10 +25,10 @@ import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'
 
 /**
- * Decode one message. The result is a frozen copy that shares nothing with the input. If the input is such a copy already,
- * decoded before, it is checked and given back as it is.
+ * Decodes one message. The result is a frozen copy that shares nothing with the input. An input
+ * that is already such a copy is checked and returned as is.
  *
- * Unknown fields are refused, not dropped; an application's own data belongs in `meta`. It never throws.
+ * Unknown fields are rejected, not dropped; put an application's own data in `meta`. Never throws.
  *
  * Cost    one copy-and-freeze and one check per field (bench: decode)
  *
@@ -44,7 +44,7 @@ export const decodeMessage = (input: unknown): Either<MessageFault, Message> => 
     value = ownSnapshot(input)
   } catch (error) {
     if (error instanceof NotJson) return left({ _tag: 'NotPlainJson', path: error.path, reason: error.reason })
-    // Only a Proxy with hostile traps gets here, and what it throws says nothing of a place.
+    // Only a Proxy with hostile traps gets here, and its error has no path.
     return left({ _tag: 'NotPlainJson', path: [], reason: 'could not be read' })
   }
   const problem = checkMessage(value)
@@ -52,7 +52,7 @@ export const decodeMessage = (input: unknown): Either<MessageFault, Message> => 
 }
 
 /**
- * Check plain JSON data that is already frozen. Nothing is copied.
+ * Checks plain JSON data that is already frozen. Copies nothing.
  *
  * @param value plain JSON data
  * @returns why the value is not a message; undefined if it is one
@@ -68,7 +68,7 @@ interface Problem {
   readonly found: string
 }
 
-/** Finds the first problem of a value, or none. */
+/** Returns the first problem of a value, if any. */
 type Check = (value: unknown) => Problem | undefined
 
 type Shape = { readonly [field: string]: Check }
@@ -93,7 +93,7 @@ const listOf =
     return undefined
   }
 
-/** An object with exactly these fields, the optional ones perhaps missing. */
+/** An object with all required and no unknown fields. */
 const objectOf = (expected: string, required: Shape, optional: Shape): Check => {
   const names = Object.keys(required)
   const known: Shape = Object.assign(Object.create(null), required, optional)
@@ -117,7 +117,7 @@ const objectOf = (expected: string, required: Shape, optional: Shape): Check => 
   }
 }
 
-/** One of several objects, told apart by `type`. */
+/** One of several objects, distinguished by `type`. */
 const oneOf = (expected: string, kinds: { readonly [type: string]: Check }): Check => {
   const known: { readonly [type: string]: Check } = Object.assign(Object.create(null), kinds)
   const types = `one of ${Object.keys(kinds).join(', ')}`

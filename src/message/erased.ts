@@ -1,23 +1,23 @@
-/** Erased messages: what stands in a record where content was erased, and what is sent in its place. */
+/** Erased messages: their form in the record, and the form in which they are sent. */
 import { emptyList, freeze, mapEach } from '../json/index.ts'
 import { text } from './construct.ts'
 import type { ErasedPart, Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** What models and people read where content was erased. */
+/** The text that models and people see in place of erased content. */
 export const erasedMark = '[erased]'
 
 /**
- * The message that stands for an erased one: its role, and the ids of its calls and results.
+ * The stub for an erased message: its role, and the ids of its calls and results.
  *
  * @param message the message to erase
- * @returns the stub, frozen: parts of the type `erased` only
+ * @returns the stub, frozen, with `erased` parts only
  */
 export const erasedMessage = ({ role, content }: Pick<Message, 'role' | 'content'>): Message => {
   const parts = emptyList<ErasedPart>()
   for (let index = 0; index < content.length; index++) {
     const part = erasedPart(content[index] as Part)
     const before = parts[parts.length - 1]
-    if (part === plain && before === plain) continue // how many parts it had is content, too
+    if (part === plain && before === plain) continue // the number of parts is content, too
     parts[parts.length] = part
   }
   return freeze({ role, content: freeze(parts.length === 0 ? [plain] : mapEach(parts, (part) => part)) })
@@ -35,14 +35,14 @@ const erasedPart = (part: Part): ErasedPart => {
  * Whether a message was erased.
  *
  * @param message a message
- * @returns true if it has a part of the type `erased`
+ * @returns true if it has an `erased` part
  */
 export const isErased = ({ content }: Pick<Message, 'content'>): boolean => {
   for (let index = 0; index < content.length; index++) if (content[index]?.type === 'erased') return true
   return false
 }
 
-/** The part as one of the types that every format has: a call without arguments, a result or a text that says it was erased. */
+/** The part as a type that every format has: a call without arguments, or a result or text that says it was erased. */
 export const standInOf = (part: ErasedPart): ToolCallPart | ToolResultPart | Part => {
   if (part.id !== undefined) return freeze({ type: 'tool_call', id: part.id, name: 'erased', arguments: '{}' })
   return part.callId === undefined
@@ -51,11 +51,11 @@ export const standInOf = (part: ErasedPart): ToolCallPart | ToolResultPart | Par
 }
 
 /**
- * An erased message as models and other formats take it: texts and results that say `[erased]`, and calls of a tool `erased`
- * with the ids of the calls that were made.
+ * An erased message for models and other formats: texts and results with `[erased]`, and calls of a
+ * tool named `erased` with the original call ids.
  *
  * @param message any message
- * @returns the message itself if nothing of it was erased
+ * @returns the message itself if nothing in it was erased
  */
 export const standIn = (message: Message): Message =>
   isErased(message)

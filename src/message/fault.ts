@@ -1,15 +1,14 @@
-/** What can be wrong with a message, and with the pairing of calls and results, as data. */
+/** The faults of messages, and of the pairing of calls and results. */
 import { formatPath, stringify, type Path } from '../json/index.ts'
 import { sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a value is not a message. */
 export type MessageFault =
-  /** A part of the message has another shape than expected. `path` leads to it. */
+  /** A value in the message has the wrong shape. `path` locates it. */
   | { readonly _tag: 'UnexpectedShape'; readonly path: Path; readonly expected: string; readonly found: string }
-  /** A part of the message is not plain JSON data. `path` leads to it. */
+  /** A value in the message is not plain JSON. `path` locates it. */
   | { readonly _tag: 'NotPlainJson'; readonly path: Path; readonly reason: string }
 
-/** A sentence for each of them. */
 export const messageSentences: Sentences<MessageFault> = {
   UnexpectedShape: (fault) =>
     `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`,
@@ -17,7 +16,7 @@ export const messageSentences: Sentences<MessageFault> = {
 }
 
 /**
- * A message fault as a sentence for people.
+ * A message fault as a sentence.
  *
  * @param fault the fault
  * @returns where the message is wrong, what was expected and what was found
@@ -37,23 +36,23 @@ export const textOfMessageFault = (cause: unknown): string | undefined => {
 
 /** The place of a call or a result: its message, and its part in the message. */
 export interface PartPlace {
-  /** The id of the call. */
+  /** The call's id. */
   readonly id: string
-  /** The position of the message. */
+  /** The message's position. */
   readonly position: number
-  /** The index of the part in its content. */
+  /** The part's index in the message. */
   readonly part: number
 }
 
-/** One reason why a conversation is not settled. */
+/** A reason why a conversation is not settled. */
 export type PairingProblem =
   /** A call without a result. */
   | (PartPlace & { readonly _tag: 'UnansweredCall' })
-  /** A call with the id of an earlier call (`first`). */
+  /** A call that reuses the id of an earlier call (`first`). */
   | (PartPlace & { readonly _tag: 'DuplicateCallId'; readonly first: PartPlace })
-  /** A result for a call that is not in the conversation. */
+  /** A result whose call is not in the conversation. */
   | (PartPlace & { readonly _tag: 'OrphanResult' })
-  /** A second result for a call that has one (`first`). */
+  /** A second result for a call (`first` is the other one). */
   | (PartPlace & { readonly _tag: 'DuplicateResult'; readonly first: PartPlace })
   /** A result that comes before its call. */
   | (PartPlace & { readonly _tag: 'ResultBeforeCall'; readonly call: PartPlace })
@@ -62,13 +61,12 @@ export type PairingProblem =
 
 /** A conversation is not settled. */
 export interface PairingFault {
-  /** Names the fault. */
+  /** The fault's tag. */
   readonly _tag: 'Unsettled'
-  /** Everything that is wrong, in the order of the conversation. Never empty. */
+  /** All problems, in conversation order. Never empty. */
   readonly problems: readonly PairingProblem[]
 }
 
-/** Its sentence. */
 export const pairingSentences: Sentences<PairingFault> = {
   Unsettled: ({ problems }) => {
     const [first] = problems
@@ -78,14 +76,13 @@ export const pairingSentences: Sentences<PairingFault> = {
 }
 
 /**
- * A pairing fault as a sentence for people.
+ * A pairing fault as a sentence.
  *
  * @param fault the fault
- * @returns the first problem, how many more there are, and what to do next
+ * @returns the first problem, the number of others, and what to do next
  */
 export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
 
-/** A sentence for each of them. */
 export const problemSentences: Sentences<PairingProblem> = {
   UnansweredCall: (problem) => `the call ${stringify(problem.id)} at position ${problem.position} has no result`,
   DuplicateCallId: (problem) =>

@@ -1,8 +1,8 @@
-/** Questions about messages and parts that are already known to be well-formed. For unknown data use `decodeMessage`. */
+/** Predicates and accessors for well-formed messages and parts. Use `decodeMessage` for unknown data. */
 import { filterEach, freeze } from '../json/index.ts'
 import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** Every role. */
+/** All roles. */
 export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
 /**

@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
 export { callsOf, cutAnswer, isCut, messageIn, oursIn, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'

@@ -1,36 +1,36 @@
 /**
- * The message model: one superset that no provider's conversation outgrows.
+ * The message model: a superset of all providers' conversation formats.
  *
- * Every field is plain JSON, so a message reads back equal from any store. What a provider says that has no word here
- * is kept raw in a `provider` part, and what belongs to a part or a message without being content is kept in `meta`.
+ * Every field is plain JSON, so a message reads back equal from any store. Provider content without an equivalent
+ * here is kept raw in a `provider` part. Data about a part or message that is not content is kept in `meta`.
  */
 import type { BlockId } from '../proof/kit.ts'
 import type { Json } from '../json/index.ts'
 
-/** The speaker. `developer` is OpenAI's later name for system instructions; `tool` carries tool results. */
+/** The speaker. `developer` is OpenAI's newer name for system instructions; `tool` has tool results. */
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 /** One conversation entry. */
 export interface Message {
-  /** Who spoke. */
+  /** The speaker's role. */
   readonly role: Role
   /** The content, in order. */
   readonly content: readonly Part[]
-  /** The id that its provider or application gave it. */
+  /** The id assigned by its provider or application. */
   readonly id?: string
   /** The speaker's name, if several share a role. */
   readonly name?: string
-  /** JSON beside the content. */
+  /** Metadata: JSON that is not content. */
   readonly meta?: Meta
 }
 
 /**
- * JSON beside the content, each owner under a name of its own: codecs keep there what makes them lossless
- * (`{ 'openai-chat': … }`), an application its own data (`{ 'com.example.app': … }`).
+ * JSON metadata, under one key per owner: codecs store what makes them lossless (`{ 'openai-chat':
+ * … }`), an application its own data (`{ 'com.example.app': … }`).
  */
 export type Meta = { readonly [namespace: string]: Json }
 
-/** A piece of content, told apart by `type`. */
+/** A piece of content, distinguished by `type`. */
 export type Part =
   | TextPart
   | ImagePart
@@ -44,124 +44,124 @@ export type Part =
 
 /** Text. */
 export interface TextPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'text'
   /** The text. */
   readonly text: string
-  /** JSON beside the text. */
+  /** Metadata of the text. */
   readonly meta?: Meta
 }
 
 /** An image. */
 export interface ImagePart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'image'
   /** Where its bytes are. */
   readonly source: Source
-  /** JSON beside the image. */
+  /** Metadata of the image. */
   readonly meta?: Meta
 }
 
-/** Any document, audio or video; its media type tells which. */
+/** A document, audio or video; its media type tells which. */
 export interface FilePart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'file'
   /** Where its bytes are. */
   readonly source: Source
   /** The name of the file. */
   readonly name?: string
-  /** JSON beside the file. */
+  /** Metadata of the file. */
   readonly meta?: Meta
 }
 
 /** Where the bytes of an image or file are. */
 export type Source =
-  /** The address of the file. */
+  /** The file's URL. */
   | { readonly type: 'url'; readonly url: string; readonly mediaType?: string }
-  /** Its bytes in base64. */
+  /** The bytes in base64. */
   | { readonly type: 'base64'; readonly data: string; readonly mediaType: string }
   /** The id of the stored block. */
   | { readonly type: 'block'; readonly id: BlockId; readonly mediaType?: string }
 
-/** A call the model asks for. `arguments` is the raw text it wrote, which need not be valid JSON. */
+/** A tool call by the model. */
 export interface ToolCallPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'tool_call'
-  /** The id that the result carries as `callId`. */
+  /** The id that its result has as `callId`. */
   readonly id: string
-  /** The name of the tool. */
+  /** The tool's name. */
   readonly name: string
-  /** The text that the model wrote. It need not be valid JSON. */
+  /** The text the model wrote. It may not be valid JSON. */
   readonly arguments: string
-  /** JSON beside the call. */
+  /** Metadata of the call. */
   readonly meta?: Meta
 }
 
 /** The result of the tool call `callId`. */
 export interface ToolResultPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'tool_result'
-  /** The id of the call. */
+  /** The call's id. */
   readonly callId: string
   /** The result. */
   readonly content: readonly ResultPart[]
-  /** The name of the tool. */
+  /** The tool's name. */
   readonly name?: string
   /** True if the call failed. Default: false. */
   readonly isError?: boolean
-  /** JSON beside the result. */
+  /** Metadata of the result. */
   readonly meta?: Meta
 }
 
-/** The parts that a tool result can have. */
+/** The parts allowed in a tool result. */
 export type ResultPart = TextPart | ImagePart | FilePart | ProviderPart
 
-/** The model's reasoning. `signature` and `encrypted` go back to its provider unchanged. */
+/** The model's reasoning. `signature` and `encrypted` are sent back to its provider unchanged. */
 export interface ReasoningPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'reasoning'
-  /** The reasoning, as far as the provider shows it. */
+  /** The reasoning text, as far as the provider reveals it. */
   readonly text: string
-  /** The summaries that the provider gave, in order. */
+  /** The provider's summaries, in order. */
   readonly summary?: readonly string[]
-  /** The signature by which the provider recognises the reasoning. */
+  /** The signature by which the provider recognizes its reasoning. */
   readonly signature?: string
-  /** The reasoning itself, readable by the provider only. */
+  /** The encrypted reasoning, which only the provider can read. */
   readonly encrypted?: string
-  /** JSON beside the reasoning. */
+  /** Metadata of the reasoning. */
   readonly meta?: Meta
 }
 
-/** The model declines. */
+/** A refusal by the model. */
 export interface RefusalPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'refusal'
   /** The text of the refusal. */
   readonly text: string
-  /** JSON beside the refusal. */
+  /** Metadata of the refusal. */
   readonly meta?: Meta
 }
 
-/** A part that this model has no type for, raw, with the provider or format that it comes from. */
+/** A raw part without a type in this model, with the provider or format that it comes from. */
 export interface ProviderPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'provider'
   /** The provider or format that defines the part. */
   readonly provider: string
-  /** The part as it came. */
+  /** The unchanged part. */
   readonly raw: Json
-  /** JSON beside the part. */
+  /** Metadata of the part. */
   readonly meta?: Meta
 }
 
-/** Stands where content was erased. Only an erasure makes one. Calls and results keep their ids, so calls stay answered. */
+/** Replaces erased content. Only an erasure creates it. Calls and results keep their ids, so calls stay answered. */
 export interface ErasedPart {
-  /** Names the part. */
+  /** The part's type. */
   readonly type: 'erased'
-  /** It was a tool call with this id. */
+  /** The id of the erased tool call, if it was one. */
   readonly id?: string
-  /** It was the result of the tool call with this id. */
+  /** The call id of the erased tool result, if it was one. */
   readonly callId?: string
-  /** JSON beside it. An erasure keeps none. */
+  /** Metadata. An erasure removes it. */
   readonly meta?: Meta
 }

@@ -1,40 +1,40 @@
-/** Pairing: which result answers which tool call. A request with a call that has no result is refused by every provider. */
+/** Pairing: matches results with tool calls. Every provider rejects a request with a call that has no result. */
 import { emptyList, filterEach, freeze, mapEach, OwnMap } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { standInOf } from './erased.ts'
 import type { Message, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** A tool call, and where it was made: the position of its message and the index of the part in it. */
+/** A tool call and its place. */
 export interface OpenCall {
-  /** The id of the call. */
+  /** The call's id. */
   readonly id: string
-  /** The name of the tool. */
+  /** The tool's name. */
   readonly name: string
-  /** The position of its message. */
+  /** The message's position. */
   readonly position: number
-  /** The index of the part in the message. */
+  /** The part's index in the message. */
   readonly part: number
 }
 
-/** A tool call with the place of its answer, if it has one. */
+/** A tool call, with the place of its result if it has one. */
 export interface PairedCall extends OpenCall {
   /** The call itself. */
   readonly call: ToolCallPart
-  /** The place of its result, and the result; `undefined` if it has none. */
+  /** The result and its place; `undefined` if there is none. */
   readonly answer: { readonly position: number; readonly part: number; readonly result: ToolResultPart } | undefined
 }
 
-/** A call that a walk has met. */
+/** A call met during a walk. */
 export interface MetCall<Call, Answer> {
-  /** What the walk was given for the call. */
+  /** The caller's data for the call. */
   readonly call: Call
-  /** What it was given for its result; undefined as long as there is none. */
+  /** The caller's data for its result; undefined until there is one. */
   readonly answer: Answer | undefined
-  /** Whether the result came before anything else was said. */
+  /** Whether the result came before any other message. */
   readonly adjacent: boolean
 }
 
-/** What a result is: the answer of a call, a second one, or that of no call before it. */
+/** A result's relation to the calls before it. */
 export type MetResult<Call, Answer> =
   | {
       /** It answers its call: in its turn, or `late`. */
@@ -43,7 +43,7 @@ export type MetResult<Call, Answer> =
       readonly of: MetCall<Call, Answer>
     }
   | {
-      /** Its call has a result already. */
+      /** Its call already has a result. */
       readonly type: 'second'
       /** The call. */
       readonly of: MetCall<Call, Answer>
@@ -51,42 +51,42 @@ export type MetResult<Call, Answer> =
       readonly first: Answer
     }
   | {
-      /** No call before it has its id. */
+      /** No earlier call has its id. */
       readonly type: 'orphan'
     }
 
-/** A walk over calls and results in the order in which they were made, in any form. */
+/** A walk over calls and results in order, whatever their form. */
 export interface Pairing<Call, Answer> {
   /**
-   * A call, in the item at a position. With an `answer`, the result is known before it comes, and the call does not wait.
-   * Gives the latest earlier call with its id, if there is one.
+   * Adds a call, in the item at a position. With an `answer`, its result is already known, and the
+   * call does not wait. Returns the latest earlier call with its id, if any.
    */
   readonly call: (id: string, call: Call, position: number, answer?: Answer) => MetCall<Call, Answer> | undefined
   /**
-   * A result. It answers the first call of this turn with its id that has none yet, or else (`late`) the latest call
-   * with its id.
+   * Adds a result. It answers the first unanswered call with its id in this turn, otherwise
+   * (`late`) the latest call with its id.
    */
   readonly result: (id: string, answer: Answer) => MetResult<Call, Answer>
-  /** Whether a result with this id would be late. Changes nothing. */
+  /** Whether a result with this id would be late. Has no effect. */
   readonly isLate: (id: string) => boolean
-  /** Something else, in the item at a position: results of calls in earlier items are late from now on. */
+  /** Adds any other item at a position: results for calls in earlier items are late from now on. */
   readonly other: (position: number) => void
-  /** How many calls wait: made in this turn, and not answered. */
+  /** The number of unanswered calls in this turn. */
   readonly waiting: () => number
-  /** Every call so far, in order: a frozen array. */
+  /** All calls so far, in order; frozen. */
   readonly calls: () => readonly MetCall<Call, Answer>[]
 }
 
 /**
- * A new walk: the one place that says which result answers which call. An id that is used again is a call of its own.
+ * Starts a walk. This is the only place that decides which result answers which call. A reused id is a separate call.
  *
- * Cost    O(1) for each call and result
+ * Cost    O(1) per call and result
  */
 export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
   type Met = { -readonly [Key in keyof MetCall<Call, Answer>]: MetCall<Call, Answer>[Key] }
   const calls = emptyList<Met>()
   const latest = new OwnMap<string, Met>()
-  /** The calls of this turn that have no result, by id; mostly one each. */
+  /** The unanswered calls of this turn by id; usually one per id. */
   let open = new OwnMap<string, Met[]>()
   let waiting = 0
   let turn = 0
@@ -136,7 +136,7 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
   }
 }
 
-/** Tell of each call, each result and everything else in messages, part by part. */
+/** Calls a function for each call, each result and everything else in messages, part by part. */
 export const walkMessages = (
   messages: Sequence<Message>,
   call: (part: ToolCallPart, position: number, index: number) => void,
@@ -162,7 +162,7 @@ export const walkMessages = (
 }
 
 /**
- * Every tool call with its answer, in the order in which the calls were made.
+ * All tool calls with their results.
  *
  * Cost    one pass, O(parts)
  *
@@ -181,7 +181,7 @@ export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] =>
 }
 
 /**
- * The calls that no later result answers, in the order in which they were made. Cost: one pass, O(parts).
+ * The calls without a later result. Cost: one pass, O(parts).
  *
  * @param messages the conversation
  * @returns the calls, in the order in which they were made

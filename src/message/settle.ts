@@ -1,6 +1,6 @@
 /**
- * Settled conversations: every tool call has exactly one result, after it and before anything else is said. Providers
- * answer everything else with HTTP 400, so only a settled sequence can become a model request.
+ * Settled conversations: every tool call has exactly one result, after it and before any other message. Providers
+ * reject anything else with HTTP 400, so only a settled sequence can become a model request.
  *
  * Source  OpenAI Chat Completions ("an assistant message with 'tool_calls' must be followed by tool messages"),
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
@@ -14,10 +14,10 @@ import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import { createPairing, walkMessages, type MetCall } from './pairing.ts'
 
-// What the compiler names, where somebody gives a sequence that is not settled.
+// The name in the compiler's error when a sequence is not settled.
 declare const settleOrMendMakesIt: unique symbol
 
-/** A sequence that `settle` or `mend` found to be settled. Nothing else gives this brand. */
+/** A sequence that `settle` or `mend` has verified. Only they create this brand. */
 export type Settled<V extends Sequence<Message>> = V & { readonly [settleOrMendMakesIt]: true }
 
 /** One repair by `mend`. */
@@ -32,41 +32,41 @@ export interface Repair {
     | 'renamed the call'
 }
 
-/** A settled conversation derived from a damaged one. The damaged one stays as it was found. */
+/** A settled conversation derived from a damaged one, which is not modified. */
 export interface Mended<V extends Sequence<Message>> {
-  /** The settled conversation: the given one if it was settled already. */
+  /** The settled conversation: the given one if it was already settled. */
   readonly messages: Settled<V> | Settled<readonly Message[]>
-  /** Every repair, in the order of the conversation. Empty if it was settled already. */
+  /** All repairs, in conversation order. Empty if it was already settled. */
   readonly repairs: readonly Repair[]
 }
 
 /**
- * Check that a conversation is settled: every tool call has exactly one result, directly after it. Only a settled
+ * Checks that a conversation is settled: every tool call has exactly one result, directly after it. Only a settled
  * conversation can become a model request.
  *
  * Cost    one pass, O(parts)
  *
  * @param messages the conversation
- * @returns the same sequence, branded as settled; or `Unsettled` with every problem, its position and its call id
+ * @returns the same sequence, branded as settled; or `Unsettled` with all problems, their positions and call ids
  * @example
  * const request = openaiChat.encode(orThrow(settle(session.conversation())))
  */
 export const settle = <V extends Sequence<Message>>(messages: V): Either<PairingFault, Settled<V>> => {
   const { problems } = pair(messages)
-  // The one cast: no problems is what the brand says.
+  // The only cast: the brand means that there are no problems.
   return problems.length === 0 ? right(messages as Settled<V>) : left({ _tag: 'Unsettled', problems })
 }
 
 /**
- * Derive a settled conversation from one that may be damaged. A call without a result gets an error result, a result in
- * the wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new
- * id. A settled sequence is returned as it is.
+ * Derives a settled conversation from one that may be damaged. A call without a result gets an error result, a
+ * misplaced result moves to its call, orphan and duplicate results are dropped, and a call with a used id gets a new
+ * one. A settled sequence is returned as is.
  *
  * If a record only ends in open calls, append `interruptedResults` instead: `mend` is for damage in the middle.
  *
  * Cost    O(parts)
  *
- * @param messages the conversation; it is not changed
+ * @param messages the conversation; not modified
  * @returns the settled conversation, and the repairs
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
@@ -75,7 +75,7 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { length } = messages
 
   const names = uniqueIds(calls)
-  // By place and not by part: one object may stand in several places.
+  // Keyed by place, not by part, because the same object may be in several places.
   const madeAt = new OwnMap<string, Call>()
   const answeredAt = new OwnMap<string, Call>()
   for (let index = 0; index < calls.length; index++) {
@@ -86,7 +86,7 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
 
   const result = emptyList<Message>()
   for (let position = 0; position < length; position++) {
-    const message = standIn(itemAt(messages, position)) // as many parts, in the same places
+    const message = standIn(itemAt(messages, position)) // has the same number of parts, in the same places
     const moved = emptyList<Message>()
     const content = emptyList<Part>()
     for (let index = 0; index < message.content.length; index++) {
@@ -162,13 +162,13 @@ const pair = (
   return { calls, problems: freeze(sortInPlace(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
 
-/** V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run. */
+/** V8 assigns the only item of a list instead of defining it, which could run a setter on a prototype. */
 const sortInPlace = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
   list.length < 2 ? arrayOf(list) : toSorted(list, compare)
 
 const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = bindMethod(Array.prototype.toSorted)
 
-/** An id of its own for every call whose id an earlier call has. */
+/** A new id for every call that reuses an earlier call's id. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
   const used = new OwnSet<string>()
   for (let index = 0; index < calls.length; index++) used.add((calls[index] as Call).call.id)
@@ -193,7 +193,7 @@ const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
 
 const key = ({ position, part }: Pick<PartPlace, 'position' | 'part'>): string => `${position}/${part}`
 
-/** The message that answers a call whose result stands elsewhere or nowhere. */
+/** The result message for a call whose result is misplaced or missing. */
 const answerTo = ({ call, answer }: Call, id: string = call.id): Message =>
   answer === undefined
     ? toolResult(id, noResult, { isError: true })
@@ -201,15 +201,15 @@ const answerTo = ({ call, answer }: Call, id: string = call.id): Message =>
 
 const noRepairs: readonly Repair[] = freeze([])
 
-/** The call under another id: itself, if it has that id. */
+/** The call with an id; the same object if it has that id. */
 export const renamedCall = (part: ToolCallPart, id: string): ToolCallPart =>
   id === part.id ? part : freeze({ ...part, id })
 
-/** The result for the call with another id: itself, if it is for that call. */
+/** The result with a call id; the same object if it has that id. */
 export const renamedResult = (part: ToolResultPart, callId: string): ToolResultPart =>
   callId === part.callId ? part : freeze({ ...part, callId })
 
-/** The message with other parts: itself, if they are its own. `content` becomes the message's, frozen. */
+/** The message with these parts; the same object if they are its own. `content` is frozen and used as is. */
 export const withContent = (message: Message, content: Part[]): Message =>
   same(content, message.content) ? message : freeze({ ...message, content: arrayOf(content) })
 

@@ -1,4 +1,4 @@
-/** From unknown data to a `Note`, or a fault that names the place. */
+/** Decodes unknown data into a `Note`, or returns a fault that names the place. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, NotJson, ownSnapshot, type Path, right, ownField } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
@@ -6,8 +6,8 @@ import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
 
 /**
- * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
- * belongs in an `application` note. It never throws.
+ * Decodes one note. The result is a frozen copy. Unknown fields are rejected, not dropped; put an
+ * application's own data in an `application` note. Never throws.
  *
  * @param input any value
  * @returns the note; or `NotANote` with the path and the expected shape
@@ -25,7 +25,7 @@ export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
 }
 
 /**
- * Check plain JSON data that is already frozen. Nothing is copied.
+ * Checks plain JSON data that is already frozen. Copies nothing.
  *
  * @param value plain JSON data
  * @returns why the value is not a note; undefined if it is one
@@ -144,7 +144,7 @@ const aNote = (value: unknown): Problem => {
   return undefined
 }
 
-/** @param but a field that may be there, beside those of the shape */
+/** @param but an additional field that is allowed */
 const fieldsOf = (value: { readonly [key: string]: unknown }, shape: Shape, but?: string): Problem => {
   for (const name of Object.keys(value))
     if (name !== but && !Object.hasOwn(shape, name))

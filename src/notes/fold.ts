@@ -1,17 +1,17 @@
-/** What the notes of a record say together. */
+/** Combines the notes of a record. */
 import { digestOf } from '../proof/kit.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Range, Sequence } from '../sequence/index.ts'
 import type { Note } from './note.ts'
 
 /**
- * The current page kind of every position that a note names. A pinned page is a `constraint`. An unpinned page has its
- * earlier kind again, or the kind of a later `page` note.
+ * The current page kind of every position with page notes. A pinned page is a `constraint`. An
+ * unpinned page has its earlier kind again, or that of a later `page` note.
  *
  * Cost    O(notes)
  *
  * @param notes the notes of a record, in order
- * @returns the kind by position; undefined where the classified kind holds
+ * @returns the kind by position; undefined where the classified kind applies
  */
 export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind | undefined> => {
   const fold = noPages()
@@ -23,18 +23,17 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
   return new Map([...touched].map((position) => [position, kindIn(fold, position)]))
 }
 
-/** What notes have said of pages so far. */
+/** The page kinds and pins set by notes so far. */
 export interface PageFold {
-  /** The kinds that `page` notes gave, by position. */
+  /** The kinds set by `page` notes, by position. */
   readonly tagged: Map<number, PageKind>
-  /** The positions that are pinned. */
+  /** The pinned positions. */
   readonly pinned: Set<number>
 }
 
-/** Nothing was said of any page. */
 export const noPages = (): PageFold => ({ tagged: new Map(), pinned: new Set() })
 
-/** Add what a note says. Gives the position that it is about, if it is about a page. */
+/** Applies a note. Returns the page's position if the note is about a page. */
 export const foldPage = ({ tagged, pinned }: PageFold, note: Note): number | undefined => {
   if (note.type === 'page') tagged.set(note.position, note.kind)
   else if (note.type === 'pin') pinned.add(note.position)
@@ -43,12 +42,12 @@ export const foldPage = ({ tagged, pinned }: PageFold, note: Note): number | und
   return note.position
 }
 
-/** The kind that notes have given a page; undefined where the classified one holds. */
+/** The kind that notes set for a page; undefined if the classified one applies. */
 export const kindIn = ({ tagged, pinned }: PageFold, position: number): PageKind | undefined =>
   pinned.has(position) ? 'constraint' : tagged.get(position)
 
 /**
- * Whether a note says positions and kinds only, and nothing of what anybody said.
+ * Whether a note contains only positions and kinds, and no content.
  *
  * @param note any note
  * @returns true for `page`, `pin`, `unpin`, `retraction`, `seal` and `erased`
@@ -58,18 +57,18 @@ export const isMark = ({ type }: Note): boolean => marks.has(type)
 const marks: ReadonlySet<Note['type']> = new Set(['page', 'pin', 'unpin', 'retraction', 'seal', 'erased'])
 
 /**
- * The positions that a note takes out of the conversation.
+ * The positions that a note removes from the conversation.
  *
  * @param note any note
  * @param len the number of messages before the note
- * @returns the range; undefined if the note is not a retraction
+ * @returns the range; undefined if the note is not a retraction, or has no effect
  */
 export const retractedBy = (note: Note, len: number): Range | undefined =>
   note.type === 'retraction' && note.from < len ? { from: note.from, to: Math.min(note.to, len) } : undefined
 
 /**
- * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary carries the digest of its source,
- * so that a reader can check whether it still fits these entries.
+ * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary stores its
+ * source's digest, so that readers can check whether it still matches these entries.
  *
  * Cost    O(bytes of the entries)
  *

@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
 export { checkNote, decodeNote } from './decode.ts'
 export { type NoteFault, noteFaultText } from './fault.ts'
 export { type PageFold, foldPage, foldPages, isMark, kindIn, noPages, rangeDigest, retractedBy } from './fold.ts'

@@ -1,11 +1,11 @@
 /**
- * Notes: what is written about a record, beside its messages and after them. A note is appended like a message and
- * never changes one; what follows from several notes (which pages are pinned, say) is a fold over all of them.
+ * Notes: annotations of a record, stored with its messages. A note is appended like a message and never changes one.
+ * The combined effect of notes, such as which pages are pinned, is a fold over all of them.
  */
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
-/** Every kind of note, told apart by `type`. */
+/** All kinds of notes, distinguished by `type`. */
 export type Note =
   | PageNote
   | PinNote
@@ -19,49 +19,49 @@ export type Note =
   | ErasedNote
   | ApplicationNote
 
-/** The entry at `position` has another kind than its classified one. The latest such note counts. */
+/** Sets the page kind of the entry at `position`. The latest such note counts. */
 export interface PageNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'page'
-  /** The position of the entry. */
+  /** The entry's position. */
   readonly position: number
-  /** Its page kind from here on. */
+  /** Its new page kind. */
   readonly kind: PageKind
 }
 
-/** From here on the entry at `position` is held as a `constraint` (`pin`), or no longer (`unpin`). */
+/** Treats the entry at `position` as a `constraint` from here on (`pin`), or no longer (`unpin`). */
 export interface PinNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'pin' | 'unpin'
-  /** The position of the entry. */
+  /** The entry's position. */
   readonly position: number
 }
 
 /** A summary of the entries from `from` up to, not including, `to`. */
 export interface SummaryNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'summary'
   /** The first position. */
   readonly from: number
   /** The position after the last one. */
   readonly to: number
-  /** The `rangeDigest` of the entries it was made from. */
+  /** The `rangeDigest` of the summarized entries. */
   readonly sourceDigest: string
   /** The summary. */
   readonly text: string
   /** The author: the name of a model or of a deterministic extractor. */
   readonly model?: string
-  /** SHA-256 of the prompt that the model got. */
+  /** SHA-256 of the model's prompt. */
   readonly promptDigest?: string
 }
 
 /**
- * From here on the messages from `from` up to, not including, `to` are no longer part of the conversation: they were
- * popped, cleared, rewound or replaced. The record keeps them. A range may reach beyond the messages before the note;
- * the rest of it has no effect.
+ * Removes the messages from `from` up to, not including, `to` from the conversation: they were
+ * popped, cleared, rewound or replaced. The record keeps them. Positions at or after the note have
+ * no effect.
  */
 export interface RetractionNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'retraction'
   /** The first position. */
   readonly from: number
@@ -71,129 +71,129 @@ export interface RetractionNote {
 
 /** The receipt of one model call: what was sent, to which model, and its cost. */
 export interface ReceiptNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'receipt'
   /** The number of messages in the record when the context was derived. */
   readonly len: number
   /**
-   * The head of the record at that time. Messages that were retracted later are in the context. The recorder leaves it out
-   * where the receipt stands in one append with the answer, right behind what was sent.
+   * The head of the record at that time. The context includes messages that were retracted later. The recorder omits
+   * it if the receipt is in the same append as the answer, directly after what was sent.
    */
   readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
-  /** The name of the model. */
+  /** The model's name. */
   readonly model: string
-  /** The other parameters of the request. */
+  /** The request's other parameters. */
   readonly parameters?: JsonObject
-  /** The tokens of the request by the estimator, with tools and system prompt. `usage.input` is the provider's count of them. */
+  /** The estimated tokens of the request with tools and system prompt. `usage.input` is the provider's count. */
   readonly estimated?: number
-  /** The tokens, as the provider counted them. */
+  /** The provider's token counts. */
   readonly usage?: Usage
-  /** What else is known of the call, by who wrote the receipt: `@indelible/recorder` says what in `CallDetails`. */
+  /** Other data about the call by the receipt's author; for `@indelible/recorder` see `CallDetails`. */
   readonly details?: JsonObject
 }
 
-/** Tokens, as the provider counted them. */
+/** Token counts by the provider. */
 export interface Usage {
   /** Tokens of the request, cached ones included. */
   readonly input: number
   /** Tokens of the answer. */
   readonly output: number
-  /** Of `input`: read from the provider's prompt cache. */
+  /** The part of `input` read from the provider's prompt cache. */
   readonly cacheRead?: number
-  /** Of `input`: written to it. */
+  /** The part of `input` written to it. */
   readonly cacheWrite?: number
 }
 
-/** Written before a tool runs. After a crash it shows which calls may have had effects. */
+/** Written before a tool runs. After a crash it shows which calls may have had side effects. */
 export interface ToolStartedNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'tool_started'
-  /** The id of the call. */
+  /** The call's id. */
   readonly callId: string
-  /** The name of the tool. */
+  /** The tool's name. */
   readonly name: string
-  /** The arguments of the call, as the model wrote them. */
+  /** The call's arguments as the model wrote them. */
   readonly arguments?: string
 }
 
 /**
- * What a run has finished of a step that is not recorded yet. All journal notes of a step together say how far it came;
- * `closed` says that its messages are in the record, and that the journal is of no more use.
+ * Finished parts of a step that is not recorded yet. All journal notes of a step together describe its progress;
+ * after `closed`, its messages are in the record, and the journal is no longer needed.
  */
 export interface JournalNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'journal'
-  /** The id of the step: that of the delta that it becomes. */
+  /** The id of the step and of its later delta. */
   readonly step: string
-  /** The fencing number of the lease that the run had. */
+  /** The fencing number of the run's lease. */
   readonly lease?: number
-  /** What the model said since the note before. */
+  /** The model's output since the previous note. */
   readonly said?: readonly JournalBlock[]
-  /** The answer is whole: the message as it is to be recorded. Without `content`: that is what was said. */
+  /** The complete answer: the message to record. Without `content`, the content is in `said`. */
   readonly answer?: JsonObject
-  /** The results of the step are to be one message. Default: one for each call. */
+  /** Whether the step's results form one message. Default: one per call. */
   readonly together?: boolean
-  /** The ids of calls that were started. */
+  /** The ids of started calls. */
   readonly started?: readonly string[]
-  /** The results of calls: `tool_result` parts. */
+  /** Results of calls: `tool_result` parts. */
   readonly results?: readonly JsonObject[]
-  /** The ids of the calls that wait for an approval. */
+  /** The ids of calls that wait for an approval. */
   readonly waiting?: readonly string[]
-  /** From here on the record has the whole step. */
+  /** From here on the record contains the whole step. */
   readonly closed?: true
 }
 
-/** A block of an answer, or a piece of one that streams. */
+/** A block of an answer, or a piece of one while streaming. */
 export interface JournalBlock {
-  /** The place of the block in the answer. */
+  /** The block's index in the answer. */
   readonly index: number
-  /** Text that came since the last piece of this block. */
+  /** Text received since the last piece of this block. */
   readonly text?: string
-  /** The whole block: a part of a message. */
+  /** The complete block: a message part. */
   readonly part?: JsonObject
-  /** So many characters of the part's text stand in the pieces before, and not in `part`. */
+  /** The number of characters of the part's text that are in earlier pieces and not in `part`. */
   readonly after?: number
 }
 
 /**
- * What became of the input of a turn. `queued`: it waits for its turn, and `message` is what is said. `taken`: its message
- * is in the record, and a run works on it. `waiting`: calls of its answer wait for an approval. `answered`. `failed`: its run
- * came to another end; asked again, it is worked on again. `cancelled`: by somebody's word.
+ * The state of a turn's input. `queued`: it waits, with its `message`. `taken`: its message is in the record, and a
+ * run works on it. `waiting`: calls of its answer wait for an approval. `answered`. `failed`: its run ended
+ * otherwise; if asked again, it is retried. `cancelled`: somebody cancelled it.
  */
 export interface InputNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'input'
-  /** The id of the input. */
+  /** The input's id. */
   readonly id: string
-  /** What became of it. */
+  /** Its new state. */
   readonly state: 'queued' | 'taken' | 'waiting' | 'answered' | 'failed' | 'cancelled'
-  /** What is said, where it waits. */
+  /** The user's message, while it is queued. */
   readonly message?: JsonObject
-  /** Where its message stands in the record, where it was taken; how long the record is with its answer, where it was answered. */
+  /** When taken, its message's position in the record; when answered, the length of the record. */
   readonly at?: number
-  /** Why its run ended, where it failed. */
+  /** Why its run ended, or why it was cancelled. */
   readonly reason?: string
 }
 
-/** The record ends here: nothing is appended after it. */
+/** The end of the record: nothing can be appended after it. */
 export interface SealNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'seal'
 }
 
-/** Stands where a note was erased, because it repeated what an erased message said. Only an erasure makes one. */
+/** Replaces a note that was erased because it repeated an erased message. Only an erasure creates it. */
 export interface ErasedNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'erased'
-  /** The type of the note that was erased. */
+  /** The erased note's type. */
   readonly was: string
 }
 
-/** An application's own note. `namespace` keeps two applications apart: `com.example.app`. */
+/** An application's own note. `namespace` separates applications: `com.example.app`. */
 export interface ApplicationNote {
-  /** Names the note. */
+  /** The note's type. */
   readonly type: 'application'
   /** The application: `com.example.app`. Not empty. */
   readonly namespace: string

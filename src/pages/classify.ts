@@ -1,16 +1,16 @@
 /**
- * Classification: the page kind that can be read off a message without guessing.
+ * Classification: the page kind that is evident from a message.
  *
- * Constraint, plan and preference are promises that context derivation keeps, so they are never inferred: only an
- * explicit tag at append gives them.
+ * Constraint, plan and preference are guarantees for context derivation, so they are never
+ * inferred: only an explicit tag on append sets them.
  */
 import { isArray, ownField } from '../json/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
- * The page kind of one message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
- * `tool_result` part, gives `evidence`; everything else is `conversation`. A message of the library that says that a run was
- * cut off (`meta.indelible.interrupted`) is `conversation` in these two roles, too. It never throws on plain data.
+ * The page kind of a message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
+ * `tool_result` part, gives `evidence`; everything else is `conversation`, including the library's own system or
+ * developer message about an interrupted run (`meta.indelible.interrupted`). Never throws on plain data.
  *
  * Cost    O(parts)
  *

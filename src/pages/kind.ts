@@ -1,29 +1,29 @@
 /**
- * What an entry is for memory management, how much of it a derived context may hold, and how far each kind may fall.
+ * Page kinds for memory management, residency levels, and how far each kind may be reduced.
  *
  * Source  ClawVM (arXiv 2604.10352), codetether-agent `session/pages.rs`
  */
 
 import { stringify } from '../json/index.ts'
 
-/** Every page kind. Its index here is its code. */
+/** All page kinds. The index of a kind is its code. */
 export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
-Object.freeze(pageKinds) // kinds are read by their code from here
+Object.freeze(pageKinds) // codes are indexes into this list
 
 /**
- * The kind of an entry for memory management: `bootstrap` the instructions that everything rests on, `constraint` a
- * rule that must stay in force, `plan` the steps done and left, `preference` how the user wants it done, `evidence` the
- * output of a tool, `conversation` everything else.
+ * The kind of an entry for memory management. `bootstrap`: basic instructions. `constraint`: a rule
+ * that must stay in force. `plan`: steps done and remaining. `preference`: the user's preferences.
+ * `evidence`: tool output. `conversation`: everything else.
  */
 export type PageKind = (typeof pageKinds)[number]
 
-/** Every residency level, from the whole page to the least. */
+/** All residency levels, from the full page to the least. */
 export const residencyLevels = ['full', 'compressed', 'structured', 'pointer'] as const
 Object.freeze(residencyLevels)
 
 /**
- * How much of a page is in a derived context: `full` its whole content, `compressed` its text shortened, `structured`
- * typed fields, `pointer` one line that says it exists and how to recall it.
+ * How much of a page is in a derived context. `full`: all content. `compressed`: shortened text.
+ * `structured`: typed fields. `pointer`: one line that says it exists and how to recall it.
  */
 export type ResidencyLevel = (typeof residencyLevels)[number]
 
@@ -35,7 +35,7 @@ export type ResidencyLevel = (typeof residencyLevels)[number]
  */
 export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
 
-/** The code of a page kind: its index in `pageKinds`. Throws TypeError on anything else. */
+/** The code of a page kind: its index in `pageKinds`. Throws a TypeError for anything else. */
 export const codeOf = (kind: PageKind): number => {
   const code = typeof kind === 'string' ? codes[kind] : undefined
   if (code !== undefined) return code
@@ -50,7 +50,7 @@ export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKin
  * The lowest level at which a derived context may hold a page of this kind.
  *
  * @param kind a page kind
- * @returns `structured` for bootstrap and constraint, else `pointer`
+ * @returns `structured` for bootstrap and constraint, otherwise `pointer`
  */
 export const minFidelity = (kind: PageKind): ResidencyLevel => {
   const path = paths[kind]
@@ -58,7 +58,7 @@ export const minFidelity = (kind: PageKind): ResidencyLevel => {
 }
 
 /**
- * The levels of a page as space gets short, from `full` down to its minimum.
+ * The levels of a page as space runs out, from `full` down to its minimum.
  *
  * @param kind a page kind
  * @returns the levels, frozen

@@ -1,4 +1,4 @@
-/** The page kinds of a view: beside the messages and never inside them. */
+/** The page kinds of a view, stored alongside the messages, never inside them. */
 import { arrayOf, codeAt, emptyList, freeze } from '../json/index.ts'
 import { defineGetter, getterFrom, seclude, Span, spanPrototype, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
@@ -7,9 +7,9 @@ declare class PagesBrand {
   readonly #pages: never
 }
 
-/** The page kinds of a view: as many as the view has entries, always. Branded: only a view gives one. */
+/** The page kinds of a view, always one per entry. Branded: only a view creates them. */
 export interface Pages extends PagesBrand, Iterable<PageKind> {
-  /** The kinds as an array, made when it is first read. It is enumerable and frozen. */
+  /** The kinds as an array, built on first access. Enumerable and frozen. */
   readonly kinds: readonly PageKind[]
   /** The number of entries. */
   readonly length: number
@@ -17,24 +17,24 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
    * The kind at an index.
    *
    * @param position the index, from 0; a negative one counts from the end
-   * @returns the kind; undefined outside
+   * @returns the kind; undefined if out of range
    */
   readonly at: (position: number) => PageKind | undefined
   /**
-   * The number of entries of a kind. Cost: O(length) bytes read.
+   * The number of entries of a kind. Cost: reads O(length) bytes.
    *
    * @param kind a page kind
    * @returns the number
    */
   readonly count: (kind: PageKind) => number
   /**
-   * A new frozen array of the kinds. Save it beside the messages, and give it to `restoreHistory`.
+   * A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`.
    *
    * @returns the array
    */
   readonly toArray: () => readonly PageKind[]
   /**
-   * The value that `JSON.stringify` writes: the same as `toArray()`.
+   * Used by `JSON.stringify`: the same as `toArray()`.
    *
    * @returns the array
    */
@@ -43,15 +43,15 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
   readonly [Symbol.iterator]: () => Iterator<PageKind>
 }
 
-/** Where the kinds of a view are, as codes. A rank is a place in the record less what the view leaves out. */
+/** Provides the kinds of a view as codes. A rank is a position in the record, not counting what the view leaves out. */
 export interface KindSource<View> {
   /** The code at a rank. */
   readonly codeAt: (view: View, rank: number) => number
-  /** The codes from a rank on, as characters: at least one. */
+  /** The codes starting at a rank, as characters; at least one. */
   readonly codesFrom: (view: View, rank: number) => string
 }
 
-/** The page kinds of a view, from one rank up to, not including, another. */
+/** The page kinds of a view in a range of ranks, up to, not including, `to`. */
 export const pagesOf = <View>(source: KindSource<View>, view: View, from: number, to: number): Pages =>
   new PageSpan(source as KindSource<unknown>, view, from, to) as unknown as Pages
 
@@ -89,7 +89,7 @@ class PageSpan extends Span<PageKind> {
     return (this.#kinds ??= this.toArray())
   }
 
-  /** As any span's, without a list for each piece. */
+  /** Like any span's, but without a list per piece. */
   override get toArray(): () => readonly PageKind[] {
     return (this.#toArray ??= () => {
       const values = emptyList<PageKind>()
@@ -109,7 +109,7 @@ class PageSpan extends Span<PageKind> {
     })
   }
 
-  /** Go through the codes: the first `length` characters of each text are the next ones. */
+  /** Visits the codes: the first `length` characters of each text are the next ones. */
   #forCodes(visit: (codes: string, length: number) => void): void {
     for (let rank = this.#from; rank < this.#to;) {
       const codes = this.#source.codesFrom(this.#view, rank)

@@ -1,8 +1,8 @@
-/** Block ids: what stored bytes are named by, their SHA-256. */
+/** Block ids: the SHA-256 of stored bytes. */
 import { hexOf } from './hex.ts'
 import type { Hash } from './sha256.ts'
 
-/** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: `isBlockId` gives it. */
+/** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: checked by `isBlockId`. */
 export type BlockId = string & { readonly [blockId]: true }
 declare const blockId: unique symbol
 
@@ -13,7 +13,7 @@ declare const blockId: unique symbol
  * @returns true for a block id
  */
 export const isBlockId = (value: unknown): value is BlockId => {
-  // By hand: code that patches regular expressions must not decide what names a block.
+  // Without a regular expression, because patched built-ins must not affect block ids.
   if (typeof value !== 'string' || value.length !== 64) return false
   for (let index = 0; index < 64; index++) {
     const digit = value[index] as string
@@ -29,4 +29,4 @@ export const isBlockId = (value: unknown): value is BlockId => {
  * @param hash the hash function: SHA-256
  * @returns the id
  */
-export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // of 32 bytes: 64 digits
+export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // 32 bytes have 64 digits

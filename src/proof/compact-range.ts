@@ -1,6 +1,6 @@
 /**
- * The compact range: all that has to be kept of a tree in order to append to it and to know its root. It holds the
- * roots of the perfect subtrees that the tree falls into, largest first: one for each 1 bit of its size.
+ * The compact range: the part of a tree needed to append to it and to compute its root. It has the
+ * roots of the tree's perfect subtrees, largest first: one for each 1 bit of its size.
  *
  * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
  */
@@ -8,7 +8,7 @@ import { arrayOf, emptyList, freeze } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 import { emptyRoot, nodeHash } from './hashes.ts'
 
-/** A tree of `size` leaves as its peaks. A value: appending gives another one. */
+/** A tree of `size` leaves, as its peaks. An immutable value: appending returns a new one. */
 export interface CompactRange {
   /** The number of leaves. */
   readonly size: number
@@ -16,16 +16,16 @@ export interface CompactRange {
   readonly peaks: readonly Uint8Array[]
 }
 
-/** The tree without a leaf. */
+/** The tree without leaves. */
 export const emptyRange: CompactRange = freeze({ size: 0, peaks: freeze([]) })
 
 /**
  * Append a leaf to a tree.
  *
- * The last peak of the result is the root of the largest perfect subtree that ends with this leaf. Keep it beside the
- * leaf to find the peaks of every smaller tree again: they end at `peakEnds(size)`.
+ * The last peak of the result is the root of the largest perfect subtree that ends with this leaf.
+ * Store it beside the leaf to restore the peaks of every smaller tree: they end at `peakEnds(size)`.
  *
- * Cost    amortised one hash; as many as the size has trailing 1 bits
+ * Cost    amortized one hash; as many as the size has trailing 1 bits
  *
  * @param range the tree
  * @param leaf the hash of the leaf, from `leafHash`
@@ -43,17 +43,17 @@ export const appendLeaf = (
   return freeze({ size: size + 1, peaks: arrayOf(next) })
 }
 
-/** The same to peaks that nobody else has: a list of `emptyList`. */
+/** Appends in place, to a list of peaks from `emptyList` that no other code holds. */
 export const addLeaf = (peaks: Uint8Array[], size: number, leaf: Uint8Array, hash: Hash): void => {
   let kept = peaks.length
   let last = leaf
-  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(peaks[--kept] as Uint8Array, last, hash) // a peak for each 1 bit
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(peaks[--kept] as Uint8Array, last, hash) // there is a peak for each 1 bit
   peaks.length = kept
   peaks[kept] = last
 }
 
 /**
- * The root of a tree. Cost: one hash less than there are peaks.
+ * The root of a tree. Cost: one hash less than the number of peaks.
  *
  * @param range the tree
  * @param hash the hash function. Default: `portableSha256`
@@ -67,7 +67,7 @@ export const rootOf = ({ peaks }: CompactRange, hash: Hash = portableSha256): Ui
 }
 
 /**
- * The positions at which the peaks of a tree end, from left to right. The last one is the size.
+ * The positions where the peaks of a tree end, from left to right. The last one is the size.
  *
  * @param size the number of leaves
  * @returns the position after the last leaf of each peak

@@ -1,5 +1,5 @@
 /**
- * Consistency: that the first leaves of a tree are, unaltered and in order, the leaves of an older tree.
+ * Consistency: the first leaves of a tree are exactly the leaves of an older tree.
  *
  * Source  RFC 6962 §2.1.2; RFC 9162 §2.1.4.2 for the verification
  */
@@ -29,8 +29,8 @@ export const consistencyProof = (
   )
 
 /**
- * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`. Use it if you
- * keep roots, and don't want to read every leaf.
+ * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first
+ * `oldSize`. Use this if you store roots and don't want to read every leaf.
  *
  * @param oldSize the number of leaves of the older tree
  * @param size the number of leaves of the newer tree
@@ -53,7 +53,7 @@ export const subtreesBetween = (oldSize: number, size: number): readonly Subtree
       start = middle
     }
   }
-  // The old tree ends with the subtree that is left. Where that is all of the old tree, the verifier has its root.
+  // The remaining subtree ends the old tree. If it is the whole old tree, the verifier has its root.
   if (start > 0) subtrees.push({ start, end })
   return Object.freeze(subtrees.toReversed())
 }
@@ -68,17 +68,17 @@ export interface Consistency {
   readonly size: number
   /** Its root: 32 bytes. */
   readonly root: Uint8Array
-  /** The hashes that `consistencyProof` gave, in order. */
+  /** The result of `consistencyProof`. */
   readonly proof: readonly Uint8Array[]
 }
 
 /**
- * Whether a proof shows that the tree with `root` extends the tree with `oldRoot`. It never throws. An empty older tree
- * is refused, because every tree extends it.
+ * Whether a proof shows that the tree with `root` extends the tree with `oldRoot`. Never throws. An
+ * empty older tree is rejected, because every tree extends it.
  *
  * @param consistency the two trees and the proof
  * @param hash the hash function. Default: `portableSha256`
- * @returns true if the proof is right
+ * @returns true if the proof is valid
  */
 export const verifyConsistency = (
   { oldSize, oldRoot, size, root, proof }: Consistency,
@@ -93,7 +93,7 @@ export const verifyConsistency = (
     node = (node - 1) / 2
     last = Math.floor(last / 2)
   }
-  const perfect = node === 0 // the old tree is one subtree of the new: its root starts both paths
+  const perfect = node === 0 // the old tree is a subtree of the new one, so its root starts both paths
   const first = perfect ? oldRoot : proof[0]
   if (first === undefined) return false
   let oldFound = first

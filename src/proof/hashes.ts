@@ -1,5 +1,5 @@
 /**
- * The two hashes of a Merkle tree. What is a leaf can't pass for a node, nor a node for a leaf: each is prefixed.
+ * The two hashes of a Merkle tree. Each has a prefix, so that a leaf can't pass for a node, nor a node for a leaf.
  *
  * Source  RFC 6962 §2.1
  */
@@ -42,7 +42,7 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = porta
 }
 
 /**
- * The root of the tree without leaves.
+ * The root of the empty tree.
  *
  * @param hash the hash function. Default: `portableSha256`
  * @returns 32 bytes
@@ -63,13 +63,13 @@ export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
   return true
 }
 
-/** Whether all of them have the length of a hash: bytes of other lengths could be joined to the same node in two ways. */
+/** Whether all have the length of a hash. Otherwise two different pairs could be concatenated to the same bytes. */
 export const areHashes = (hashes: readonly Uint8Array[], length: number): boolean =>
   length > 0 && hashes.every((hash) => hash.length === length)
 
 const Bytes = Uint8Array // taken when this module loads
 const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = bindMethod(Uint8Array.prototype.set)
 
-/** A mark and two SHA-256: the bytes of one node after the other are written here, which takes half of the time. */
+/** The length of a prefix and two SHA-256. Nodes of this length share one buffer, which takes half of the time. */
 const nodeLength = 65
 const shared = new Bytes(nodeLength)

@@ -1,7 +1,7 @@
-/** Bytes as hexadecimal digits and back, by hand: code that patches built-ins must not decide what is compared. */
+/** Converts bytes to hexadecimal digits and back, without built-ins that other code could have patched. */
 import { codeAt, lengthOfBytes } from '../json/index.ts'
 
-/** Two lowercase digits a byte. */
+/** Two lowercase digits for each byte. */
 export const hexOf = (bytes: Uint8Array): string => {
   let text = ''
   const length = lengthOfBytes(bytes)
@@ -9,7 +9,7 @@ export const hexOf = (bytes: Uint8Array): string => {
   return text
 }
 
-/** The bytes of lowercase digits, which the caller has checked. */
+/** The bytes of lowercase digits. The caller has checked the digits. */
 export const bytesOfHex = (text: string): Uint8Array => {
   const bytes = new Bytes(text.length / 2)
   for (let index = 0; index < text.length; index += 2)

@@ -1,5 +1,5 @@
 /**
- * Inclusion: that a leaf stands at a position of a tree, shown with the few hashes that lead from it to the root.
+ * Inclusion: a leaf is at a position of a tree. The proof is the few hashes on the path from the leaf to the root.
  *
  * Source  RFC 6962 §2.1.1; RFC 9162 §2.1.3.2 for the verification
  */
@@ -8,7 +8,7 @@ import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 
 /**
- * The hashes that lead from the leaf at `position` to the root of the tree, bottom up.
+ * The hashes on the path from the leaf at `position` to the root of the tree, bottom up.
  *
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
  *
@@ -34,8 +34,8 @@ export interface Subtree {
 }
 
 /**
- * The subtrees whose roots prove the leaf at `position` of a tree, bottom up. Use it if you keep roots, and don't want
- * to read every leaf.
+ * The subtrees whose roots prove the leaf at `position` of a tree, bottom up. Use this if you store
+ * roots and don't want to read every leaf.
  *
  * @param position the position of the leaf, from 0
  * @param size the number of leaves
@@ -69,18 +69,18 @@ export interface Inclusion {
   readonly size: number
   /** The hash of the leaf. */
   readonly leaf: Uint8Array
-  /** The hashes that `inclusionProof` gave, in order. */
+  /** The result of `inclusionProof`. */
   readonly proof: readonly Uint8Array[]
   /** The root of the tree: 32 bytes. */
   readonly root: Uint8Array
 }
 
 /**
- * Whether a proof shows that a leaf stands at a position of a tree. It never throws.
+ * Whether a proof shows that a leaf is at a position of a tree. Never throws.
  *
  * @param inclusion the leaf, the tree and the proof
  * @param hash the hash function. Default: `portableSha256`
- * @returns true if the proof is right
+ * @returns true if the proof is valid
  */
 export const verifyInclusion = (
   { position, size, leaf, proof, root }: Inclusion,
@@ -89,7 +89,7 @@ export const verifyInclusion = (
   if (!Number.isSafeInteger(position) || !Number.isSafeInteger(size) || position < 0 || position >= size) return false
   if (!areHashes([leaf, ...proof], root.length)) return false
   let node = position
-  let last = size - 1 // the last node of the level: where there is no sibling to its right, it goes up as it is
+  let last = size - 1 // the last node of the level: without a right sibling, it moves up unchanged
   let found = leaf
   for (const sibling of proof) {
     if (last === 0) return false // more hashes than levels
@@ -106,7 +106,7 @@ export const verifyInclusion = (
   return last === 0 && equalBytes(found, root)
 }
 
-/** The largest power of two below a size: where a tree of more than one leaf divides. */
+/** The largest power of two below a size: the width of a tree's left subtree. */
 export const largestPowerBelow = (size: number): number => {
   let power = 1
   while (power * 2 < size) power *= 2

@@ -1,6 +1,6 @@
 /**
- * The rows of a log as leaves of its tree. The leaf of a message is computed here before ordinary code has the row, and
- * again when the row is read, so nothing in between can change the message without a trace.
+ * The rows of a log as leaves of its tree. A message's leaf is computed here before ordinary code gets
+ * the row, and again when the row is read, so a change to the message in between is always detected.
  */
 import { arrayOf, emptyList, freeze, ReturnsArgument, ownField, bindMethod } from '../json/index.ts'
 import { addLeaf, rootOf, type CompactRange } from './compact-range.ts'
@@ -8,7 +8,7 @@ import { leafMark } from './hashes.ts'
 import { bytesOfHex, hexOf } from './hex.ts'
 import type { Hash } from './sha256.ts'
 
-/** The content of a leaf: a row without the list of its blocks, which its body names. */
+/** The content of a leaf: a row without its list of blocks, because the body names them. */
 export interface RowContent {
   /** Whether it is an entry or a note. */
   readonly kind: 'entry' | 'note'
@@ -18,9 +18,9 @@ export interface RowContent {
   readonly at: number
   /** 32 lowercase hexadecimal digits. */
   readonly salt?: string | undefined
-  /** The leaf of a row that was erased: 64 lowercase hexadecimal digits. */
+  /** The leaf of an erased row: 64 lowercase hexadecimal digits. */
   readonly erased?: string | undefined
-  /** The body as it is stored, of a row that was decrypted. */
+  /** The stored body, if the row was decrypted. */
   readonly stored?: string | undefined
 }
 
@@ -33,8 +33,8 @@ export interface RowContent {
  *     16 bytes          `salt`; only if the row has it
  *     the rest          the body in UTF-8, as it is stored: of a row that was decrypted, `stored`
  *
- * The second byte gives the length of each part before the body, so no two different rows have the same content. A row
- * that was erased keeps the leaf that it had.
+ * The second byte determines the length of each part before the body, so two different rows never
+ * have the same content. An erased row keeps its leaf.
  *
  * @param row the row
  * @param hash the hash function: SHA-256
@@ -47,7 +47,7 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   const body = ownField(row, 'stored') ?? row.body
   if (erased !== undefined) return bytesOfHex(erased)
   const start = salt === undefined ? 10 : 26
-  const length = start + body.length * 3 // a character of a string is at most three bytes of UTF-8
+  const length = start + body.length * 3 // a UTF-16 unit takes at most three bytes of UTF-8
   const room = length <= roomLength ? shared : roomOf(length)
   const { bytes } = room
   bytes[0] = leafMark
@@ -61,7 +61,7 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   return hash(new Bytes(room.buffer, 0, start + written))
 }
 
-/** A row with its leaf, frozen. It has all its fields: none is read from a prototype. */
+/** A row with its leaf, frozen. All fields are set, so that none is read from a prototype. */
 export interface HashedRow<Id extends string = string> {
   /** Whether it is an entry or a note. */
   readonly kind: 'entry' | 'note'
@@ -69,9 +69,9 @@ export interface HashedRow<Id extends string = string> {
   readonly body: string
   /** Milliseconds since 1970. */
   readonly at: number
-  /** 32 lowercase hexadecimal digits; undefined if it has none. */
+  /** 32 lowercase hexadecimal digits; undefined without salt. */
   readonly salt: string | undefined
-  /** The leaf of a row that was erased; undefined if it was not. */
+  /** The leaf of an erased row; undefined if it was not erased. */
   readonly erased: string | undefined
   /** The blocks that the body references. */
   readonly blocks: readonly Id[]
@@ -79,7 +79,7 @@ export interface HashedRow<Id extends string = string> {
   readonly leaf: Uint8Array
 }
 
-/** The private name of what `hashRow` gives: nobody else can give it, so the leaf is that of the body. */
+/** The private name of `hashRow`'s results. No other code can add it, so the leaf is always that of the body. */
 class HashMark extends ReturnsArgument {
   readonly #own = true
 
@@ -95,10 +95,10 @@ class HashMark extends ReturnsArgument {
 /**
  * Hash a row.
  *
- * @param row the row; its content was checked
+ * @param row the row, with checked content
  * @param blocks the blocks that its body references, frozen
  * @param hash the hash function: SHA-256
- * @returns a row of its own, with the leaf
+ * @returns a new row with the leaf
  */
 export const hashRow = <Id extends string>(
   { kind, body, at, salt, erased }: Omit<HashedRow, 'blocks' | 'leaf'>,
@@ -109,11 +109,11 @@ export const hashRow = <Id extends string>(
   return HashMark.mark({ kind, body, at, salt, erased, blocks, leaf })
 }
 
-/** A log after rows that `hashRow` gave. */
+/** A log after an append of rows from `hashRow`. */
 export class GrownRows {
   /** The tree with the rows. */
   readonly range: CompactRange
-  /** The node that is stored beside each row. */
+  /** The nodes to store beside the rows. */
   readonly nodes: readonly Uint8Array[]
   /** The root of the tree, as 64 lowercase hexadecimal digits. */
   readonly root: string
@@ -138,7 +138,7 @@ export class GrownRows {
     freeze(this)
   }
 
-  /** The rows, if they were appended to that tree. Undefined: it is not what the constructor made for it. */
+  /** The rows, if `grown` is an instance that was made from the tree `before`; otherwise undefined. */
   static rowsIn(grown: unknown, before: CompactRange): readonly HashedRow[] | undefined {
     return typeof grown === 'object' && grown !== null && #rows in grown && grown.#before === before
       ? grown.#rows
@@ -158,12 +158,12 @@ export interface GrownTree {
 }
 
 /**
- * Append leaves to a tree. Cost: an amortised hash a leaf.
+ * Append leaves to a tree. Cost: amortized one hash for each leaf.
  *
  * @param range the tree
  * @param leaves the new leaves
  * @param hash the hash function: SHA-256
- * @returns the tree after them, and a node for each
+ * @returns the tree after them, and a node for each leaf
  */
 export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): GrownTree => {
   const nodes = emptyList<Uint8Array>()
@@ -173,7 +173,7 @@ export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: H
   for (let index = 0; index < leaves.length; index++) {
     addLeaf(peaks, size, leaves[index] as Uint8Array, hash)
     size += 1
-    nodes[index] = peaks[peaks.length - 1] as Uint8Array // there is one: a leaf was just appended
+    nodes[index] = peaks[peaks.length - 1] as Uint8Array // exists, because a leaf was just appended
   }
   return freeze({ range: freeze({ size, peaks: arrayOf(peaks) }), nodes: arrayOf(nodes) })
 }
@@ -183,7 +183,7 @@ declare const TextEncoder: {
   new (): Encoding
   readonly prototype: { encodeInto(source: string, destination: Uint8Array): { readonly written: number } }
 }
-// Taken when this module loads. Some sandboxes have none; the encoder is made when it is first needed.
+// Captured when this module loads. Some sandboxes lack it, so the encoder is created on first use.
 const Encoder = typeof TextEncoder === 'undefined' ? (undefined as never) : TextEncoder
 let encoder: Encoding | undefined
 const encodeInto: (encoder: Encoding, text: string, into: Uint8Array) => { readonly written: number } =
@@ -200,7 +200,7 @@ const putWord = (bytes: Uint8Array, start: number, word: number): void => {
   bytes[start + 3] = word
 }
 
-/** Bytes to write a row into, and the parts of them that its text goes to. */
+/** A buffer for a row, with views of the part for its text. */
 interface Room {
   readonly buffer: ArrayBuffer
   readonly bytes: Uint8Array
@@ -213,6 +213,6 @@ const roomOf = (length: number): Room => {
   return { buffer, bytes: new Bytes(buffer), plain: new Bytes(buffer, 10), salted: new Bytes(buffer, 26) }
 }
 
-/** Used for one leaf after the other: most rows are short. */
+/** The shared buffer, reused for each leaf, because most rows are short. */
 const roomLength = 1 << 16
 const shared = roomOf(roomLength)

@@ -1,5 +1,5 @@
 /**
- * SHA-256: Node's own, and where there is no Node, one in JavaScript.
+ * SHA-256: Node's own, or an implementation in JavaScript outside Node.
  *
  * Source  FIPS 180-4, by OpenSSL or by @noble/hashes (audited, no dependencies)
  */
@@ -15,16 +15,16 @@ import { bindMethod } from '../json/index.ts'
  */
 export type Hash = (bytes: Uint8Array) => Uint8Array
 
-/** The part of `node:crypto` that is needed here, which has no types where there is no Node. */
+/** The part of `node:crypto` used here. Outside Node there are no types for it. */
 type NodeHash = (algorithm: 'sha256', bytes: Uint8Array, encoding: 'latin1') => string
 
-/** Taken when this module loads: what is put in its place later is not called. */
+/** Captured when this module loads, so a later replacement is not called. */
 const nodeHash = ((): NodeHash | undefined => {
   const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }
   try {
     return (process?.getBuiltinModule?.('node:crypto') as { readonly hash?: NodeHash } | undefined)?.hash
   } catch {
-    return undefined // another runtime's, which has less
+    return undefined // another runtime without this function
   }
 })()
 
@@ -32,7 +32,7 @@ const Bytes = Uint8Array
 const codeAt: (text: string, index: number) => number = bindMethod(String.prototype.charCodeAt)
 
 /**
- * The default `Hash`: the SHA-256 of Node where there is one, and one in JavaScript elsewhere.
+ * The default `Hash`: Node's SHA-256, or an implementation in JavaScript outside Node.
  *
  * @param bytes the input
  * @returns 32 bytes
@@ -41,7 +41,7 @@ export const portableSha256: Hash =
   nodeHash === undefined
     ? (bytes) => sha256(bytes)
     : (bytes) => {
-        const text = nodeHash('sha256', bytes, 'latin1') // half of the time of a buffer
+        const text = nodeHash('sha256', bytes, 'latin1') // takes half the time of a buffer
         const digest = new Bytes(32)
         for (let index = 0; index < 32; index++) digest[index] = codeAt(text, index)
         return digest
@@ -57,9 +57,9 @@ export const digestOf = (content: string | Uint8Array): string =>
   bytesToHex(portableSha256(typeof content === 'string' ? utf8ToBytes(content) : content))
 
 /**
- * The SHA-256 of a name: of its JSON, because in UTF-8 half of a surrogate pair is U+FFFD.
+ * The SHA-256 of a name's JSON. In plain UTF-8, all lone surrogates would become U+FFFD.
  *
  * @param name any text
- * @returns 64 lowercase hexadecimal digits, of no other name
+ * @returns 64 lowercase hexadecimal digits, different for each name
  */
 export const digestOfName = (name: string): string => digestOf(JSON.stringify(name))

@@ -1,4 +1,4 @@
-/** What is to change in a text or in JSON: a mark for each secret, so that JSON stays JSON. */
+/** Finds what to redact in a text or in JSON, keeping JSON valid. */
 import { isBlockId } from '../proof/kit.ts'
 import {
   clipSpan,
@@ -15,7 +15,7 @@ import {
 } from './search.ts'
 import { stringsIn, stringsOf, type WrittenString } from './strings.ts'
 
-/** Finds what rules of a user and known formats find. */
+/** Finds secrets by the user's rules and by known formats. */
 export class Finder {
   readonly #own: readonly Pattern[]
   readonly #known: readonly Pattern[]
@@ -27,7 +27,7 @@ export class Finder {
     this.#all = [...own, ...known]
   }
 
-  /** What to change in a text. */
+  /** The spans to redact in a text. */
   inText(text: string): readonly Span[] {
     const strings = this.#own.length > 0 ? stringsOf(text) : undefined
     const spans = search(text, strings === undefined ? this.#all : this.#known)
@@ -36,12 +36,12 @@ export class Finder {
     return inside === undefined ? mergeSpans(spans) : this.#inStrings(text, inside, spans)
   }
 
-  /** What to change in a text that is the beginning of another, or a piece of one. */
+  /** The spans to redact in a text that is the beginning or a piece of another. */
   inPiece(text: string): readonly Span[] {
     return mergeSpans(search(text, this.#all))
   }
 
-  /** What to change in the text of JSON. Beside content, fields of providers' formats that pair or sign stay. */
+  /** The spans to redact in JSON text. In data outside the content, provider fields with ids or signatures are kept. */
   inJson(text: string, beside: boolean): readonly Span[] {
     const spans = search(text, this.#known)
     return this.#own.length > 0 || spans.some(isFound) || (beside && text.includes('"data":"'))
@@ -49,13 +49,13 @@ export class Finder {
       : []
   }
 
-  /** What to change in base64: its text. Bytes that are no text stay. */
+  /** The span to redact in base64, if it decodes to text. Binary data is kept. */
   inBase64(data: string): readonly Span[] {
     const span = spanOfBase64(data, this.#all)
     return span === undefined ? [] : [span]
   }
 
-  /** Known formats may say before a string what it is; a rule of a user sees each string by itself. */
+  /** Known formats may include text before a string. A user's rule sees each string separately. */
   #inStrings(text: string, strings: readonly WrittenString[], spans: readonly Span[], beside = false): readonly Span[] {
     const outer = mergeSpans(spans)
     let next = 0
@@ -77,23 +77,23 @@ export class Finder {
       const inside = spansInEscaped(isJson ? this.inText(said) : search(said, this.#own, this.#all), body, jsonEscapes)
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
       const all = [...inside.map((span) => shiftSpan(span, start)), ...whole]
-      const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal ones, the found
+      const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal spans, keep a found one
       return said === body ? spans : spans.map((span) => saidLong(span, text))
     })
     return withDistinctKeys(text, strings, found)
   }
 }
 
-/** What a string of JSON says, between its quotes. */
+/** The value of a JSON string, given the text between its quotes. */
 const readString = (body: string): string => (body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body)
 
-/** A span of a string with escapes, with the length of what is said there. */
+/** A span in an escaped string, with the length of its unescaped value. */
 const saidLong = (span: Span, text: string): Span =>
   span.rule === undefined || span.length !== undefined
     ? span
     : { ...span, length: readString(text.slice(span.start, span.end)).length }
 
-/** Keys of one object that are the same now get a number. */
+/** Numbers the keys of an object that became equal. */
 const withDistinctKeys = (
   text: string,
   strings: readonly WrittenString[],
@@ -112,7 +112,7 @@ const withDistinctKeys = (
       spans.map((span) => shiftSpan(span, -start)),
     )
     let name = written
-    let number = taken.get(written) ?? 1 // the last that was tried
+    let number = taken.get(written) ?? 1 // the last number tried
     while (taken.has(name)) name = `${written} ${++number}`
     taken.set(written, number).set(name, taken.get(name) ?? 1)
     return name === written
@@ -121,7 +121,7 @@ const withDistinctKeys = (
   })
 }
 
-/** Fields of providers' formats that pair or sign, and digests. */
+/** Fields of provider formats with ids, signatures or digests. */
 const keptFields: ReadonlySet<string> = new Set([
   'id',
   'callId',

@@ -1,12 +1,12 @@
-/** The mark that stands in place of a secret. */
+/** The mark that replaces a secret. */
 
-/** A secret that was taken out. */
+/** A redacted secret. */
 export interface Redacted {
-  /** The name of the rule that found it. */
+  /** The name of its rule. */
   readonly rule: string
-  /** Its length in characters (UTF-16 code units), as it was written. */
+  /** Its length as written, in UTF-16 units. */
   readonly length: number
 }
 
-/** The mark in place of a secret. It has no quotes and no backslash, so it may stand in a JSON string. */
+/** The mark for a secret. Without quotes or backslashes, so it is valid inside a JSON string. */
 export const markOf = ({ rule, length }: Redacted): string => `[redacted ${rule}, ${length} characters]`

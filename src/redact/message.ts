@@ -1,4 +1,4 @@
-/** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
+/** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
 import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import { oursIn } from '../message/kit.ts'
@@ -6,33 +6,33 @@ import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
 import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
 
-/** Takes secrets out of what is recorded, and counts them. */
+/** Removes secrets from data before it is recorded, and counts them. */
 export interface Redactor extends TextRedactor {
   /**
-   * A message without secrets: in its texts, reasoning, arguments of calls, results, file names, addresses and `meta`.
-   * Ids, names of tools, signatures and the bytes of files that are no text stay. Reasoning that was changed loses its signature, which
-   * would not fit any more. `meta.indelible.redacted` counts what was taken out, by rule.
+   * A message without secrets in its texts, reasoning, call arguments, results, file names, URLs and `meta`. Ids,
+   * tool names, signatures and binary file data are kept. Changed reasoning loses its signature, which would no
+   * longer be valid. `meta.indelible.redacted` counts the removed secrets by rule.
    *
-   * @returns a message with marks; the message itself if it has no secret
+   * @returns a message with marks; the message itself if it has no secrets
    */
   readonly message: (message: Message) => Message
   /**
    * A note without secrets.
    *
-   * @returns a note with marks; the note itself if it has no secret
+   * @returns a note with marks; the note itself if it has no secrets
    */
   readonly note: <N extends Note>(note: N) => N
-  /** The same redactor, which does not count: for what is recorded once more in its final form, or only compared. */
+  /** The same redactor without counting, for data that is recorded again in its final form, or only compared. */
   readonly quiet: Redactor
 }
 
-/** What `redact` takes: a redactor, its options, or true for all formats of `secretRules`. */
+/** A redactor, its options, or true for all formats of `secretRules`. */
 export type Redact = true | RedactOptions | Redactor
 
 /**
- * Make a redactor. Give one to several sessions, and it counts for all of them.
+ * Makes a redactor. One that is shared by several sessions counts for all of them.
  *
- * @param given options; true for the defaults. A redactor is given back
+ * @param given options; true for the defaults. A redactor is returned as is
  * @throws TypeError if a rule has no name or no pattern
  * @example
  * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })
@@ -129,7 +129,7 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
   return <P extends Part>(part: P): P => same(part, redact(part) as P)
 }
 
-/** The value itself, where the other one is equal: nothing was found. */
+/** The original value if the clean one is equal. */
 const same = <T>(value: T, clean: T): T => (JSON.stringify(value) === JSON.stringify(clean) ? value : clean)
 
 const sourceWith = (source: Source, { text, base64 }: InnerRedactor): Source => {

@@ -1,4 +1,4 @@
-/** Redaction of texts and JSON: secrets are replaced by a mark that says which rule found them and how long they were. */
+/** Redacts text and JSON: replaces each secret with a mark that states its rule and length. */
 import { textOfJson, type Json } from '../json/index.ts'
 import { isBlockId } from '../proof/kit.ts'
 import { Finder } from './find.ts'
@@ -6,72 +6,72 @@ import type { Redacted } from './mark.ts'
 import { keyBegin, secretRules, type RedactRule } from './rule.ts'
 import { clipSpan, replaceSpans, shiftSpan, type Pattern, type Span } from './search.ts'
 
-/** How texts are redacted. */
+/** Options for redacting text. */
 export interface RedactOptions {
-  /** Rules of your own. They come first. Default: none. */
+  /** Your own rules, applied first. Default: none. */
   readonly rules?: readonly RedactRule[]
-  /** Whether the formats of `secretRules` are found, too. Default: true. */
+  /** Whether to find the formats of `secretRules`. Default: true. */
   readonly secrets?: boolean
-  /** Told of each secret that was taken out, and not what it was. What it throws is ignored. Default: nobody. */
+  /** Called for each removed secret, without the secret itself. Exceptions are ignored. Default: none. */
   readonly onRedacted?: (found: Redacted) => void
 }
 
-/** Takes secrets out of texts and JSON, and counts them. */
+/** Removes secrets from text and JSON, and counts them. */
 export interface TextRedactor {
   /**
-   * A text without secrets, also where they are written with escapes (`\n`, `\u0067`, `%67`) or in the base64 of a `data:`
-   * address. One that is JSON, an object or an array, stays JSON: its strings and keys are redacted.
+   * A text without secrets, including those written with escapes (`\n`, `\u0067`, `%67`) or in the base64 of a
+   * `data:` URL. A JSON object or array stays valid JSON: its strings and keys are redacted.
    *
    * Cost    linear in the text (bench: redact)
    *
-   * @returns the text with a mark in place of each secret; the same text if it has none
+   * @returns the text with a mark for each secret; the same text if it has none
    */
   readonly text: (text: string) => string
   /**
-   * The end of a text without secrets: for a text that still grows, and whose beginning was given already.
+   * The end of a growing text without secrets, if its beginning was already output.
    *
-   * @param text the text so far, or its end; of what is before the place, 64 characters are looked at
-   * @param from the place: what begins there is given
+   * @param text the text so far, or its end; 64 characters before `from` are taken into account
+   * @param from where the returned text starts
    * @returns the end of the text, with marks
    */
   readonly textFrom: (text: string, from: number) => string
   /**
-   * JSON without secrets: each string and each key is redacted, at any depth.
+   * JSON without secrets: all strings and keys are redacted, at any depth.
    *
-   * @returns a copy with marks; the value itself if it has no secret
+   * @returns a copy with marks; the value itself if it has no secrets
    */
   readonly json: <T extends Json>(value: T) => T
   /**
-   * How much of a text that still grows can be redacted now: no secret begins before and ends behind that place.
+   * How much of a growing text can be redacted now: no secret crosses that position.
    *
-   * Cost    linear in the text behind `from`
+   * Cost    linear in the text after `from`
    *
-   * @param from the place that was given for less of the text. Default: 0
+   * @param from the position returned for a shorter text. Default: 0
    * @returns a number of characters, at least `from`
    */
   readonly ready: (text: string, from?: number) => number
   /**
-   * How many secrets were taken out so far, by rule.
+   * The number of secrets removed so far, by rule.
    *
-   * @returns the numbers, in the order in which rules found something first
+   * @returns the counts, in the order in which rules first found something
    */
   readonly counts: () => ReadonlyMap<string, number>
 }
 
-/** What a redactor of texts does for others of this folder. */
+/** The methods that other files in this folder use. */
 export interface InnerRedactor extends TextRedactor {
-  /** JSON that a provider or an application wrote beside the content: what pairs or signs stays, and bytes. */
+  /** JSON stored by a provider or application in addition to the content: ids, signatures and binary data are kept. */
   readonly beside: <T extends Json>(value: T) => T
-  /** Base64 of a text, without secrets; base64 of anything else as it is. */
+  /** The base64 of a text without secrets; any other base64 unchanged. */
   readonly base64: (data: string) => string
-  /** Collects what the work finds. */
+  /** Runs some work and collects what it redacts. */
   readonly finding: <T>(work: () => T) => { readonly result: T; readonly found: readonly Redacted[] }
 }
 
 /**
- * Make a redactor of texts.
+ * Makes a redactor for text.
  *
- * @throws TypeError if a rule has no name of letters, digits and hyphens, or no pattern
+ * @throws TypeError if a rule has no valid name (letters, digits and hyphens) or no pattern
  */
 export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactOptions): InnerRedactor => {
   const finder = new Finder(
@@ -87,7 +87,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     try {
       onRedacted?.(found)
     } catch {
-      // What is told can't keep the text from being redacted.
+      // a callback that throws must not prevent redaction
     }
   }
   const changed = (given: string, spans: readonly Span[]): string => {
@@ -135,10 +135,10 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
   }
 }
 
-/** Characters before a place that tell whether a secret begins there: `authorization: basic`, say. */
+/** Characters before a position that can be part of a secret's pattern, such as `authorization: basic`. */
 const mostBefore = 64
 
-/** What a format begins with may have letters that the token before it may have as well. */
+/** The first characters of a secret may also match the end of the token before it. */
 const longestBegin = 'secret_access_key'.length
 
 const checkedRule = (rule: RedactRule): RedactRule => {
@@ -151,18 +151,18 @@ const checkedRule = (rule: RedactRule): RedactRule => {
   return rule
 }
 
-/** A pattern of our own: the state of a user's is not ours, and a rule is searched for everywhere. */
+/** A separate regular expression: the user's has its own state, and matches must be global. */
 const patternOf = ({ name, words, pattern: { source, flags } }: RedactRule, overlap: number): Pattern => {
   const indices = source.includes('(?<secret>') ? 'd' : ''
   return { name, words, overlap, pattern: new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`) }
 }
 
-/** Characters that a private key may have until its end is no longer waited for. */
+/** The maximum length of a private key whose end is awaited. */
 const longestKey = 100_000
 
 const keyEnd = /-----END [A-Z0-9 ]{0,40}-----/
 
-/** No secret has white space but a private key: up to the last white space, and not beyond a key that has not ended. */
+/** The end of the redactable text: the last white space before any unfinished key. Only keys have spaces. */
 const readyUpTo = (text: string, from: number): number => {
   let end = text.length
   while (end > from && !/\s/.test(text[end - 1] as string)) end -= 1

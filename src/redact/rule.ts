@@ -1,21 +1,21 @@
-/** Rules: what a secret looks like. */
+/** Rules that describe what secrets look like. */
 
-/** What is taken out of texts before they are recorded. */
+/** A rule for secrets to remove before recording. */
 export interface RedactRule {
-  /** The name of the rule, which stands in place of what it took out. Letters, digits and hyphens. */
+  /** The rule's name, shown in place of the secret. Letters, digits and hyphens. */
   readonly name: string
-  /** What is taken out: everything that it matches; or its group named `secret`, if it has one. */
+  /** What to remove: the whole match, or its group named `secret`, if it has one. */
   readonly pattern: RegExp
-  /** The pattern is tried only on texts with one of these words. Default: on every text. */
+  /** Only texts with one of these words are searched. Default: all texts. */
   readonly words?: readonly string[]
   /**
-   * Whether it can match text with white space. If so, text that streams is not written to a journal before its block is
-   * whole, for it could be the beginning of a match. Default: true.
+   * Whether the pattern can match white space. If so, streaming text is not journaled until its
+   * block is complete, because it could be the start of a match. Default: true.
    */
   readonly spaces?: boolean
 }
 
-/** A rule for tokens without white space, whose form starts with one of these words. */
+/** A rule for tokens without white space whose format starts with one of these words. */
 const token = (name: string, words: readonly string[], pattern: RegExp): RedactRule => ({
   name,
   pattern,
@@ -23,16 +23,16 @@ const token = (name: string, words: readonly string[], pattern: RegExp): RedactR
   spaces: false,
 })
 
-/** The beginning of a private key: PEM, OpenSSH and PGP. */
+/** The start of a private key: PEM, OpenSSH and PGP. */
 export const keyBegin = '-----BEGIN'
 
 /**
- * Formats of secrets that can be told by their form: they begin with letters that their issuer chose for it. Passwords
- * and other secrets without a form are not found; give rules of your own.
+ * Secret formats with a recognizable prefix chosen by their issuer. Passwords and other secrets without a format are
+ * not found; add your own rules for them.
  *
- * None needs a boundary before it or after it: tokens stand behind words and behind each other. What is repeated without
- * a bound is one class of characters, which stops before what the pattern begins with or takes it in, so that hostile
- * text is read a bounded number of times.
+ * No pattern needs a boundary before or after it, because tokens follow words and each other directly. Each unbounded
+ * repetition is a single character class that excludes or includes the start of the pattern, so that hostile text is
+ * scanned a bounded number of times.
  *
  * Source  each issuer's own documentation of its tokens, as read in November 2026: GitHub ("Behind GitHub's new
  *         authentication token formats"), GitLab ("Token overview"), Slack ("Token types"), AWS IAM ("Unique
@@ -43,7 +43,7 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   {
     name: 'private-key',
     words: [keyBegin],
-    spaces: false, // what may be the beginning of a key is held back by name
+    spaces: false, // `ready` checks for a key's start separately
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]*(?:-{1,4}[^-]+){0,100}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=:,. \t\r\n]{16,20000})/g,
   },
@@ -52,8 +52,8 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'openai-key',
     ['sk-'],
-    // `risk-admin-…` is a name: no `ri` stands before a key. A key without a form of its own (of DeepSeek and others, too)
-    // has a digit, and no letter or digit before it.
+    // `risk-admin-…` is a name: keys are not preceded by `ri`. A key without a distinct format
+    // (also DeepSeek's and others') has a digit, and no letter or digit before it.
     /(?<!ri)sk-(?:proj|svcacct|admin|None)-(?=[a-z0-9_-]{0,60}[A-Z])[\w-]{20,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|sk-(?=[a-z0-9]{0,47}[A-Z])(?=[A-Z0-9]{0,47}[a-z])[A-Za-z0-9]{48}|(?<![A-Za-z0-9])sk-(?=[A-Za-z]{0,47}\d)[A-Za-z0-9]{20,}/g,
   ),
   token('google-key', ['AIza'], /AIzaSy[\w-]{33}|\bAIza[\w-]{35}(?![\w-])/g),
@@ -100,7 +100,7 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'jwt',
     ['.eyJ'],
-    // From where a run of letters begins, and only if it goes on as a token does: so each run is read twice at most.
+    // Starts where a run of letters starts, and only if a token can follow, so that each run is read twice at most.
     /(?<![\w-])(?=[\w-]{13,}\.eyJ[\w-]{10,}\.[\w-]{10})[\w-]*?(?<secret>eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]{10,}){1,20})/g,
   ),
   token('bearer-token', ['earer', 'EARER'], /bearer\s{1,4}(?<secret>[\w.~+/-]{20,}=*)/gi),
@@ -108,7 +108,7 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'url-password',
     ['://'],
-    // A template stands for a password: `${…}`, `$(…)`, `$NAME`, `{…}`, `<…>`, `[…]`.
+    // Placeholders are not passwords: `${…}`, `$(…)`, `$NAME`, `{…}`, `<…>`, `[…]`.
     /:\/\/[^\s/:@"'`]{0,200}:(?!(?:\$?\{[^\s/@"']{0,200}\}|\$\([^\s/@"']{0,200}\)|\$[A-Z_][A-Z0-9_]{0,200}|<[^\s/@"']{0,200}>|\[[^\s/@"']{0,200}\])@)(?<secret>[^\s/@"']{3,})(?=@[\w[])/g,
   ),
 ])

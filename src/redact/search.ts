@@ -1,30 +1,30 @@
-/** Where the secrets of a text stand: as it is written, and as its escapes are read. */
+/** Locates secrets in a text, as written and with escapes decoded. */
 import { base64OfText, textOfBase64 } from '../json/index.ts'
 import { markOf, type Redacted } from './mark.ts'
 
-/** A rule, ready to be searched for. */
+/** A rule prepared for searching. */
 export interface Pattern {
   readonly name: string
   readonly words: readonly string[] | undefined
-  /** Global, and with indices if it has a group `secret`. */
+  /** With the global flag, and with indices if it has a group `secret`. */
   readonly pattern: RegExp
-  /** How many characters before the end of a match the next one may begin. */
+  /** How far before the end of a match the next one may start, in characters. */
   readonly overlap: number
 }
 
-/** A place in a text: a secret, something with secrets in it, or bytes in which nothing is one. */
+/** A range of a text: a secret, data that contains secrets, or binary data without any. */
 export interface Span {
   readonly start: number
   readonly end: number
   /** The rule that found the secret. */
   readonly rule?: string
-  /** How long the secret is, where it is written with escapes. Default: from start to end. */
+  /** The secret's length, if escapes make it differ. Default: from start to end. */
   readonly length?: number
-  /** What is to stand there instead, if it is no mark. */
+  /** The replacement, if it is not a mark. */
   readonly clean?: Clean
 }
 
-/** A text without secrets, and those that it had. */
+/** A text without secrets, and the secrets it had. */
 export interface Clean {
   readonly text: string
   readonly found: readonly Redacted[]
@@ -33,14 +33,14 @@ export interface Clean {
 const cleanOf = ({ start, end, rule, length = end - start, clean }: Span): Clean | undefined =>
   clean ?? (rule === undefined ? undefined : { text: markOf({ rule, length }), found: [{ rule, length }] })
 
-/** Whether something is to stand there instead. */
+/** Whether the span is to be replaced. */
 export const isFound = ({ rule, clean }: Span): boolean => rule !== undefined || clean !== undefined
 
-/** A span further on. */
+/** A span moved by an offset. */
 export const shiftSpan = (span: Span, by: number): Span =>
   by === 0 ? span : { ...span, start: span.start + by, end: span.end + by }
 
-/** The part of a span that stands between two places; undefined if there is none. */
+/** The part of a span between two positions; undefined if there is none. */
 export const clipSpan = (span: Span, from: number, to: number): Span | undefined => {
   const [start, end] = [Math.max(span.start, from), Math.min(span.end, to)]
   if (start >= end) return undefined
@@ -49,7 +49,7 @@ export const clipSpan = (span: Span, from: number, to: number): Span | undefined
   return { start, end, ...(rule !== undefined && { rule }) }
 }
 
-/** Spans in order, without overlaps: together they cover what they covered before. Of equal ones the first is left. */
+/** Sorts spans and removes overlaps while covering the same text. Of equal spans the first is kept. */
 export const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
   const result: Span[] = []
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
@@ -61,7 +61,7 @@ export const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
   return result
 }
 
-/** A text with marks in place of spans, which are in order and do not overlap. */
+/** Replaces sorted, non-overlapping spans of a text with marks. */
 export const replaceSpans = (text: string, spans: readonly Span[]): Clean => {
   const pieces: string[] = []
   const found: Redacted[] = []
@@ -76,10 +76,10 @@ export const replaceSpans = (text: string, spans: readonly Span[]): Clean => {
   return { text: at === 0 ? text : [...pieces, text.slice(at)].join(''), found }
 }
 
-/** Escapes of JSON and of most languages, and of addresses. Without groups, which take five times as long. */
+/** Escapes of JSON, most languages and URLs. Without groups, which would take five times as long. */
 const escapes = /\\(?:u\{0*[\da-fA-F]{1,5}\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|[bfnrtv0"'`/\\])|%[\da-fA-F]{2}/g
 
-/** The escapes of JSON alone. */
+/** The escapes of JSON only. */
 export const jsonEscapes: RegExp = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g
 
 const letters: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', 0: '\0' }
@@ -90,14 +90,14 @@ const meaning = (escape: string): string => {
   return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape.slice(escape[0] === '%' ? 1 : 2))?.[0] ?? '', 16))
 }
 
-/** Where each character of a text without its escapes stands in the text, and where the text ends. */
+/** For each character of the unescaped text, its position in the original text, and the original end. */
 const placesIn = (text: string, of: RegExp): readonly number[] => {
   const places: number[] = []
   let at = 0
   for (const { 0: escape, index } of text.matchAll(of)) {
     while (at < index) places.push(at++)
     places.push(at)
-    // Two code units, above U+FFFF.
+    // Above U+FFFF an escape is two code units.
     if (/^\\u\{0*[1-9a-f][\da-f]{4}\}$/i.test(escape)) places.push(at)
     at += escape.length
   }
@@ -105,17 +105,17 @@ const placesIn = (text: string, of: RegExp): readonly number[] => {
   return places
 }
 
-/** Spans of a text without its escapes, as they stand in the text. */
+/** Maps spans of the unescaped text to the original text. */
 export const spansInEscaped = (spans: readonly Span[], text: string, of: RegExp = escapes): readonly Span[] => {
   if (spans.length === 0) return spans
   const places = placesIn(text, of)
   return spans.map((span) => ({ ...span, start: places[span.start] as number, end: places[span.end] as number }))
 }
 
-/** Escapes within escapes are read so many times: JSON in JSON in JSON, say. */
+/** The maximum depth of escapes within escapes: for example, JSON in JSON in JSON. */
 const mostLayers = 5
 
-/** What rules find in a text, and those of base64 in the texts that it holds. Spans may overlap; earlier rules are first. */
+/** The spans found by rules in a text, including embedded base64 text. Spans may overlap; earlier rules come first. */
 export const search = (
   text: string,
   rules: readonly Pattern[],
@@ -147,12 +147,12 @@ const spansIn = (text: string, rules: readonly Pattern[], ofBase64: readonly Pat
   return spans
 }
 
-/** Too many letters for a secret, and none of those that most formats begin with. */
+/** Too many characters for a secret, and none of those in most formats' prefixes. */
 const bytes = /^[A-Za-z0-9+/]{64,}={0,2}$/
 
 /**
- * What to change in base64. Of a text with secrets: all of it; of bytes: nothing, for what looks like a secret there is
- * none. Undefined, if it may be something else.
+ * The span for base64: all of it if it decodes to text with secrets; a span without replacement for
+ * binary data, which may only look like secrets; undefined if it may be something else.
  */
 export const spanOfBase64 = (data: string, rules: readonly Pattern[]): Span | undefined => {
   const inside = textOfBase64(data.replaceAll('-', '+').replaceAll('_', '/'))

@@ -1,20 +1,20 @@
-/** The strings of a JSON text: where each stands. */
+/** Locates the strings of a JSON text. */
 import { endOfString, jsonIn } from '../json/index.ts'
 
-/** A string of a JSON text, between its quotes. */
+/** A string in JSON text, between its quotes. */
 export interface WrittenString {
   readonly start: number
   readonly end: number
   readonly isKey: boolean
-  /** The key that it is the value of. */
+  /** The key whose value it is. */
   readonly name: string | undefined
-  /** The object or the array that it stands in. */
+  /** Its object or array. */
   readonly within: Container
 }
 
-/** An object or an array of a JSON text. */
+/** An object or array in JSON text. */
 export interface Container {
-  /** The arguments or the result of a tool, or inside of them: their names are the tool's own. */
+  /** Whether it is, or is inside, a tool's arguments or result, where key names belong to the tool. */
   readonly isForeign: boolean
 }
 
@@ -33,12 +33,12 @@ const foreign: ReadonlySet<string> = new Set([
   'toolUseResult',
 ])
 
-/** The strings of a text that is a JSON object or array; undefined if it is something else. */
+/** The strings of a JSON object or array; undefined for any other text. */
 export const stringsOf = (text: string): readonly WrittenString[] | undefined => {
   return /^\s*[[{]/.test(text) && jsonIn(text) !== undefined ? stringsIn(text) : undefined
 }
 
-/** The strings of a JSON text, in order. It keeps its own stack: a text can be nested more deeply than calls can. */
+/** The strings of a JSON text, in order. Not recursive: a text can be nested deeper than the call stack. */
 export const stringsIn = (text: string): readonly WrittenString[] => {
   const strings: WrittenString[] = []
   const around: Container[] = []

@@ -1,4 +1,4 @@
-/** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
+/** Prepares a model's answer: makes it recordable and decides whether its calls are run. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonIn, left, right } from '../json/index.ts'
 import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
@@ -8,8 +8,8 @@ import { overspent, type Limits, type ReachedLimit, type SpentSoFar } from './li
 import type { ModelResponse } from './response.ts'
 
 /**
- * The answer as it can be recorded: calls with ids of their own, none whose arguments were cut off. Or why it can't be.
- * `callIds` are those that there are; the answer's own are added.
+ * The answer in recordable form: every call has a unique id, and truncated calls are dropped. A `Left` explains why
+ * it can't be recorded. The answer's call ids are added to `callIds`, the ids in use.
  */
 export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either<string, ModelResponse> => {
   const decoded = decodeMessage(answer.message)
@@ -31,7 +31,7 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
   )
 }
 
-/** Why the calls of an answer are not run, and the run ends: the answer was cut, or a limit is reached. */
+/** Why an answer's calls are not run and the run ends: the answer was truncated, or a limit is reached. */
 export const whyNot = (
   calls: readonly ToolCallPart[],
   { reason }: ModelResponse,

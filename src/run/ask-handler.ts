@@ -1,4 +1,4 @@
-/** Calling a function of the caller's: what it throws, or a missing answer, becomes a refusal. */
+/** Calls a user function; an exception or a missing answer becomes a refusal. */
 import { after } from '../task/index.ts'
 
 /** A handler's refusal. */
@@ -6,10 +6,7 @@ export interface Refusal {
   readonly cause: unknown
 }
 
-/**
- * What a handler makes of something: a `Left` is a refusal, and so are a throw, an answer that can't be read, and none within
- * the time. Anything else is fine.
- */
+/** Asks a handler. A `Left`, an exception, an unreadable answer or a timeout is a refusal; any other answer is not. */
 export const askHandler = async (ask: () => unknown, within: number): Promise<Refusal | undefined> => {
   try {
     const asked = ask()
@@ -24,7 +21,7 @@ export const askHandler = async (ask: () => unknown, within: number): Promise<Re
   }
 }
 
-/** Call a function of the caller's whose answer does not matter, and wait at most `within` milliseconds. */
+/** Calls a user function whose answer does not matter, and waits at most `within` milliseconds. */
 export const tellOnly = async (work: () => unknown, within: number): Promise<void> => {
   await askHandler(work, within)
 }
@@ -32,7 +29,7 @@ export const tellOnly = async (work: () => unknown, within: number): Promise<voi
 const answeredWithin = (asked: unknown, within: number): Promise<unknown> => {
   if (within === Infinity) return Promise.resolve(asked)
   return new Promise((resolve, reject) => {
-    const timer = after(within, () => reject(new Error(`the handler has not answered within ${within} ms`)))
+    const timer = after(within, () => reject(new Error(`the handler did not answer within ${within} ms`)))
     Promise.resolve(asked).then(resolve, reject).finally(timer.cancel)
   })
 }

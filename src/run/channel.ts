@@ -1,6 +1,6 @@
 /**
- * Between the loop and whoever reads its events: a queue with a bound. A reader that is slow holds the loop up; where
- * nobody reads, what may be missed is left out beyond the bound and what may not be is kept.
+ * A bounded queue between the loop and the reader of its events. A slow reader makes the loop wait.
+ * Without a reader, values beyond the bound are dropped if they may be missed, and kept otherwise.
  */
 export class Channel<T> implements AsyncIterable<T> {
   readonly #bound: number
@@ -12,13 +12,13 @@ export class Channel<T> implements AsyncIterable<T> {
   #taken = false
   #closed = false
 
-  /** @param left called when a reader goes away before the end */
+  /** @param left called when a reader stops before the end */
   constructor(bound: number, left: () => void) {
     this.#bound = bound
     this.#left = left
   }
 
-  /** Hand over a value. Resolves when there is room for the next one. False: it was left out. */
+  /** Adds a value. Resolves when there is room for the next one; false if the value was dropped. */
   async push(value: T, mayBeMissed: boolean): Promise<boolean> {
     if (this.#closed) return false
     if (this.#reader !== undefined) {
@@ -33,7 +33,7 @@ export class Channel<T> implements AsyncIterable<T> {
     return true
   }
 
-  /** Let the writer continue without a reader, because the run is to end. */
+  /** Lets the writer continue without a reader, because the run must end. */
   release(): void {
     this.#read = false
     this.#writer?.()
@@ -45,11 +45,11 @@ export class Channel<T> implements AsyncIterable<T> {
     this.#reader = undefined
   }
 
-  /** Throws Error, the second time: each event goes to one reader. */
+  /** Throws an Error on the second call: there can be only one reader. */
   [Symbol.asyncIterator](): AsyncIterator<T> {
     if (this.#taken)
       throw new Error(
-        'the events of a run are read once: somebody reads them already; await result() for what it came to',
+        'the events of a run can be read only once, and another reader has them; await result() for the outcome',
       )
     this.#taken = true
     this.#read = true

@@ -1,4 +1,4 @@
-/** The context that each call of a run gets instead of the whole record. */
+/** Derives the context sent for each call of a run instead of the whole record. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   deriveContext,
@@ -14,15 +14,15 @@ import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/kit.ts'
 import type { ContextStates } from '../session/index.ts'
 
-/** The messages to send instead of the whole record. `deriveContext` gives it. */
+/** The messages to send instead of the whole record, as `deriveContext` returns them. */
 export interface ModelContext {
   /** The messages to send. */
   readonly messages: Settled<Sequence<Message>>
-  /** The number of leading messages that equal those of the last context. */
+  /** The number of leading messages equal to those of the last context. */
   readonly stablePrefix: number
-  /** The tokens of the whole request by the estimator, for its receipt. */
+  /** The estimated tokens of the whole request, for its receipt. */
   readonly estimated?: number
-  /** How the record and its notes give the messages again, for its receipt. */
+  /** The settings that derive the messages again, for the receipt. */
   readonly derivedBy?: DerivedBy
 }
 
@@ -30,7 +30,7 @@ export interface ModelContext {
 export interface ModelCall {
   /** The tools of the run. */
   readonly tools: readonly OfferedTool[]
-  /** The name of the model. */
+  /** The model's name. */
   readonly model: string
 }
 
@@ -46,16 +46,16 @@ export type ContextFor = (
   call: ModelCall,
 ) => Either<unknown, ModelContext>
 
-/** How a run derives the contexts of its `budget`, with `deriveContext`. */
+/** How a run derives its contexts within `budget`, with `deriveContext`. */
 export interface RunDerive extends Omit<
   DeriveOptions,
   'budget' | 'previous' | 'state' | 'tools' | 'toolTokens' | 'model' | 'notes'
 > {
-  /** The notes of the record; of a session `() => session.notes()`, which is asked before each call. Default: none. */
+  /** The notes of the record, or a function called before each model call: `() => session.notes()`. Default: none. */
   readonly notes?: Sequence<Note> | (() => Sequence<Note>)
   /**
-   * Where the state of the contexts is kept, so that the first one of the next run reads what came since and not the record:
-   * `contextStates(session)`. Default: nowhere. A turn keeps it with its session.
+   * Where to store the state of contexts, so that the first context of the next run only reads newer messages:
+   * `contextStates(session)`. Default: not stored. A turn stores it with its session.
    */
   readonly states?: ContextStates | undefined
 }
@@ -63,11 +63,11 @@ export interface RunDerive extends Omit<
 /** The context options of a run. */
 export interface ContextOptions {
   /**
-   * The tokens of each call, or the model's window and the tokens of its answer: each call is then sent a context within
-   * them. The run takes its own tools off, and markers name the recall tool if the run has one. Default: everything is sent.
+   * The tokens of each call, or the model's window and completion tokens: each call gets a context within them. The
+   * run subtracts its own tools, and markers name its recall tool if it has one. Default: everything is sent.
    */
   readonly budget?: Budget
-  /** How the contexts of the `budget` are derived: the policy, the notes. Default: as `deriveContext` does it. */
+  /** How to derive contexts within `budget`: the policy, the notes. Default: the defaults of `deriveContext`. */
   readonly derive?: RunDerive
   /** Derives the context of each call, instead of `budget`. Default: the whole record is sent. */
   readonly context?: ContextFor
@@ -76,13 +76,13 @@ export interface ContextOptions {
 /** The function that the loop calls before each model call. */
 export interface Deriving {
   (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
-  /** Before the first call: read what an earlier run has kept. */
+  /** Called before the first context, to read the stored state. */
   readonly begin?: () => Promise<void>
-  /** Called after the last context, to store what should be kept. */
+  /** Called after the last context, to finish storing the state. */
   readonly end?: () => Promise<void>
 }
 
-/** Throws TypeError if the budget is invalid, or is given beside a deriving function. */
+/** Throws a TypeError if the budget is invalid or combined with a deriving function. */
 export const derivingOf = (
   { budget, derive = {}, context }: ContextOptions,
   tools: readonly OfferedTool[],
@@ -90,14 +90,14 @@ export const derivingOf = (
 ): Deriving | undefined => {
   const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]), model })
   if (budget !== undefined && context !== undefined)
-    throw new TypeError('run: give a budget, or a context that derives, not both')
+    throw new TypeError('run: pass either `budget` or `context`, not both')
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
   usableTokens(budget)
   const { notes = [], states, ...options } = derive
   let state: string | undefined
   let writing: Promise<void> | undefined
-  /** One write at a time, of the latest. A cache that can't be read or written costs time and no more. */
+  /** Writes the latest state, one write at a time. A failure only costs time, because the state is a cache. */
   const write = (kept: string): void => {
     state = kept
     writing ??= (async () => {

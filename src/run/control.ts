@@ -1,17 +1,17 @@
-/** Outside signals during a run: interrupts, cancellation, time limits. The loop checks them where it can stop. */
+/** Outside signals during a run: interrupts, cancellation, timeouts. The loop checks them where it can stop. */
 import type { Message } from '../message/index.ts'
 import { after, type Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { StopReason } from './result.ts'
 
-/** A reason to cut what is going on. */
+/** A signal that cuts the current work. */
 export interface Interrupt {
   readonly behavior: InterruptBehavior
   /** The user's new message; the run continues with it. */
   readonly message: Message | undefined
-  /** The text in the results of calls that did not finish. */
+  /** The text for the results of unfinished calls. */
   readonly reason: string
-  /** Why the run ends with it, unless it goes on. */
+  /** The stop reason if the run ends; undefined if it continues. */
   readonly stop: StopReason | undefined
 }
 
@@ -23,7 +23,7 @@ export class Control {
   readonly #runTimer: Timer
   readonly #released: () => void
   readonly #outside: AbortSignal | undefined
-  /** Called once at the next signal. */
+  /** Called at the next signal. */
   onCut: (() => void) | undefined
   readonly #onOutside = (): void => void this.cancel()
 
@@ -32,15 +32,17 @@ export class Control {
     this.#outside = outside
     this.#runTimer = after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
     if (outside?.aborted === true) this.#onOutside()
-    else outside?.addEventListener('abort', this.#onOutside) // Node reads options from prototypes, too
+    else outside?.addEventListener('abort', this.#onOutside) // no options: Node reads them from prototypes, too
   }
 
-  /** The abort signal for the current work: the model's stream or the tools. */
+  /** The abort signal of the current work: the model's stream or the tools. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** False: the run has ended, or is about to. One that ends the run takes the place of one that does not. */
+  /**
+   * Returns false if the run has ended or the pending signal stays. One that ends the run replaces one that does not.
+   */
   interrupt(cut: Interrupt): boolean {
     if (this.#ended || (this.#cut !== undefined && (this.#cut.stop !== undefined || cut.stop === undefined)))
       return false
@@ -51,7 +53,7 @@ export class Control {
     return true
   }
 
-  /** End the run. Nothing of the answer that streams is kept, unless it is said so. */
+  /** Ends the run. By default, an answer that is streaming is discarded. */
   cancel(reason = 'The run was cancelled.', behavior: InterruptBehavior = 'discard'): boolean {
     return this.interrupt({ behavior, message: undefined, reason, stop: 'cancelled' })
   }
@@ -69,12 +71,12 @@ export class Control {
     this.#stepTimer?.cancel()
   }
 
-  /** Signals that the loop has not taken yet. */
+  /** The signal that the loop has not taken yet. */
   get pending(): Interrupt | undefined {
     return this.#cut
   }
 
-  /** The signals since the last check. */
+  /** Takes the pending signal. */
   cut(): Interrupt | undefined {
     const cut = this.#cut
     this.#cut = undefined
@@ -82,8 +84,8 @@ export class Control {
   }
 
   /**
-   * Before a run ends by itself: what came in at the last moment and makes it go on. Without such a thing nothing comes
-   * in any more.
+   * Called when a run is about to end: returns a late signal that makes it continue. Otherwise no
+   * more signals are accepted.
    */
   close(): Interrupt | undefined {
     const late = this.cut()

@@ -10,20 +10,20 @@ import type { RunResult } from './result.ts'
 
 /** An event of a run. `seq` counts them from 0. */
 export type RunEvent =
-  /** A step begins: the model is about to be called. `step` counts from 0; `len` is how many messages the record has. */
+  /** A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages. */
   | (EventOrder & { readonly type: 'step_start'; readonly step: number; readonly len: number })
   /** Something the model streamed. */
   | (EventOrder & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
-  /** A tool is about to be run; handlers have finished with this event before it is. */
+  /** A tool is about to run. Handlers finish with this event before it starts. */
   | (EventOrder & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
-  /** A tool's result, in the order in which tools finish. */
+  /** A tool's result, in completion order. */
   | (EventOrder & {
       readonly type: 'tool_result'
       readonly step: number
       readonly result: ToolResultPart
       readonly milliseconds: number
     })
-  /** The step is over: the model's whole response, and the results of its calls in call order. */
+  /** The step is over: the model's complete response, and the results of its calls in call order. */
   | (EventOrder & {
       readonly type: 'step_complete'
       readonly step: number
@@ -33,7 +33,7 @@ export type RunEvent =
     })
   /** Messages to append to the record. Every message of the run is in exactly one of these. */
   | (EventOrder & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
-  /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
+  /** An answer was interrupted: its text so far, and what is kept (in the delta that follows, if any). */
   | (EventOrder & {
       readonly type: 'interrupted'
       readonly step: number
@@ -41,14 +41,14 @@ export type RunEvent =
       readonly behavior: InterruptBehavior
       readonly sent?: SentRequest
     })
-  /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
+  /** Calls wait for approval and all others have results: the run ends. The step is not in a delta. */
   | (EventOrder & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
-  /** The run could not start: its only event. `fault` is the fault of its result. */
+  /** The run could not start; this is its only event. `fault` is the fault of its result. */
   | (EventOrder & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
-  /** The end: the last event of every run that started, also of one that failed (`stopReason` is `error`) or was cancelled. */
+  /** The last event of every run that started, including failed (`stopReason` `error`) and cancelled ones. */
   | (EventOrder & { readonly type: 'run_complete'; readonly result: RunResult })
 
-/** The request of a model call, if the run has `receipts`. */
+/** The request of a model call, for runs with `receipts`. */
 export interface SentRequest {
   /** The number of messages in the record. */
   readonly len: number
@@ -58,19 +58,19 @@ export interface SentRequest {
   readonly model: string
   /** The parameters of the request. */
   readonly parameters: JsonObject
-  /** The tokens of the request by the estimator, if the context says so: with tools and system prompt. */
+  /** The estimated tokens of the request with tools and system prompt, if the context reports them. */
   readonly estimated?: number
-  /** How the record and its notes give the messages again, if the context says so. */
+  /** The settings that derive the messages again, if the context reports them. */
   readonly derivedBy?: DerivedBy
 }
 
 interface EventOrder {
-  /** Counts from 0. Gaps are only `model_event`s that no reader was there for, and a delta that a handler refused. */
+  /** Counts from 0. Gaps are `model_event`s that were dropped without a reader, or a delta that a handler refused. */
   readonly seq: number
 }
 
 /**
- * What happens to an answer that is interrupted while it streams. `discard`: nothing of it is recorded. `savePartial`:
- * its text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
+ * What to do with an answer that is interrupted while streaming. `discard`: record nothing of it. `savePartial`:
+ * record its text and finished calls. `saveMarked`: the same, with a mark that people and models can read.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

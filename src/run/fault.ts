@@ -1,4 +1,3 @@
-/** Faults of a run, as data. */
 import { contextSentences } from '../context/fault.ts'
 import { historySentences } from '../history/fault.ts'
 import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
@@ -9,12 +8,12 @@ import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
 
-/** Why a run ended without a result. `partial` has the messages and the usage up to there. */
+/** Why a run ended without a result. `partial` has the messages and usage so far. */
 export type RunFault = NoModel | RunFailure
 
-/** Why a run failed after its start. `partial` has the result so far. */
+/** Why a run failed after it started. `partial` has the result so far. */
 export type RunFailure =
-  /** The model's client threw. `status` is the HTTP status, if there was a response; `partialText` is the text streamed so far. */
+  /** The model's client threw. `status` is the HTTP status, if any; `partialText` is the text streamed so far. */
   | {
       readonly _tag: 'ModelFailed'
       readonly model: string
@@ -25,7 +24,7 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
-  /** The model's stream ended before the provider said that the answer is complete. */
+  /** The model's stream ended before the provider reported completion. */
   | {
       readonly _tag: 'StreamEndedEarly'
       readonly model: string
@@ -43,7 +42,7 @@ export type RunFailure =
     }
   /** No context could be derived for the next call. */
   | { readonly _tag: 'NoContext'; readonly step: number; readonly cause: unknown; readonly partial: RunResult }
-  /** A handler refused an event: it did not apply a delta, or did not store a note. */
+  /** A handler refused an event: it could not apply a delta or store a note. */
   | {
       readonly _tag: 'HandlerFailed'
       readonly step: number
@@ -51,7 +50,9 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
-  /** The run has no `context`, and its view is not settled. The types refuse such a view; a cast or plain JavaScript gets past them. */
+  /** `limits.stopWhen` threw. The steps so far are recorded. */
+  | { readonly _tag: 'StopWhenThrew'; readonly step: number; readonly cause: unknown; readonly partial: RunResult }
+  /** The run has no `context`, and its view is not settled. Only a cast or plain JavaScript can pass such a view. */
   | {
       readonly _tag: 'ContextUnsettled'
       readonly step: number
@@ -59,14 +60,14 @@ export type RunFailure =
       readonly partial: RunResult
     }
 
-  /** Another run holds the session, and nothing was done. */
+  /** Another run holds the session. Nothing was done. */
   | (Extract<SessionFault, { readonly _tag: 'SessionBusy' }> & { readonly partial: RunResult })
 
 /** Why `modelFor` found no model. */
 export type NoModel =
-  /** The model has no type, and no name from which the provider follows. */
+  /** The model has no type, and its name does not imply a provider. */
   | { readonly _tag: 'UnspecifiedModel'; readonly configured: readonly string[] }
-  /** No provider is known for this type. */
+  /** No provider has this type. */
   | { readonly _tag: 'UnknownModelType'; readonly name: string; readonly type?: string }
   /** The registry has no provider for this model. */
   | {
@@ -75,27 +76,28 @@ export type NoModel =
       readonly type: string
       readonly configured: readonly string[]
     }
-  /** The provider has no key. `keyFrom` says where it is read from. */
+  /** The provider has no key. `keyFrom` is where to set it. */
   | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
-/** A sentence for each of them. */
 export const runSentences: Sentences<RunFault> = {
   ModelFailed: (fault) =>
     `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`,
   StreamEndedEarly: (fault) =>
-    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`,
+    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (its first ${fault.partialText.length} characters are recorded as interrupted)`}; run again`,
   InvalidAnswer: (fault) =>
     `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}; run again`,
   NoContext: (fault) => `step ${fault.step}: no context could be derived: ${sentenceOfCause(fault.cause)}`,
   HandlerFailed: (fault) =>
     `step ${fault.step}: a handler refused the event ${fault.event}: ${sentenceOfCause(fault.cause)}`,
+  StopWhenThrew: (fault) =>
+    `step ${fault.step}: the run ended because \`limits.stopWhen\` threw: ${reasonOf(fault.cause)}; the steps so far are recorded`,
   ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>
-    `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`,
+    `no model was specified; ${fault.configured.length === 0 ? 'configure a provider and specify one of its models' : `specify one of a configured provider: ${fault.configured.join(', ')}`}`,
   UnknownModelType: (fault) =>
     fault.type === undefined
-      ? `the provider of model ${JSON.stringify(fault.name)} does not follow from its name; give its type: ${modelTypes.join(', ')}`
+      ? `no provider can be inferred from the model name ${JSON.stringify(fault.name)}; pass its type: ${modelTypes.join(', ')}`
       : `model type ${JSON.stringify(fault.type)} is unknown; expected one of ${modelTypes.join(', ')}`,
   UnconfiguredModel: (fault) =>
     `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`,
@@ -103,7 +105,7 @@ export const runSentences: Sentences<RunFault> = {
     `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`,
 }
 
-/** The sentence for a failure of a context or handler; for a foreign error, its own message. */
+/** The sentence for a context's or handler's fault; for any other error, its own message. */
 const sentenceOfCause = (cause: unknown): string => {
   const tag =
     typeof cause === 'object' && cause !== null ? ownField(cause as { readonly _tag?: unknown }, '_tag') : undefined
@@ -112,22 +114,22 @@ const sentenceOfCause = (cause: unknown): string => {
   try {
     return sentence?.(cause) ?? reasonOf(cause)
   } catch {
-    return reasonOf(cause) // a fault of somebody else's, with a tag of ours
+    return reasonOf(cause) // a foreign fault that has one of our tags
   }
 }
 
 const causes: AnySentences = { ...contextSentences, ...historySentences(), ...sessionSentences }
 
 /**
- * A run fault as a sentence for people.
+ * A run fault as a sentence.
  *
  * @returns the step, what happened, and what to do next
  */
 export const runFaultText: (fault: RunFault) => string = sentencesOf(runSentences)
 
-/** An input of this id was asked before, with other words. Nothing was written. */
+/** An input with this id was asked before with another message. Nothing was written. */
 export interface InputMismatch {
-  /** Names the fault. */
+  /** The fault's tag. */
   readonly _tag: 'InputMismatch'
   /** The session. */
   readonly session: string
@@ -135,17 +137,16 @@ export interface InputMismatch {
   readonly id: string
 }
 
-/** Why a turn or a resumed run has no result. If the run had started, `partial` has the result so far. */
+/** Why a turn or a resumed run has no result. If the run started, `partial` has the result so far. */
 export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch
 
-/** A sentence for each fault of a turn. */
 export const turnSentences: Sentences<TurnFault> = {
   ...runSentences,
   ...sessionSentences,
   ...pairingSentences,
   InputMismatch: (fault) =>
-    `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`,
+    `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }
 
-/** A turn's fault as a sentence for people. */
+/** A turn fault as a sentence. */
 export const turnFaultText: (fault: TurnFault) => string = sentencesOf(turnSentences)

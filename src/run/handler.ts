@@ -1,4 +1,4 @@
-/** The contract of event handlers. */
+/** The contract for event handlers. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
@@ -8,22 +8,22 @@ import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
 
 /**
- * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
- * run with the fault `HandlerFailed`.
+ * Receives each event before the run continues. It may be slow. A `Left` or an exception ends the
+ * run with `HandlerFailed`.
  */
 export interface RunHandler {
-  /** Receives an event, and what the run already knows of the next ones. */
+  /** Receives an event, and what the run already knows about the next ones. */
   (event: RunEvent, ahead: Ahead): HandlerAnswer | Promise<HandlerAnswer>
   /**
-   * Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. If the run is
-   * cancelled or reaches its time limit first, the handler is told no event; `end` is called when `begin` answers.
+   * Called before the run starts; a `Left` prevents the start. `stop` ends the run as `cancelled`. If the run is
+   * cancelled or times out first, the handler gets no events, and `end` is called once `begin` resolves.
    */
   readonly begin?: (stop: (reason: string) => void) => HandlerAnswer | Promise<HandlerAnswer>
-  /** Told once, when the run is over and before `run_complete`. What it throws or returns is ignored. */
+  /** Called once after the run, before `run_complete`. What it throws or returns is ignored. */
   readonly end?: (result: RunResult) => unknown
   /**
-   * Milliseconds that the end of a block may be held back, so that what comes close behind it is told together with it
-   * (`ahead.events`). Default: 0.
+   * How long the end of a block may be delayed, in milliseconds, so that closely following events
+   * come with it (`ahead.events`). Default: 0.
    */
   readonly lookAhead?: number
 }
@@ -31,18 +31,18 @@ export interface RunHandler {
 /** A handler's answer: nothing, or an `Either` whose `Left` ends the run. */
 export type HandlerAnswer = Either<unknown, unknown> | void
 
-/** What a run already knows when it emits an event, so that a handler can write several things at once. */
+/** What a run already knows when it emits an event, so that a handler can combine writes. */
 export interface Ahead {
-  /** The id of the delta that this step becomes. */
+  /** The id of this step's delta. */
   readonly id: string
-  /** Whether the results of the step will be one message. */
+  /** Whether the step's results will be one message. */
   readonly together: boolean
-  /** Streamed events that are emitted next. */
+  /** The streamed events that follow next. */
   readonly events: readonly ModelEvent[]
-  /** The whole answer as it will be recorded; present once `finish` is emitted or among `events`. */
+  /** The complete answer as it will be recorded; set once `finish` is emitted or in `events`. */
   readonly response?: ModelResponse
   /** The delta of this step, once it is complete. It is emitted later, unchanged. */
   readonly delta?: HistoryDelta<Message>
-  /** Whether the run ends with this delta, unless something is said meanwhile. Default: false. */
+  /** Whether the run ends with this delta unless an interrupt arrives. Default: false. */
   readonly last?: boolean
 }

@@ -1,4 +1,4 @@
-/** A handler that keeps the deltas of a run in memory: in a history, or in an array. */
+/** A handler that applies a run's deltas in memory: to a history or an array. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
 import { isLeft, jsonEqual, left, optionsOf, right } from '../json/index.ts'
@@ -6,23 +6,23 @@ import type { Message, Sequence } from '../message/index.ts'
 import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
 
-/** The result of a handler: `ignored` for every event but a delta. */
+/** A handler's result: `ignored` for every event except a delta. */
 export type DeltaOutcome = 'applied' | 'duplicate' | 'ignored'
 
 /**
- * A handler that appends the messages of each delta to a history or to an array of yours. You may append to it
- * meanwhile; the next delta then comes after your messages.
+ * A handler that appends the messages of each delta to your history or array. You may append to it in between; the
+ * next delta then goes after your messages.
  *
- * Each delta is appended once, however many handlers there are and however often they get it. All handlers of one
- * history or array share the ids of applied deltas. A delta whose id is not known is appended, whatever stands at its
- * place: with `resume`, it is first compared with what a restored target has.
+ * Each delta is appended once, no matter how many handlers receive it or how often. All handlers of one history or
+ * array share the ids of applied deltas. A delta with an unknown id is appended, whatever the target has at its
+ * position; with `resume`, it is first compared with the messages of a restored target.
  *
  * A delta beyond the end (`DeltaGap`), or a known id with other messages (`DeltaMismatch`), ends the run. The target
- * may begin with fewer messages than the record, or with none: the handler learns the length of the record from the
- * first event (`seq` 0).
+ * may start with fewer messages than the record, or none: the handler takes the record's length from the first event
+ * (`seq` 0).
  *
- * @param target a history, or an array
- * @param options what is taken out of messages
+ * @param target a history or an array
+ * @param options redaction, and how to match existing messages
  * @throws TypeError if `target` is neither a history of this library nor an array
  * @example
  * const messages: Message[] = [...view]
@@ -48,34 +48,34 @@ export const historyHandler = (
     )
 }
 
-/** How a handler prepares messages before it keeps them. */
+/** Options of a history handler. */
 export interface HistoryHandlerOptions {
   /**
-   * True: the target was restored, so the ids of deltas that it has are not known. Equal messages at `expectedLen` then
-   * count as the delta; if only the first of them are there, the rest is appended. Default: false.
+   * True: the target was restored, so the ids of its deltas are unknown. Equal messages at `expectedLen` then count
+   * as the delta; if only the first of them exist, the rest is appended. Default: false.
    */
   readonly resume?: boolean
   /**
-   * True: each delta must continue the history exactly. A gap, or another message in its place, is a fault that names the
-   * position and ends the run. Not for arrays. Default: false.
+   * True: each delta must continue the history exactly. A gap or a different message is a fault
+   * that names the position and ends the run. Not for arrays. Default: false.
    */
   readonly strict?: boolean
-  /** Takes secrets out of messages. The run goes on with the messages as they came. Default: nothing is taken out. */
+  /** Removes secrets from messages. The run itself continues with the originals. Default: nothing is removed. */
   readonly redact?: Redact
 }
 
-/** The deltas that handlers have appended to each history and array, by id. */
+/** The deltas already appended to each history and array, by id. */
 const takenBy = new WeakMap<object, Map<string, HistoryDelta<Message>>>()
 
-/** Where the messages of a run's record stand in a target, which may begin with fewer of them. */
+/** The offset of the run's record in a target that may start with fewer messages. */
 interface Place {
-  /** Whether the next length that an event says is that of the record as the run began. */
+  /** Whether the next reported length is that of the record at the start of the run. */
   unread: boolean
-  /** How many messages of the record the target lacks. */
+  /** The number of the record's messages that the target lacks. */
   missing: number
 }
 
-/** Learn from an event where the run began; `len` is that of the target. */
+/** Finds the offset from an event; `len` is the target's length. */
 const look = (place: Place, event: RunEvent, len: number): void => {
   if (event.seq === 0) place.unread = true
   const length =
@@ -87,7 +87,7 @@ const look = (place: Place, event: RunEvent, len: number): void => {
 
 type Keep = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
 
-/** Each delta once, in `target`. @param add appends a delta at its place there */
+/** Applies each delta to `target` once. @param add appends a delta at its position */
 const once = (
   target: object,
   len: () => number,
@@ -123,7 +123,7 @@ const intoHistory = (history: History<Message>, resume: boolean): Keep =>
     (delta) => {
       const applied = applyDelta(history, delta, { resume })
       if (!isLeft(applied) || applied.left._tag !== 'DeltaMismatch') return applied
-      // Others have appended meanwhile; or the history was saved in the middle of this delta.
+      // Somebody else appended in between, or the history was saved in the middle of this delta.
       const { id, expectedLen, append } = delta
       const stands = resume && applied.left.appliedBy === undefined ? standing(history.view(), expectedLen, append) : 0
       return applyDelta(history, { id, expectedLen: history.len, append: append.slice(stands) })
@@ -142,19 +142,19 @@ const intoArray = (array: Message[], resume: boolean): Keep =>
     },
   )
 
-/** Whether two deltas have the same messages at the same place. */
+/** Whether two deltas have the same messages at the same position. */
 const isSame = (one: HistoryDelta<Message>, { expectedLen, append }: HistoryDelta<Message>): boolean =>
   one.expectedLen === expectedLen &&
   one.append.length === append.length &&
   equalFrom(one.append as readonly Message[], 0, append) === append.length
 
-/** How many messages of a delta stand at its place: all of them, or the first ones if nothing comes after them. */
+/** How many messages of a delta are already at its position: all, or the first ones if nothing follows them. */
 const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
   const equal = equalFrom(messages, at, append)
   return equal === append.length || at + equal === messages.length ? equal : 0
 }
 
-/** How many messages of `append` stand in `messages` from a position on, one after the other. */
+/** The number of leading messages of `append` that equal those in `messages` from `at`. */
 const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
   let count = 0
   while (count < append.length && at + count < messages.length && jsonEqual(messages.at(at + count), append[count]))
@@ -162,7 +162,7 @@ const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta
   return count
 }
 
-/** The history, if it is one of this library: a delta without messages changes nothing. */
+/** The history, if it is one of this library. Checked with an empty delta, which changes nothing. */
 const ours = (history: History<Message> | Message[]): History<Message> => {
   applyDelta(history as History<Message>, { id: '', expectedLen: 0, append: [] })
   return history as History<Message>

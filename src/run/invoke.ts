@@ -1,4 +1,4 @@
-/** Running tools: a return value, an error or an abort becomes the tool's result. */
+/** Runs tools: a return value, an error or an abort becomes the tool's result. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
@@ -7,12 +7,11 @@ import { after, reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
- * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
- * that is unknown and an output that can't be recorded each become an error result that tells the model what to do
- * about it.
+ * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments, an unknown tool
+ * or an unrecordable output becomes an error result that tells the model what to do.
  *
  * @param tools the tools, by name
- * @param signal ends the call when aborted
+ * @param signal aborts the call
  * @returns the result; a failure is an error result
  */
 export const invoke = async (
@@ -51,8 +50,8 @@ export const invoke = async (
 }
 
 /**
- * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects. A call
- * whose `needsApproval` throws, or has not answered when the signal is aborted, waits.
+ * Whether a call waits for approval. A call with arguments that its tool would reject does not, since it can have no
+ * effects. A call waits if its `needsApproval` throws or has not answered when the signal aborts.
  */
 export const waitsForApproval = async (
   call: ToolCallPart,
@@ -73,18 +72,18 @@ export const waitsForApproval = async (
   }
 }
 
-/** An error result for a call that was not run, or not to its end. */
+/** An error result for a call that did not run, or did not finish. */
 export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
-/** The text in the result of a call that was never started. */
+/** The result text of a call that never started. */
 export const notRun = (reason: string): string => `Not run. ${reason}`
 
 export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop) // Node reads options from prototypes, too
+    else signal.addEventListener('abort', stop) // no options: Node reads them from prototypes, too
   })
 
 const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<string, unknown>> => {

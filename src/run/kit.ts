@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
 export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'

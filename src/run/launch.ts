@@ -1,4 +1,4 @@
-/** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
+/** Starts a run: its options, event stream and result. Its starting point may have to be found first. */
 import {
   hasField,
   describe,
@@ -30,47 +30,44 @@ import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
-/** The parts of a run. */
+/** The options of a run. */
 export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
-  /** The record to start from. The run never changes it: new messages come in deltas. */
+  /** The record to start from. The run never modifies it: new messages come in deltas. */
   readonly view: Settled<Sequence<Message>>
   /**
-   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
-   * record before that step. Default: none.
+   * A step to continue before the model is called: `open` in the result of a run that ended with
+   * `approval`. `view` is the record before that step. Default: none.
    */
   readonly open?: OpenAnswer
   /**
-   * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
-   * Default: none.
+   * Ids of calls in the record that are not in `view`, if it is only a part. New calls get other
+   * ids. Default: none.
    */
   readonly callIds?: Iterable<string>
   /** The tools that the model may call. Default: none. */
   readonly tools?: readonly Tool[]
-  /** The most tools of one step that run at a time; with 1 they run in the order of the calls. Default: 8. */
+  /** The maximum number of tools of one step that run concurrently; with 1 they run in call order. Default: 8. */
   readonly toolConcurrency?: number
   /** The limits of the run. Default: 50 steps. */
   readonly limits?: Partial<Limits>
-  /** The prices of the model, in US dollars per million tokens. Default: `modelPrices`, by the name of the model. */
+  /** The model's prices, in US dollars per million tokens. Default: `modelPrices`, by the model's name. */
   readonly prices?: ModelRates
   /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
   /**
-   * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
-   * O(context) a call. Default: false.
+   * Whether events include the digest of each context that was sent, so that `sessionHandler`
+   * writes receipts. Cost: O(context) per call. Default: false.
    */
   readonly receipts?: boolean
   /** Receive each event, in order, before the run continues. Default: none. */
   readonly handlers?: readonly RunHandler[]
-  /** Aborting it is `cancel()`. Default: none. */
+  /** Aborting it calls `cancel()`. Default: none. */
   readonly signal?: AbortSignal
-  /**
-   * The beginning of the ids of deltas. It must be unique to the run, and the same when the run is retried. Default:
-   * random.
-   */
+  /** The prefix of delta ids. It must be unique to the run and the same when the run is retried. Default: random. */
   readonly id?: string
-  /** The number of events that wait for a slow reader before the loop waits, too. Default: 256. */
+  /** The number of events buffered for a slow reader before the loop waits. Default: 256. */
   readonly buffer?: number
   /**
    * The clock that times steps and tools. Default: `performance.now`.
@@ -80,7 +77,7 @@ export interface RunOptions extends ContextOptions, Decisions {
   readonly now?: () => number
 }
 
-/** What to do with an interrupted answer, and how the run continues. */
+/** How to interrupt a run, and how it continues. */
 export interface InterruptOptions {
   /** What to do with the answer that is streaming. Default: `saveMarked`. */
   readonly behavior?: InterruptBehavior
@@ -88,10 +85,10 @@ export interface InterruptOptions {
   readonly message?: string | Message
 }
 
-/** A running run: its events, and the ways to interrupt or end it. */
+/** A run in progress: its events, and methods to interrupt or end it. */
 export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
   /**
-   * Interrupt the answer that is streaming, or the tools that are running; their calls get results that say so.
+   * Interrupts the answer that is streaming, or the running tools. Unfinished calls get results that report it.
    *
    * @param options what to do with the answer, and a message with which the run continues
    * @returns false if the run has ended or is about to
@@ -99,35 +96,35 @@ export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
    */
   readonly interrupt: (options?: InterruptOptions) => boolean
   /**
-   * End the run. The answer that is streaming is discarded; the record stays settled.
+   * Ends the run. An answer that is streaming is discarded; the record stays settled.
    *
-   * @returns false if the run was cancelled before, or has ended
+   * @returns false if the run was already cancelled or has ended
    */
   readonly cancel: () => boolean
   /**
-   * The result of the run. The run has begun and continues whether you ask for it or not. Each call gives the same
-   * outcome. Events tell of a failure, too: `run_failed`, or `run_complete` with the `stopReason` `error`.
+   * The result of the run, which runs whether you ask for it or not. Every call gives the same outcome. Events also
+   * report a failure: `run_failed`, or `run_complete` with the `stopReason` `error`.
    *
-   * @returns the messages, usage and steps; or a fault whose `partial` has them up to there
+   * @returns the messages, usage and steps; or a fault whose `partial` has those so far
    */
   readonly result: () => Task<F, RunResult>
 }
 
-/** The start of a run. */
+/** The starting point of a run. */
 export interface Start {
   readonly view: Settled<Sequence<Message>>
   readonly callIds?: Iterable<string> | undefined
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
   readonly decisions?: Decisions | undefined
-  /** Handlers that are called before the caller's. */
+  /** Handlers called before the caller's. */
   readonly handlers?: readonly RunHandler[]
 }
 
-/** The options of a run, but for its start. */
+/** The options of a run except its starting point. */
 export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
 
-/** Their names. */
+/** The names of these options. */
 export const knownOfSettings: OptionNames<Omit<RunSettings, 'id'>> = {
   model: true,
   context: true,
@@ -145,19 +142,19 @@ export const knownOfSettings: OptionNames<Omit<RunSettings, 'id'>> = {
   now: true,
 }
 
-/** The end of a run that has nothing to do. */
+/** The result of a run that has nothing to do. */
 export interface Over {
   readonly over: RunResult
 }
 
-/** Gives a run its start, or says that there is nothing to do, or why not. `control` says whether it was cancelled. */
+/** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
 export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
 
 /**
- * Start a run whose start has to be found out.
+ * Starts a run whose starting point may have to be found first.
  *
- * @param begin the start, or gives it; the run can be cancelled while it is at it
- * @param after done when the run is over; gives its result
+ * @param begin the starting point, or a function that finds it; the run can be cancelled meanwhile
+ * @param after called when the run is over; returns its final result
  */
 export const launchRun = <F extends { readonly _tag: string }>(
   options: RunSettings,
@@ -208,7 +205,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
     control.end()
     const last: RunEvent = isLeft(start)
       ? Object.freeze({ seq: 0, type: 'run_failed', fault: start.left })
-      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as Over).over }) // a start was taken above
+      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as Over).over }) // a `Start` was handled above
     if (isLeft(start))
       for (const handler of handlers)
         await tellOnly(() => handler(last, { id: settings.id, together: false, events: [] }), limits.handlerTimeout)
@@ -231,18 +228,18 @@ export const launchRun = <F extends { readonly _tag: string }>(
   })
 }
 
-/** The user's new message as it is recorded. Throws TypeError if it is not a user message. */
+/** The user's new message. Throws a TypeError if it is not a user message. */
 const injectedMessage = (message: string | Message | undefined): Message | undefined => {
   if (message === undefined) return undefined
-  if (message === '') throw new TypeError('interrupt: the message says nothing')
+  if (message === '') throw new TypeError('interrupt: the message is empty')
   const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
-  if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
+  if (isLeft(decoded)) throw new TypeError(`interrupt: expected a message: ${messageFaultText(decoded.left)}`)
   if (decoded.right.role !== 'user')
-    throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
+    throw new TypeError(`interrupt: expected a message with the role user, found ${decoded.right.role}`)
   return decoded.right
 }
 
-/** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
+/** A frozen copy of the parameters, so that all calls get the same. Throws a TypeError if they are not plain JSON. */
 const frozenParameters = (parameters: JsonObject): JsonObject => {
   try {
     return snapshot(parameters)
@@ -253,11 +250,12 @@ const frozenParameters = (parameters: JsonObject): JsonObject => {
   }
 }
 
-/** The tools by their names. Throws TypeError, where two have one. */
+/** The tools by name. Throws a TypeError if two have the same name. */
 const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
   const found = new Map(tools.map((tool) => [tool.name, tool]))
   const twice = tools.find((tool) => found.get(tool.name) !== tool)
-  if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  if (twice !== undefined)
+    throw new TypeError(`run: two tools are named ${JSON.stringify(twice.name)}; every tool needs its own name`)
   for (const { name, timeout } of tools) checkTimeout(name, timeout)
   return found
 }

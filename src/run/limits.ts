@@ -1,4 +1,4 @@
-/** When a run ends though the model would go on. */
+/** The limits of a run. */
 import { ownField, present } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import { amount, type Amount } from '../task/index.ts'
@@ -6,25 +6,25 @@ import type { RunStep, StopReason } from './result.ts'
 
 /** The limits of a run. Each is at least 0; `Infinity` means no limit. */
 export interface Limits {
-  /** The most model calls, a whole number. Default: 50. */
+  /** The maximum model calls, a whole number. Default: 50. */
   readonly maxSteps: number
   /**
-   * The most tool calls of the whole run, a whole number. If an answer has more calls than are left, none of them runs.
-   * Default: no limit.
+   * The maximum tool calls of the whole run, a whole number. If an answer calls more tools than are
+   * left, none of them run. Default: no limit.
    */
   readonly maxToolCalls: number
   /**
-   * The most input and output tokens of all steps, as the provider counts them; checked after each answer. An
+   * The maximum input and output tokens of all steps, by the provider's count, checked after each answer. An
    * interrupted answer counts nothing, because its provider has not reported its tokens. Default: no limit.
    */
   readonly maxTokens: number
-  /** The most US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: no limit. */
+  /** The maximum US dollars of all steps, by `prices` or `modelPrices`, checked per answer. Default: no limit. */
   readonly maxDollars: number
-  /** The time of the whole run, in milliseconds. Default: no limit. */
+  /** The maximum duration of the run, in milliseconds. Default: no limit. */
   readonly timeout: number
-  /** The time of each step, its answer and its tools, in milliseconds. Default: no limit. */
+  /** The maximum duration of each step with its answer and tools, in milliseconds. Default: no limit. */
   readonly stepTimeout: number
-  /** Milliseconds that a handler may take for an event. One that takes longer ends the run with `HandlerFailed`. Default: none. */
+  /** The maximum milliseconds per event and handler; then the run ends with `HandlerFailed`. Default: no limit. */
   readonly handlerTimeout: number
   /**
    * Called after each step with tools. Default: the run continues.
@@ -45,13 +45,13 @@ export interface LimitState {
   readonly dollars: number | undefined
 }
 
-/** The tokens and dollars that a run has used. */
+/** The tokens and dollars used so far. */
 export interface SpentSoFar {
   readonly usage: Usage
   readonly dollars: number | undefined
 }
 
-/** A limit that is reached: what the results of calls say that are not run for it, and why the run ends. */
+/** A reached limit: the text for the results of calls that are not run, and the stop reason. */
 export interface ReachedLimit {
   readonly reason: string
   readonly stop: StopReason
@@ -67,25 +67,25 @@ const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & 
   handlerTimeout: { unit: 'milliseconds', usually: Infinity },
 }
 
-/** Limits with every default filled in. Throws TypeError, on one that is no limit. */
+/** Limits with all defaults. Throws a TypeError for an invalid one. */
 export const limitsOf = (given: Partial<Limits> = {}): Limits => {
   const names = [...Object.keys(amounts), 'stopWhen']
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown !== undefined)
-    throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
+    throw new TypeError(`limits.${unknown} is not a limit of a run; expected one of ${names.join(', ')}`)
   const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
     const value = ownField(given, name as keyof typeof amounts)
     return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
   })
   const stopWhen = ownField(given, 'stopWhen')
-  if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
+  if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is not a function')
   return Object.freeze({
     ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),
     ...present({ stopWhen }),
   })
 }
 
-/** Whether what was used is more than a run may use. */
+/** The exceeded limit of tokens or dollars, if any. */
 export const overspent = (
   { usage, dollars }: SpentSoFar,
   { maxTokens, maxDollars }: Limits,

@@ -1,8 +1,8 @@
 /**
- * The loop: call the model, run its tools, say what the record is to be extended by, again.
+ * The loop: calls the model, runs its tools, emits the messages to record, and repeats.
  *
- * It owns no history. It begins with a settled view, keeps a working copy for its own requests, and whatever is to be
- * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
+ * It owns no history. It starts with a settled view, keeps a working copy for its own requests, and emits everything
+ * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
@@ -24,7 +24,7 @@ import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
-import { reasonOf } from '../task/index.ts'
+import { callCallback, reasonOf } from '../task/index.ts'
 import type { Ahead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, invoke, notRun, waitsForApproval } from './invoke.ts'
 import { overspent, type Limits, type SpentSoFar } from './limits.ts'
@@ -40,7 +40,7 @@ import type { Tool } from './tool.ts'
 import { askHandler, tellOnly } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-/** A loop's options, with every default filled in. */
+/** A loop's options, with all defaults. */
 export interface LoopOptions {
   readonly id: string
   readonly model: Model
@@ -53,7 +53,7 @@ export interface LoopOptions {
   readonly parameters: JsonObject
   readonly context: Deriving | undefined
   readonly receipts: boolean
-  /** A step that another run has left. */
+  /** A step left open by another run. */
   readonly open: OpenAnswer | undefined
   readonly decisions: Decisions
   readonly handlers: readonly RunHandler[]
@@ -63,7 +63,7 @@ export interface LoopOptions {
 type Untold = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
 type Problem = RunFailure extends infer Fault ? (Fault extends RunFailure ? Omit<Fault, 'partial'> : never) : never
 
-/** What ends a run from within. Not an Error: it never leaves the loop. */
+/** Thrown to end a run from within. Not an Error: it never leaves the loop. */
 class RunEnded {
   readonly problem: Problem
 
@@ -77,9 +77,9 @@ export class Loop {
   readonly #control: Control
   readonly #channel: Channel<RunEvent>
   readonly #work: WorkingCopy
-  /** The ids of every call there is, so that none is given out twice. */
+  /** The ids of all known calls, so that none is used twice. */
   readonly #callIds: Set<string>
-  /** The ids of the calls that are streaming, by the index of their block. */
+  /** The ids of streaming calls, by block index. */
   readonly #given = new Map<number, string>()
   readonly #steps: RunStep[] = []
   #seq = 0
@@ -89,12 +89,12 @@ export class Loop {
   #interrupts = 0
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
-  /** What the last call was sent, if that is to be told. */
+  /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
-  /** A step that is gone on with; then one that waits for an approval. */
+  /** The step to continue; later one that waits for approval. */
   #open: OpenAnswer | undefined
   readonly #lookAhead: number
-  /** The handlers that are told: all, unless the run ended before they had begun. */
+  /** The handlers that receive events: all, unless the run ended before some had begun. */
   #told: readonly RunHandler[]
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
@@ -110,7 +110,7 @@ export class Loop {
       for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
   }
 
-  /** Run to the end. Never rejects. */
+  /** Runs to the end. Never rejects. */
   async run(): Promise<Either<RunFailure, RunResult>> {
     let outcome: Either<Problem, StopReason>
     const begun: RunHandler[] = []
@@ -119,7 +119,7 @@ export class Loop {
       await this.#options.context?.begin?.()
       outcome = right(await this.#untilStopped())
     } catch (error) {
-      // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
+      // Anything but a `RunEnded` was thrown by a user function. The run then ends like any other.
       outcome = left(
         error instanceof RunEnded
           ? error.problem
@@ -142,15 +142,15 @@ export class Loop {
     return ended
   }
 
-  /** @param begun takes the handlers that have begun */
+  /** @param begun receives the handlers that have begun */
   async #begin(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
-      const asked = askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease
+      const asked = askHandler(() => handler.begin?.(stop), Infinity) // no timeout: it may wait for a lease
       const refused = await Promise.race([asked, cutOff(this.#control.signal)])
       if (refused === 'cut') {
-        // What it has begun when it answers at last, it ends.
+        // When it resolves later, end what it began.
         const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
         void asked.then((late) => late ?? end()).catch(() => undefined)
         this.#told = this.#options.handlers.slice(0, index)
@@ -177,11 +177,11 @@ export class Loop {
     }
   }
 
-  /** An interrupt or an end that came between two steps: there is no answer to cut. */
+  /** Handles a signal between two steps, when there is no answer to cut. */
   async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
     await this.#tellCut(cut, '')
-    // Who says something instead of deciding on calls that wait, decides against them.
+    // A new message instead of decisions denies the waiting calls.
     const left = cut.message === undefined ? undefined : this.#open
     const results = new Map(left?.results.map((result) => [result.callId, result]))
     const messages =
@@ -198,7 +198,7 @@ export class Loop {
     return cut.stop
   }
 
-  /** One step. A reason to stop, or undefined to go on. */
+  /** Runs one step. Returns a stop reason, or undefined to continue. */
   async #once(): Promise<StopReason | undefined> {
     const { limits, now } = this.#options
     const began = now()
@@ -209,7 +209,7 @@ export class Loop {
       const partial = new PartialAnswer()
       const asked =
         left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
-      if (asked === 'cut') return await this.#cut(this.#control.cut() as Interrupt, partial) // one came in
+      if (asked === 'cut') return await this.#cut(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
 
       const { response, held } = asked
       const calls = callsOf(response.message)
@@ -237,7 +237,8 @@ export class Loop {
         ...(this.#sent && { sent: this.#sent }),
       })
 
-      // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
+      // A signal during tool runs does not discard the step: the answer was complete, and its tools
+      // may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
@@ -246,14 +247,17 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
-      return undefined
+      const stop = callCallback('limits.stopWhen', () =>
+        limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }),
+      )
+      if (isLeft(stop)) throw new RunEnded({ _tag: 'StopWhenThrew', step: this.#step, cause: stop.left.cause })
+      return stop.right === true ? 'custom' : undefined
     } finally {
       this.#control.endStep()
     }
   }
 
-  /** What is spent with one more answer. */
+  /** The totals including one more answer. */
   #with(response: ModelResponse): SpentSoFar {
     const { usage, dollars } = this.#spent
     const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
@@ -272,8 +276,8 @@ export class Loop {
   }
 
   /**
-   * The model's whole answer, and the events at its end that are not told yet. `cut` if it was interrupted before.
-   * A stream that breaks off leaves what it gave, marked, as a delta.
+   * Streams the model's answer. Returns it with the final events that are not emitted yet, or `cut`
+   * if interrupted. If the stream breaks off, its partial answer is recorded with a mark.
    */
   async #ask(
     partial: PartialAnswer,
@@ -338,13 +342,13 @@ export class Loop {
       if (problem?._tag === 'ModelFailed' || problem?._tag === 'StreamEndedEarly') await this.#keep(partial)
       if (problem !== undefined) throw new RunEnded(problem)
     } finally {
-      // Not awaited: a stream that hangs would hold up the end.
+      // Not awaited: a hanging stream would delay the end.
       Promise.resolve(events?.return?.()).catch(() => undefined)
     }
     return 'cut'
   }
 
-  /** Events that were held back, each with those that come after it. */
+  /** Emits held events, each with those that follow it. */
   async #tellHeld(held: ModelEvent[], more: Partial<Ahead> = {}): Promise<void> {
     while (held.length > 0) {
       const event = held.shift() as ModelEvent
@@ -355,7 +359,7 @@ export class Loop {
     }
   }
 
-  /** What came of an answer that broke off, recorded and marked. Nothing, if nobody could read anything of it. */
+  /** Records a partial answer with a mark, unless it has no readable content. */
   async #keep(partial: PartialAnswer): Promise<void> {
     const message = partial.message('savePartial') && partial.message('saveMarked')
     if (message === undefined) return
@@ -364,7 +368,7 @@ export class Loop {
     await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
   }
 
-  /** One promise an event: a race against one that stays pending for long would keep every loser alive. */
+  /** One promise per event: racing against a long-pending promise would keep every loser alive. */
   #nextOrCut(
     coming: Promise<IteratorResult<ModelEvent>>,
     wait: number | undefined,
@@ -382,14 +386,14 @@ export class Loop {
     })
   }
 
-  /** What the model gave out, as nobody can change it. Throws Failed, if it is no event. */
+  /** A frozen copy of the model's output. Throws `RunEnded` if it is not an event. */
   #copyOf(given: unknown): ModelEvent {
     const event = eventOf(given)
     if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
     return this.#withOwnId(event.right)
   }
 
-  /** A call has an id of its own from its first event on: readers are told the id that is recorded. */
+  /** Gives a call a unique id from its first event on, so that readers see the recorded id. */
   #withOwnId(event: ModelEvent): ModelEvent {
     const callId = event.type === 'block_start' ? ownField(event, 'callId') : undefined
     if (event.type === 'block_start' && callId !== undefined) {
@@ -428,9 +432,9 @@ export class Loop {
     return (this.#context = { messages: settled.right, stablePrefix })
   }
 
-  /** The answer as it can be recorded. Throws Failed, if it can't be. */
+  /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
   #admitted(answer: ModelResponse): ModelResponse {
-    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids
+    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
     this.#given.clear()
     const admissible = admitAnswer(answer, this.#callIds)
     if (isLeft(admissible)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
@@ -438,8 +442,8 @@ export class Loop {
   }
 
   /**
-   * The results in call order, however long each takes; or `approval`, where calls wait for one and all others have theirs.
-   * The last result is told with the delta of the step.
+   * The results in call order, whatever the completion order; or `approval` if calls wait for it
+   * and all others have results. The last result is emitted along with the step's delta.
    */
   async #runTools(
     calls: readonly ToolCallPart[],
@@ -470,7 +474,7 @@ export class Loop {
       const ahead = results.size === calls.length ? { delta: announce(inOrder()) } : undefined
       await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began }, undefined, ahead)
     }
-    // Workers take from one queue. One that fails (a handler refused) lets the others finish what they have begun.
+    // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
       for (const call of queue) {
         if (stopped !== undefined) return
@@ -498,7 +502,7 @@ export class Loop {
     return inOrder()
   }
 
-  /** Whether a call waits for an approval: its tool wants one, or a run that died had started it, and nobody has decided. */
+  /** Whether a call waits for approval: its tool requires it or a dead run had started it, and there is no decision. */
   async #waits(call: ToolCallPart): Promise<boolean> {
     const { decisions, tools } = this.#options
     const { id } = call
@@ -510,7 +514,7 @@ export class Loop {
     return waitsForApproval(call, tools, this.#control.signal)
   }
 
-  /** An answer that was cut: told, and what is kept of it recorded, with results for its calls. */
+  /** Ends an interrupted answer: emits the event, and records what is kept, with results for its calls. */
   async #cut(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
     const message = partial.message(cut.behavior)
     const kept =
@@ -534,7 +538,7 @@ export class Loop {
     })
   }
 
-  /** The id of the delta that comes next. */
+  /** The id of the next delta. */
   get #deltaId(): string {
     return this.#open?.step ?? `${this.#options.id}:${this.#deltas}`
   }
@@ -544,17 +548,17 @@ export class Loop {
     return Object.freeze({ id: this.#deltaId, expectedLen: this.#work.len, append })
   }
 
-  /** A delta, told and taken into the working copy. None if there is nothing to record. */
+  /** Emits a delta and adds it to the working copy. Does nothing for an empty one. */
   async #record(delta: HistoryDelta<Message>): Promise<void> {
     if (delta.append.length === 0) return
-    if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // not that of a step of another run
+    if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // unless another run's step
     this.#open = undefined
     await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, () => {
       for (const message of delta.append) this.#work.append(message as Message)
     })
   }
 
-  /** Handlers first, so that what a reader sees of a delta has been made durable. */
+  /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
   async #tell(event: Untold, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
@@ -565,7 +569,7 @@ export class Loop {
     if (refusal !== undefined) throw new RunEnded(refusal)
   }
 
-  /** Why a handler will not have the event. Those after it are not told. */
+  /** Calls the handlers in order until one refuses the event. Returns the problem. */
   async #handle(told: RunEvent, ahead: Ahead): Promise<Problem | undefined> {
     for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
@@ -590,24 +594,24 @@ export class Loop {
 
 const none: readonly ModelEvent[] = Object.freeze([])
 
-/** Resolves when the run is cut; what answers in the same turn of the event loop comes first. */
+/** Resolves after the run is cut, one turn of the event loop later, so that a simultaneous answer wins. */
 const cutOff = (signal: AbortSignal): Promise<'cut'> =>
   rejectOnAbort(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
 
-/** A delta that handlers know of before it is told, and the interrupt whose message is in it. */
+/** A delta that handlers know before it is emitted, and the interrupt whose message it includes. */
 interface AnnouncedDelta {
   readonly delta: HistoryDelta<Message>
   readonly cut: Interrupt | undefined
 }
 
-/** Why a run does not begin. */
+/** The problem that prevents a run from starting. */
 const notBegun = (cause: unknown): Problem =>
   isBusy(cause) ? cause : { _tag: 'HandlerFailed', step: 0, event: 'begin', cause }
 
 const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>
   typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
 
-/** The HTTP status that the clients of providers put on what they throw. */
+/** The HTTP status that provider clients set on their errors. */
 const statusOf = (error: unknown): { readonly status?: number } => {
   const { status, statusCode } = Object(error) as { readonly status?: unknown; readonly statusCode?: unknown }
   const found = status ?? statusCode

@@ -1,21 +1,22 @@
-/** What a model gives out, as the run goes on with it: a frozen copy of its known fields, so that it stays what it was. */
+/** Copies a model's output: the known fields, frozen, so that later changes have no effect. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, ownField } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import type { ModelEvent } from './model.ts'
 
 /**
- * A frozen copy of an event, or a clause that says why it is none. A piece of text may hold half a surrogate pair: the next
- * piece may have the other half.
+ * A frozen copy of an event, or a clause that explains why it is not one. A piece of text may end
+ * within a surrogate pair, which the next piece completes.
  *
- * Cost    that of copying what it carries
+ * Cost    O(content)
  */
 export const eventOf = (given: unknown): Either<string, ModelEvent> => {
   try {
-    if (typeof given !== 'object' || given === null) return left(`it streamed ${quoteValue(given)}, which is no event`)
+    if (typeof given !== 'object' || given === null)
+      return left(`it streamed ${quoteValue(given)}, which is not an event`)
     return copyEvent(given as { readonly [field: string]: unknown })
   } catch {
-    return left('it streamed an event that could not be read') // a getter, or a Proxy whose traps throw
+    return left('it streamed an event that could not be read') // a getter or Proxy trap that throws
   }
 }
 
@@ -36,14 +37,15 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
     case 'finish':
       return checkFinish(of(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
     default:
-      if (typeof type !== 'string') return left(`it streamed an event whose type is ${quoteValue(type)}`)
-      return jsonOf(given, 'an event that it streamed') as Either<string, ModelEvent> // one that this version does not know
+      if (typeof type !== 'string')
+        return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
+      return jsonOf(given, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
   }
 }
 
 type Kind = 'string' | 'string?' | 'number' | 'json'
 
-/** The known fields of an event, each read once. */
+/** Copies the known fields of an event, reading each once. */
 const of = (
   given: Fields,
   fields: { readonly [field: string]: Kind },
@@ -61,14 +63,15 @@ const of = (
     else if (typeof value === kind.replace('?', '')) define(event, field, value)
     else return left(`${field} of its ${type} is ${quoteValue(value)}; expected a ${kind.replace('?', '')}`)
   }
-  return right(freeze(event) as unknown as ModelEvent) // its fields were looked at above; the loop decodes messages and parts
+  return right(freeze(event) as unknown as ModelEvent) // the loop decodes messages and parts
 }
 
-/** An answer with counts that can be added up and compared with limits. */
+/** Checks that an answer's counts can be added and compared with limits. */
 const checkFinish = (event: Either<string, ModelEvent>): Either<string, ModelEvent> => {
   if (isLeft(event) || event.right.type !== 'finish') return event
   const usage = event.right.usage as Partial<Usage> | null
-  if (typeof usage !== 'object' || usage === null) return left(`the usage of its finish is ${quoteValue(usage)}`)
+  if (typeof usage !== 'object' || usage === null)
+    return left(`usage of its finish is ${quoteValue(usage)}; expected an object`)
   for (const field of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
     const count: unknown = ownField(usage, field)
     if (count === undefined && (field === 'cacheRead' || field === 'cacheWrite')) continue
@@ -78,7 +81,7 @@ const checkFinish = (event: Either<string, ModelEvent>): Either<string, ModelEve
   return event
 }
 
-/** A frozen copy of plain JSON data, or what is wrong with it. */
+/** A frozen copy of plain JSON, or what is wrong with it. */
 const jsonOf = (value: unknown, name: string): Either<string, unknown> => {
   try {
     return right(snapshot(value))

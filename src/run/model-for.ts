@@ -1,4 +1,4 @@
-/** Choosing a model by what a person or a configuration names. */
+/** Chooses a model by the name that a person or a configuration gives. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { NoModel } from './fault.ts'
@@ -7,19 +7,19 @@ import { modelTypes, type ModelType } from './model-types.ts'
 
 /** The model to use. */
 export interface ModelConfig {
-  /** The name, as its provider has it. */
+  /** The provider's name for the model. */
   readonly name?: string
-  /** The type of its provider. Default: it follows from the name, for models of OpenAI and Anthropic. */
+  /** The type of its provider. Default: inferred from the name, for models of OpenAI, Anthropic and Google. */
   readonly type?: string
 }
 
 /** A configured provider. */
 export interface ModelProvider {
-  /** The key. If it is undefined, `modelFor` gives `MissingKey`. For a server without keys it is the empty string. */
+  /** The key. If it is undefined, `modelFor` returns `MissingKey`. Use the empty string for a server without keys. */
   readonly apiKey: string | undefined
-  /** Where to set the key, for the fault: the name of an environment variable, for example. */
+  /** Where to set the key, for the fault: for example, the name of an environment variable. */
   readonly keyFrom?: string
-  /** Make a model, for example with `anthropicModel`. It is asked only where there is a key. */
+  /** Makes a model, for example with `anthropicModel`. Called only if there is a key. */
   readonly model: (name: string) => Model
 }
 
@@ -29,9 +29,9 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
 }
 
 /**
- * Find the model of a configuration.
+ * Finds the model of a configuration.
  *
- * @param config the name of the model, and its type
+ * @param config the name of the model and its type
  * @returns the model; or `UnspecifiedModel`, `UnknownModelType`, `UnconfiguredModel`, `MissingKey`
  * @example
  * const apiKey = process.env.ANTHROPIC_API_KEY

@@ -1,6 +1,6 @@
 /**
- * The kinds of provider that have a name. The compatible ones are other servers that speak the same protocol. A registry
- * may have others under names of its own.
+ * The known types of providers. The compatible ones are other servers with the same protocol. A
+ * registry may add types.
  */
 export const modelTypes = [
   'openai',
@@ -11,5 +11,5 @@ export const modelTypes = [
   'google',
   'ai_sdk',
 ] as const
-/** A provider, as `modelFor` names it. */
+/** A provider type, for `modelFor`. */
 export type ModelType = (typeof modelTypes)[number]

@@ -1,12 +1,13 @@
 /**
- * A model, as the loop knows it: one method. An adapter puts a provider's client behind it.
+ * A model as the loop sees it: one method. An adapter implements it with a provider's client.
  *
- * What an implementer promises:
- * - events come in the order in which the provider sent them, and the last one is `finish`. A stream that ends without
- *   one is a fault to the loop, not an answer;
- * - `finish` carries the whole assistant message, with whatever the provider wants back (reasoning signatures, encrypted
- *   content, ids) where the format's codec keeps it;
- * - a failure is thrown, and `signal` ends the stream soon.
+ * Requirements:
+ * - Events come in the provider's order, and the last one is `finish`. A stream that ends without
+ *   it is a fault.
+ * - `finish` has the complete assistant message, including data that the provider expects back
+ *   (reasoning signatures, encrypted content, ids), stored the way the format's codec does.
+ * - Failures are thrown, and `signal` ends the stream promptly.
+ *
  * `modelContract` in `@indelible/testing` checks these.
  */
 import type { JsonObject } from '../json/index.ts'
@@ -18,29 +19,29 @@ export interface Model {
   /** The name in receipts and errors. */
   readonly name: string
   /**
-   * Whether the results of one step are one message (`together`, as Anthropic requires) or one for each call. Default:
-   * `perCall`.
+   * Whether the results of one step form one message (`together`, as Anthropic requires) or one per
+   * call. Default: `perCall`.
    */
   readonly results?: 'together' | 'perCall'
   /**
-   * Call the model.
+   * Calls the model.
    *
    * @param request messages, tools and parameters
-   * @param signal ends the stream when aborted
-   * @returns the events, as the provider sends them. A failure throws
+   * @param signal aborts the stream
+   * @returns the events in the provider's order. A failure throws
    */
   readonly stream: (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>
 }
 
-/** The input of a model. */
+/** The input to a model. */
 export interface ModelRequest {
   /** The messages, settled. */
   readonly messages: Settled<Sequence<Message>>
-  /** The tools that it may call. */
+  /** The tools that the model may call. */
   readonly tools: readonly ToolDefinition[]
-  /** The number of leading messages that equal those of the last request: a good place for a cache breakpoint. */
+  /** The number of leading messages equal to those of the last request: a good place for a cache breakpoint. */
   readonly stablePrefix: number
-  /** The provider's own parameters, passed on as they are: temperature, maximum tokens … */
+  /** The provider's own parameters, passed through: temperature, maximum tokens … */
   readonly parameters: JsonObject
 }
 
@@ -48,7 +49,7 @@ export interface ModelRequest {
 export interface ToolDefinition {
   /** Its name. */
   readonly name: string
-  /** The text by which the model decides when to call it. */
+  /** The text from which the model decides when to call it. */
   readonly description?: string
   /** JSON Schema of its arguments. */
   readonly parameters: JsonObject
@@ -59,7 +60,7 @@ export type BlockType = 'text' | 'reasoning' | 'tool_call' | 'refusal' | 'provid
 
 /** An event of a model's stream. `index` counts the blocks of the answer from 0. */
 export type ModelEvent =
-  /** A block of the answer begins. A call has its id and name here. */
+  /** A block starts. For a call it includes the id and name. */
   | {
       readonly type: 'block_start'
       readonly index: number
@@ -67,14 +68,14 @@ export type ModelEvent =
       readonly callId?: string
       readonly name?: string
     }
-  /** A piece of text, or of a refusal. */
+  /** A piece of text or of a refusal. */
   | { readonly type: 'text_delta'; readonly index: number; readonly block: 'text' | 'refusal'; readonly text: string }
   /** A piece of reasoning. */
   | { readonly type: 'reasoning_delta'; readonly index: number; readonly block: 'reasoning'; readonly text: string }
   /** A piece of a call's arguments. */
   | { readonly type: 'arguments_delta'; readonly index: number; readonly block: 'tool_call'; readonly text: string }
-  /** A piece of the signature of a block of reasoning. */
+  /** A piece of a reasoning block's signature. */
   | { readonly type: 'signature_delta'; readonly index: number; readonly block: 'reasoning'; readonly text: string }
-  /** A block is whole. Of an answer that is cut, only calls and reasoning that came so far are recorded. */
+  /** A block is complete. If an answer is cut, only calls and reasoning completed so far are recorded. */
   | { readonly type: 'block_end'; readonly index: number; readonly block: BlockType; readonly part: Part }
   | ({ readonly type: 'finish' } & ModelResponse)

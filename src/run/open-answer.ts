@@ -1,47 +1,47 @@
-/** An answer whose calls are not all answered: where a run ended for an approval, or died, and another one goes on. */
+/** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
 import type { ToolCallPart, ToolResultPart } from '../message/index.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import type { ModelResponse } from './response.ts'
 
-/** A call that waits for an approval. */
+/** A call that waits for approval. */
 export interface WaitingCall extends ToolCallPart {
-  /** The token that approves or denies this call of this step, and no other call: for `approve` and `deny`. */
+  /** The token for `approve` and `deny`. It covers this call of this step and no other. */
   readonly approval: string
 }
 
-/** A step that waits. Plain JSON data: it can be kept for days. */
+/** A step that waits. Plain JSON: it can be stored for days. */
 export interface OpenAnswer {
-  /** The id of the step: that of the delta that it becomes. */
+  /** The id of the step and of its later delta. */
   readonly step: string
   /** The model's answer. */
   readonly response: ModelResponse
-  /** The results that there are. */
+  /** The results so far. */
   readonly results: readonly ToolResultPart[]
-  /** The calls that wait for an approval, each with its token. */
+  /** The calls that wait for approval, each with its token. */
   readonly calls: readonly WaitingCall[]
-  /** Of these calls, the ids of those that a run had started when it died: they may have had effects. Default: none. */
+  /** The ids of those calls that a run had started before it died: they may have had side effects. Default: none. */
   readonly started?: readonly string[]
 }
 
-/** Decisions about waiting calls: the tokens (`approval`) of the calls in `open` of a result. */
+/** Decisions about waiting calls, by the tokens (`approval`) of the calls in a result's `open`. */
 export interface Decisions {
-  /** Tokens of calls that may be run now. A token of another step decides nothing. Default: none. */
+  /** Tokens of calls to run. A token from another step has no effect. Default: none. */
   readonly approve?: readonly string[]
-  /** Tokens of calls that are not run, with a reason for the model where there is one. Default: none. */
+  /** Tokens of calls not to run, optionally with a reason for the model. Default: none. */
   readonly deny?: readonly (string | Denial)[]
 }
 
-/** A call that is not run. */
+/** A call to deny. */
 export interface Denial {
   /** The token of the call. */
   readonly approval: string
-  /** The reason that the model reads. Default: only that the call was denied. */
+  /** The reason shown to the model. Default: only that the call was denied. */
   readonly reason?: string
 }
 
 const prefix = 'approval_'
 
-/** The token of a call: of its step and of all that would be run, because a model may use one id again. */
+/** The token of a call. It covers the step and everything that would be run, because a model may reuse an id. */
 export const approvalOf = (step: string, { id, name, arguments: input }: ToolCallPart): string =>
   prefix + rangeDigest([step, id, name, input])
 
@@ -49,7 +49,7 @@ export const approvalOf = (step: string, { id, name, arguments: input }: ToolCal
 export const waitingCall = (step: string, call: ToolCallPart): WaitingCall =>
   Object.freeze({ ...call, approval: approvalOf(step, call) })
 
-/** A copy of decisions. Throws TypeError, on one that is not a token: the id of a call may be that of another call. */
+/** A copy of decisions. Throws a TypeError for values that are not tokens; call ids may not be unique. */
 export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<Decisions> => {
   const token = (name: string, given: unknown): void => {
     if (typeof given !== 'string' || !given.startsWith(prefix))
@@ -62,7 +62,7 @@ export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<De
   return { approve: [...approve], deny: [...deny] }
 }
 
-/** The text that the model reads for a denied call; undefined if it was not denied. */
+/** The text for the model about a denied call; undefined if it was not denied. */
 export const denialOf = (token: string, { deny = [] }: Decisions): string | undefined => {
   const found = deny.find((one) => (typeof one === 'string' ? one : one.approval) === token)
   if (found === undefined) return undefined

@@ -1,4 +1,4 @@
-/** An answer while it streams: what there would be of it if it were cut now. */
+/** Tracks a streaming answer, to know what it would contain if it were cut now. */
 import type { Message, Part } from '../message/index.ts'
 import { cutAnswer } from '../message/kit.ts'
 import type { InterruptBehavior } from './event.ts'
@@ -23,7 +23,7 @@ export class PartialAnswer {
     return this.#parts.map((part) => (typeof part === 'string' ? part : part.type === 'text' ? part.text : '')).join('')
   }
 
-  /** The message to record, or none: whole blocks, and text as far as it came. A call or reasoning that is not whole is left out. */
+  /** The message to record, if any: complete blocks, and text so far. An incomplete call or reasoning is dropped. */
   message(behavior: InterruptBehavior): Message | undefined {
     return behavior === 'discard' ? undefined : cutAnswer(this.#parts, behavior === 'saveMarked')
   }

@@ -1,4 +1,4 @@
-/** What the answers of a run cost. */
+/** The cost of a run's answers. */
 import { pricesOf, type ModelRates } from '../context/index.ts'
 import { callDollars } from '../context/kit.ts'
 import { amount } from '../task/index.ts'
@@ -6,13 +6,13 @@ import type { Limits } from './limits.ts'
 import type { Model } from './model.ts'
 import type { ModelResponse } from './response.ts'
 
-/** What an answer costs, in US dollars; undefined where nobody knows its price. */
+/** The cost of an answer in US dollars; undefined if the price is unknown. */
 export type DollarsOf = (answer: ModelResponse) => number | undefined
 
 /**
- * By the prices that are given, or else by the table: those of the model that answered, or of the one that was asked.
+ * Calculates costs by the given prices, or by the table: for the model that answered, or else for the one requested.
  *
- * Throws  TypeError, on a price that is none, or where money is limited and there is no price
+ * Throws  TypeError for an invalid price, or if dollars are limited and no price is known
  */
 export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxDollars }: Limits): DollarsOf => {
   const asked = given === undefined ? pricesOf(name) : checked(given)
@@ -26,7 +26,7 @@ export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxD
 }
 
 const checked = (prices: ModelRates): ModelRates => {
-  const unit = 'US dollars for a million tokens'
+  const unit = 'US dollars per million tokens'
   for (const rate of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
     amount(`prices.${rate}`, prices[rate], { unit })
     if (prices.long !== undefined) amount(`prices.long.${rate}`, prices.long[rate], { unit })

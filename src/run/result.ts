@@ -1,4 +1,4 @@
-/** What a run came to. */
+/** The result of a run. */
 import { ownField } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/kit.ts'
@@ -6,9 +6,10 @@ import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
- * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
- * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `approval` calls
- * wait for one; `queued` another run answers the input of this turn, or has; `error` a fault.
+ * Why a run ended. `end_turn`: the model was done. `max_steps`, `max_tool_calls`, `max_tokens`,
+ * `max_dollars`, `timeout`: a limit. `cancelled`: by `cancel()`, the signal, or an interrupt
+ * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `queued`:
+ * another run answers or answered this turn's input. `error`: a fault.
  */
 export type StopReason =
   | 'end_turn'
@@ -23,35 +24,35 @@ export type StopReason =
   | 'queued'
   | 'error'
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunResult {
-  /** The last whole answer, if there was one. */
+  /** The last complete answer, if any. */
   readonly response: Message | undefined
-  /** The steps that came to their end. */
+  /** The completed steps. */
   readonly steps: readonly RunStep[]
-  /** How many steps, tool calls and interrupts there were. */
+  /** The numbers of steps, tool calls and interrupts. */
   readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
   /** The sum over all steps. */
   readonly usage: Usage
-  /** What all steps cost, in US dollars, by `prices` or `modelPrices`; undefined where a price is not known. */
+  /** The cost of all steps in US dollars, by `prices` or `modelPrices`; undefined if a price is unknown. */
   readonly dollars: number | undefined
   /** Why the run ended. */
   readonly stopReason: StopReason
-  /** The view that the run began with, and after it every message of its deltas. Frozen. */
+  /** The messages of the run's view, followed by those of its deltas. Frozen. */
   readonly messages: readonly Message[]
-  /** The step that waits, where the run ended with `approval`. */
+  /** The waiting step, if the run ended with `approval`. */
   readonly open?: OpenAnswer
 }
 
-/** A step that came to its end. One that was cut has no place here; what was kept of it is in `messages`. */
+/** A completed step. Interrupted steps are not listed; the kept parts of them are in `messages`. */
 export interface RunStep {
-  /** The answer of the model. */
+  /** The model's answer. */
   readonly response: ModelResponse
-  /** The calls of the answer. */
+  /** The answer's calls. */
   readonly calls: readonly ToolCallPart[]
-  /** In call order. */
+  /** The results in call order. */
   readonly results: readonly ToolResultPart[]
-  /** How long the step took. */
+  /** The duration of the step. */
   readonly milliseconds: number
 }
 

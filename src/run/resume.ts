@@ -1,4 +1,4 @@
-/** `resume`: continue a session where a run died, or where one ended for an approval. */
+/** `resume`: continues a session after a run died or ended for approval. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
@@ -10,25 +10,26 @@ import { defaultTtl } from './run-lease.ts'
 import { knownOfSessionRun, runSettings, type SessionRunOptions } from './turn.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
-/** How a session is continued. */
+/** Options for continuing a session. */
 export interface ResumeOptions extends SessionRunOptions, Decisions {
   /**
-   * What to do while somebody holds the session: `fail` with `SessionBusy`; `wait` for it; or `takeOver`: wait until the
-   * lease of a process that died has expired, and fail if it is renewed. Default: `takeOver`.
+   * What to do if another run holds the session. `fail`: with `SessionBusy`. `wait`: until it is free. `takeOver`:
+   * wait until a dead process's lease expires, and fail if it is renewed. Default: `takeOver`.
    */
   readonly whenBusy?: 'fail' | 'wait' | 'takeOver'
 }
 
 /**
- * Continue from whatever the record says: results that are there are used, calls that were not started are run, and what
- * becomes of those that were started and not finished says `unfinished`. An answer that was cut is recorded as such, and
- * the model is called again. Where everything was said, nothing happens: the run ends as `end_turn` with the last answer.
+ * Continues a session from its record. Recorded results are used, calls that were not started are
+ * run, and `unfinished` decides what happens to calls that were started but never finished. A
+ * truncated answer is recorded as such, and the model is called again. If nothing is pending,
+ * `resume` does nothing and ends with `end_turn` and the last answer.
  *
- * A run that ended with `approval` is continued with `approve` and `deny`, after days and in another process. While calls
- * wait that nobody has decided on, it ends with `approval` again.
+ * After a run that ended with `approval`, pass `approve` and `deny`, even days later and in another
+ * process. It ends with `approval` again while any waiting call is undecided.
  *
  * @param given the model, the tools, the decisions
- * @throws TypeError if an option is invalid, or a decision is no token of a call
+ * @throws TypeError if an option is invalid, or a decision is not a call's token
  * @example
  * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()
  */
@@ -53,5 +54,5 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
 
 const known: OptionNames<ResumeOptions> = { ...knownOfSessionRun, whenBusy: true, approve: true, deny: true }
 
-/** Milliseconds beyond the end of a lease: a live holder has renewed by then. */
+/** Milliseconds to wait beyond a lease's expiry: a live holder has renewed it by then. */
 const margin = (ttl = defaultTtl): number => Math.min(ttl, 250)

@@ -1,4 +1,4 @@
-/** The lease of a run: taken when it begins, given back when it ends. */
+/** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, ownFields, present } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
@@ -6,41 +6,41 @@ import { type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
 export interface RunLeaseOptions {
-  /** Who holds it, for others to read. Default: `run`. */
+  /** The holder's name, shown to others. Default: `run`. */
   readonly holder?: string
-  /** Milliseconds after which others may take over from a process that died. It is renewed after a third. Default: 10,000. */
+  /** Milliseconds until another process may take over from a dead one. Renewed after a third. Default: 10,000. */
   readonly ttl?: number
-  /** What to do if another process holds it: `fail` with `SessionBusy`, or `wait`. Default: `fail`. */
+  /** What to do if another process holds the session: `fail` with `SessionBusy`, or `wait`. Default: `fail`. */
   readonly whenBusy?: 'fail' | 'wait'
-  /** Milliseconds to wait at most. Default: for ever. */
+  /** The maximum milliseconds to wait. Default: no limit. */
   readonly wait?: number
-  /** The clock that times renewals and waits. Default: the system's. */
+  /** The clock for renewals and waits. Default: the system clock. */
   readonly clock?: Clock
 }
 
 export type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 
-/** A lease that a run holds. */
+/** A lease held by a run. */
 export interface RunLease {
   /** Its fencing number. */
   readonly number: number
-  /** Another process has the session. The run's state is stale, and it must not write again. */
+  /** Whether another process holds the session now. The run's state is then stale, and it must not write. */
   readonly lost: boolean
-  /** What is answered then. */
+  /** The fault to return then. */
   readonly fault: () => Either<LeaseLost, never>
   readonly release: () => Promise<void>
 }
 
-/** Milliseconds. A process that was paused for longer finds out, and continues if nobody took over. */
+/** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
 export const defaultTtl = 10_000
 
-/** The leases that runs hold: those that the application took are left to it. */
+/** The leases acquired by runs. Leases acquired by the application are never released here. */
 const ofRuns = new WeakSet<SessionLease>()
 
 /**
- * Hold a session for a run; one that its handle holds already, for the application, is used. Undefined: it has no leases.
+ * Acquires a session's lease for a run, or uses the application's own. Undefined if the session has no leases.
  *
- * @param stop called when somebody asks the run to stop, or when the lease is lost to somebody else
+ * @param stop called on a stop request, or when another holder took the lease
  */
 export const heldBy = async (
   session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,

@@ -1,19 +1,19 @@
-/** `run`: a model and tools over a settled view, as a stream of events. */
+/** `run`: a model and tools on a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
 import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /**
- * Run a model and its tools until the model has finished, a limit is reached, or you end it.
+ * Runs a model and its tools until the model is done, a limit is reached, or you end it.
  *
- * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`, or
- * do both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond
+ * The run starts at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`,
+ * or do both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond
  * `buffer` are dropped. The events can be read once: a second loop over them throws.
  *
- * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
+ * Cost    per step one pass over the view (to settle it), and a copy of each added message (bench: run)
  *
  * @param options the model, the record, the tools, handlers and limits
- * @throws TypeError if two tools have one name, or a limit or a parameter is invalid
+ * @throws TypeError if two tools have the same name, or a limit or parameter is invalid
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)

@@ -1,4 +1,4 @@
-/** A model without a provider: it answers from a script. For demonstrations, and for tests of code on `run`. */
+/** A model without a provider that answers from a script, for demonstrations and tests. */
 import { hasField, ownFields } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
@@ -8,9 +8,9 @@ import type { Model, ModelEvent, ModelRequest } from './model.ts'
 export interface ScriptOptions {
   /** The name of the model. Default: `scripted`. */
   readonly name?: string
-  /** Whether the results of a step are one message or one for each call. Default: `perCall`. */
+  /** Whether the results of a step form one message or one per call. Default: `perCall`. */
   readonly results?: Model['results']
-  /** The time between two streamed pieces, in milliseconds. Default: 0; other tasks still get a turn. */
+  /** Milliseconds between two streamed pieces. Default: 0; other tasks still get a turn. */
   readonly pause?: number
 }
 
@@ -18,7 +18,7 @@ export interface ScriptOptions {
 export type Line = Message | ((request: ModelRequest) => Message)
 
 /**
- * A model that gives one line of a script after the other, streamed word by word. Its usage counts words.
+ * A model that answers with the lines of a script in order, streamed word by word. Its usage counts words.
  *
  * @param lines the answers, in order
  * @returns the model. Its stream throws when the script has no more lines
@@ -32,7 +32,7 @@ export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}
     results,
     stream: async function* (request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
       const { value: line, done } = script.next()
-      if (done === true) throw new RangeError(`${name}: the script has no more lines`) // a mistake of the program: trying again gives none
+      if (done === true) throw new RangeError(`${name}: the script has no more lines`) // a programming error, so no fault
       const message = typeof line === 'function' ? line(request) : line
       for (const event of spoken(message)) {
         await new Promise((resolve) => setTimeout(resolve, pause))

@@ -1,9 +1,9 @@
 /**
- * The handler that makes a run durable in a session: what is finished is recorded when it is finished.
+ * Records a run in a session. Everything is recorded as soon as it is finished.
  *
- * While a step goes on, its parts are notes (a journal): whole blocks, the whole answer, calls that start, results. At its
- * end one append writes the messages and closes the journal. Where that never comes, `session.interrupted()` and `resume`
- * make the messages of the notes.
+ * During a step its parts are written as notes (the journal): complete blocks, the complete answer,
+ * started calls, results. At its end one append writes the messages and closes the journal. If the
+ * process dies first, `session.interrupted()` and `resume` restore the messages from the notes.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
@@ -23,28 +23,28 @@ import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
   /**
-   * How often the text of an answer that streams is written down: what a crash loses of it. `ms`: at most the last so many
-   * milliseconds, default 1,000. `bytes`: nor more than so many bytes, default `Infinity`; a fast model then costs more round
-   * trips. Whole blocks, calls and results are written at once, whatever it says.
+   * How often to write the text of a streaming answer: the most a crash can lose. `ms`: the maximum
+   * milliseconds, default 1,000. `bytes`: the maximum bytes, default `Infinity`; with a fast model
+   * a limit costs more round trips. Complete blocks, calls and results are always written at once.
    */
   readonly journalEvery?: {
     /** Milliseconds. */
     readonly ms?: number
-    /** Bytes of text, as UTF-8. */
+    /** Bytes of UTF-8 text. */
     readonly bytes?: number
   }
-  /** How the run holds the session. `false`: it does not, and other runs can be at work at the same time. */
+  /** How the run holds the session. `false`: not at all, so other runs can write at the same time. */
   readonly lease?: RunLeaseOptions | false
   /**
-   * Takes secrets out of everything that is written. The run goes on with the messages as they came. Default: what the
-   * session was created or opened with.
+   * Removes secrets from everything that is written. The run itself continues with the originals.
+   * Default: the session's own redaction.
    */
   readonly redact?: Redact
 }
 
 type Answer = Either<WriteFault, unknown>
 
-/** A handler that records in a session. Told of events one by one, without what is ahead, it writes no journal. */
+/** A handler that records in a session. Called without `ahead`, it writes no journal. */
 export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer>) &
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
 
@@ -53,29 +53,28 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
   Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps'>>
 
 /**
- * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
- * (its lease) while it goes on: a second one is `SessionBusy`, and `store.requestStop(id)` of any process ends it as
- * `cancelled`.
+ * Records a run in a session, so that a crash loses nothing that was finished. The run holds the session's lease: a
+ * second run fails with `SessionBusy`, and `store.requestStop(id)` from any process ends it as `cancelled`.
  *
- * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
- * once: its id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each
- * block that the model has ended, each call before its tool runs, each result. Of text that streams at most the last
- * second is missing.
+ * Each delta is durable before the next step starts. A delta that is repeated after a retry or a crash is stored
+ * once, because its id is the operation. Between deltas, notes (`journal`) are durable before their events are
+ * emitted: each block completed by the model, each call before its tool runs, each result. Of streaming text, at most
+ * the last second can be lost.
  *
- * Where another writer has appended, the run ends with the conflict. What the step had finished stays in the journal:
- * `session.interrupted()` and `resume` give it.
+ * If another writer appends, the run ends with the conflict. Everything the step had finished stays in the journal,
+ * for `session.interrupted()` and `resume`.
  *
- * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It
- * has the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
+ * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was
+ * interrupted. It has the record's head at that time: `session.at(receipt.head)` returns the record that the
+ * context was derived from.
  *
- * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together,
- *         one
- *         for the results that come together, and one for the end; the last results need none of their own (bench: run)
+ * Cost    an answer with only text: one append. With calls: one for the answer, one for calls that start together,
+ *         one for results that arrive together, and one at the end, which includes the last results (bench: run)
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
   handlerOf(new Recording(session, optionsOf('sessionHandler', options), undefined, undefined))
 
-/** The same under a lease that is held already, and is not given back. The last delta says that `input` is answered. */
+/** The same with a lease that is already held and is not released here. The last delta marks `input` as answered. */
 export const recordingUnder = (
   session: RecordingSession,
   journalEvery: SessionHandlerOptions['journalEvery'],
@@ -100,10 +99,10 @@ const handlerOf = (recording: Recording): SessionHandler =>
     }),
   )
 
-/** Milliseconds: blocks that end within it of each other are one note. Nobody sees such a delay. */
+/** Milliseconds: blocks that end this close together share a note. The delay is not noticeable. */
 const lookAhead = 25
 
-/** The pending journal entries, to be written as one note. */
+/** Pending journal entries, to be written as one note. */
 interface Entry {
   readonly said: JournalBlock[]
   answer?: JsonObject
@@ -115,37 +114,37 @@ interface Entry {
 
 const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
 
-/** The step that is going on. */
+/** The current step. */
 interface Step {
   readonly id: string
-  /** Whether anything of it was written. */
+  /** Whether any of it is in the journal. */
   written: boolean
-  /** By the place of a block. */
+  /** By block index. */
   readonly blocks: Map<number, Block>
-  /** Whether the whole answer is in the journal. */
+  /** Whether the complete answer is in the journal. */
   answered: boolean
-  /** Results that are in the journal. */
+  /** The ids of calls whose results are in the journal. */
   readonly results: Set<string>
-  /** Whether nothing of it is to be recorded, unless a delta comes. */
+  /** Whether the step is discarded unless a delta follows. */
   discarded: boolean
   appended: { readonly delta: HistoryDelta<Message>; readonly answer: Promise<Answer> } | undefined
 }
 
 interface Block {
-  /** Its text as it is in the journal. */
+  /** Its text in the journal. */
   readonly written: string
-  /** The end of what came, and how much of it is in the journal. */
+  /** The latest text, and how much of it is in the journal. */
   readonly said: string
   readonly done: number
-  /** How long it has to be until it is looked at again: a text that waits for its end is not looked at each time. */
+  /** The length at which to check the text again, so that text on hold is not checked for every piece. */
   readonly next: number
-  /** The part, if it is whole in the journal. */
+  /** The part, if it is complete in the journal. */
   readonly part: Part | undefined
 }
 
 const emptyBlock: Block = { written: '', said: '', done: 0, next: 0, part: undefined }
 
-/** Characters in the journal that are looked at with those behind them: as many as `textFrom` of a redactor looks at. */
+/** Journaled characters that are searched again together with new ones, as many as a redactor's `textFrom` needs. */
 const before = 64
 
 class Recording {
@@ -156,9 +155,9 @@ class Recording {
   readonly #given: RunLease | undefined
   /** The id of the input that the run answers. */
   readonly #input: string | undefined
-  /** It is answered: what else goes wrong costs no more than a receipt. */
+  /** Whether the input is answered. A later failure then costs only a receipt. */
   #answered = false
-  /** Of the journal: it does not count, for the messages that come are counted. */
+  /** The journal's redactor. It does not count, because the messages that follow are counted. */
   readonly #redactor: Redactor | undefined
   #head: Head | undefined
   #step: Step | undefined
@@ -168,7 +167,7 @@ class Recording {
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #flushed = 0
-  /** Bytes of text that came since then, if they are counted. */
+  /** Bytes of text received since the last flush, if they are limited. */
   #came = 0
 
   constructor(
@@ -253,7 +252,7 @@ class Recording {
     this.#flushed = performance.now()
   }
 
-  /** The model's output, and the events that are known to follow it. */
+  /** Handles a model event, and the events known to follow it. */
   async #said(event: Extract<RunEvent, { type: 'model_event' }>['event'], ahead: Ahead | undefined): Promise<Answer> {
     const step = this.#step
     if (step === undefined || ahead === undefined) return right(undefined)
@@ -265,7 +264,7 @@ class Recording {
     }
     if (ahead.response !== undefined && !step.answered) {
       const { message } = ahead.response
-      if (callsOf(message).length === 0) return right(undefined) // its delta comes
+      if (callsOf(message).length === 0) return right(undefined) // its delta follows
       step.answered = true
       return this.#write((entry) => {
         entry.answer = answerOf(message, step)
@@ -275,7 +274,7 @@ class Recording {
     return ended ? this.#write(() => undefined) : right(undefined)
   }
 
-  /** A block that is whole. False: it was before. */
+  /** Adds a complete block. Returns false if it already was. */
   #whole(step: Step, index: number, part: Part): boolean {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return false
@@ -288,7 +287,7 @@ class Recording {
     return true
   }
 
-  /** Text that streams waits until it is old or long enough. */
+  /** Adds streaming text, to be written when it is old or long enough. */
   #text(step: Step, index: number, text: string): void {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return
@@ -308,7 +307,7 @@ class Recording {
     for (const [index, block] of step.blocks) {
       const { written, said, done, next, part } = block
       if (part !== undefined || said.length < next) continue
-      // Half a surrogate pair waits for its other half, and what may be half a secret for the rest.
+      // Hold back half a surrogate pair, and text that may be the start of a secret.
       const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
       const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
       const whole = said.slice(0, end)
@@ -335,27 +334,27 @@ class Recording {
     return this.#redactor?.message({ role: 'assistant', content: [part] }).content[0] ?? part
   }
 
-  /** A failure that no caller waits for is reported with the next event. */
+  /** Reports a failure that no caller waits for with the next event. */
   async #unasked(writing: Promise<Answer>): Promise<void> {
     const answer = await writing
     if (isLeft(answer)) this.#failed ??= answer
   }
 
-  /** Put something into the journal. What is put in together, or while a note is on its way, is one note. */
+  /** Adds to the journal. Additions made together, or while a note is being written, share one note. */
   #write(put: (entry: Entry) => unknown): Promise<Answer> {
     put(this.#entry)
     return (this.#writing ??= this.#flush())
   }
 
   async #flush(): Promise<Answer> {
-    // A few turns of the queue: tools that start or end together share a note.
+    // Wait a few microtasks: tools that start or end together then share a note.
     for (let turn = 0; turn < 8; turn++) await undefined
     this.#writing = undefined
     const step = this.#step
     const entry = this.#entry
     this.#entry = emptyEntry()
     if (step === undefined) return right(undefined)
-    if (step.appended !== undefined) return step.appended.answer // it has all of it
+    if (step.appended !== undefined) return step.appended.answer // that append includes everything
     for (const result of entry.results) step.results.add(String(result['callId']))
     return this.#note(step, entry)
   }
@@ -372,7 +371,7 @@ class Recording {
     return { type: 'journal', step: id, ...(number !== undefined && { lease: number }) }
   }
 
-  /** The delta of the step is known before it is told. What comes of it is said when it is told. */
+  /** Appends a delta before its event. A failure is reported at the event. */
   async #appendEarly(delta: HistoryDelta<Message>, isLast = false): Promise<Answer> {
     const step = this.#step
     if (step === undefined || delta.append.length === 0) return right(undefined)
@@ -389,14 +388,14 @@ class Recording {
     return answer
   }
 
-  /** Once for each delta. From here on nothing else of the step is written. */
+  /** Appends a delta once. Nothing else of the step is written after that. */
   #appended(step: Step, delta: HistoryDelta<Message>, isLast: boolean): Promise<Answer> {
     if (step.appended?.delta.append !== delta.append)
       step.appended = { delta, answer: this.#append(delta, step, isLast) }
     return step.appended.answer
   }
 
-  /** Nothing of the step is missing in the record. */
+  /** Ends the step: the record contains all of it. */
   #forget(step: Step): void {
     if (this.#step !== step) return
     this.#step = undefined
@@ -405,7 +404,7 @@ class Recording {
     this.#timer = undefined
   }
 
-  /** The messages, and the end of the journal, if there is one. */
+  /** Appends the messages, and closes the journal if there is one. */
   async #append(delta: HistoryDelta<Message>, step: Step | undefined, isLast: boolean): Promise<Answer> {
     const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
@@ -418,7 +417,7 @@ class Recording {
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
       this.#under(() => this.#session.append({ messages, notes: [...notes, ...done()] }, { operation, expectedLen })())
     let answer = await add(close)
-    // The same delta of an earlier try may have had a journal where this one has none, or none where it has one.
+    // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
     if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
@@ -427,12 +426,12 @@ class Recording {
     return answer
   }
 
-  /** Whether the step has a journal, of this run or of one before. */
+  /** Whether the step has a journal, from this run or an earlier one. */
   #closes(step: Step, operation: string): boolean {
     return step.written || this.#session.openSteps?.().some((open) => open.step === operation) === true
   }
 
-  /** Somebody else has appended: what the step has finished is kept in the journal. */
+  /** Keeps the finished parts of the step in the journal after another writer's append. */
   async #save(step: Step, messages: readonly Message[]): Promise<void> {
     const [answer, ...rest] = messages
     if (answer?.role !== 'assistant') return
@@ -447,7 +446,7 @@ class Recording {
     })
   }
 
-  /** A step of which nothing is recorded: its journal is closed all the same. */
+  /** Closes the journal of a step that is not recorded. */
   async #close(): Promise<Answer> {
     const step = this.#step
     if (step === undefined) return right(undefined)
@@ -456,16 +455,16 @@ class Recording {
     return this.#under(() => this.#session.note({ ...this.#journal(step), closed: true })())
   }
 
-  /** Nothing is written any more once somebody else has the lease. */
+  /** Skips writes once another holder has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
     return this.#lease?.lost === true ? this.#lease.fault() : work()
   }
 }
 
-/** The session, which is given nothing with a secret in it. */
+/** A session that removes secrets from everything it is given. */
 const redacting = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as Together // as the handler gives them
+    const { messages = [], notes = [] } = given as Together // the handler always passes this form
     return session.append(
       {
         messages: messages.map((message) => redactor.message(message as Message)),
@@ -479,7 +478,7 @@ const redacting = (session: RecordingSession, redactor: Redactor): RecordingSess
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
-/** The answer as the journal has it: without its content, where that was written block by block. */
+/** The answer for the journal, without content if all its blocks were written. */
 const answerOf = (message: Message, { blocks }: Step): JsonObject => {
   const said = [...blocks]
     .toSorted(([a], [b]) => a - b)

@@ -1,4 +1,4 @@
-/** The starting point of a run on a session. First it settles what dead runs left, while it holds the session. */
+/** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, ownFields, right } from '../json/index.ts'
 import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
@@ -15,16 +15,16 @@ import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
 /**
- * What becomes of a call that a run had started when it died, and that has no result: `retry` it, if its tool says that it
- * is `idempotent`, else tell; `tell` the model that it may have had effects; `ask`: the run ends with `approval`, and
- * whoever resumes it approves the call (it is run again) or denies it.
+ * What to do with a call that a dead run had started but has no result. `retry`: run it again if its tool is
+ * `idempotent`, otherwise `tell`. `tell` the model that it may have had side effects. `ask`: the run ends with
+ * `approval`, and the caller of `resume` approves the call (to run it again) or denies it.
  */
 export type Unfinished = 'retry' | 'tell' | 'ask'
 
-/** A function that chooses for each call. */
+/** One choice for all calls, or a function that chooses per call. */
 export type UnfinishedPolicy = Unfinished | ((call: ToolCallPart, tool: Tool | undefined) => Unfinished)
 
-/** The parts of a run that continuing a session needs. */
+/** The settings needed to continue a session. */
 export interface Continuation {
   readonly tools: readonly Tool[]
   readonly unfinished: UnfinishedPolicy
@@ -39,10 +39,10 @@ interface Rows {
 
 type Fault = WriteFault | PairingFault
 
-/** Another writer was first, so the next step is decided again. */
+/** Another writer was first, so the decision must be made again. */
 export type Anew = 'anew'
 
-/** Append rows to the record, as far as it is known. */
+/** Appends rows if the record has not changed. */
 export const appendHere = async (
   session: Session,
   lease: RunLease | undefined,
@@ -58,7 +58,7 @@ export const appendHere = async (
 const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
-/** The messages that settle open steps, and the end of their journals; the step that is continued is left out. */
+/** The messages that settle open steps, and the notes that close their journals. */
 const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
@@ -76,7 +76,7 @@ const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFau
   return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
 }
 
-/** The start of a turn: what was left open, and what is said now, which is the message of the input `id`. */
+/** The start of a turn: settles what was left open and appends the new message, of input `id`. */
 export const startTurn = async (
   session: Session,
   lease: RunLease,
@@ -93,8 +93,8 @@ export const startTurn = async (
 }
 
 /**
- * The start of a run that goes on where another one ended, for an input whose message is in the record. Undefined: there is
- * no input, and everything was said.
+ * The start of a run that continues an earlier one, for an input whose message is in the record.
+ * Undefined if there is no input and nothing is left to answer.
  */
 export const startAgain = async (
   session: Session,
@@ -124,7 +124,7 @@ export const startAgain = async (
   return input === undefined && isOver ? right(undefined) : startOf(session)
 }
 
-/** The message to the model before the next call: its answer was cut off, or a message is unanswered. */
+/** A message for the model before the next call, if its answer was truncated or a message is unanswered. */
 const reminderFor = (
   session: Session,
   settling: Message | undefined,
@@ -149,7 +149,7 @@ const reminderFor = (
   return developer(`[${which} has no answer yet. Answer it now.]`)
 }
 
-/** The step that waits for an approval, as the result of a run has it. */
+/** The step that waits for approval, in the form of a run's result. */
 export const openAnswer = (
   session: Session,
   { tools, unfinished, decisions }: Continuation,
@@ -158,7 +158,7 @@ export const openAnswer = (
   return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
 }
 
-/** The step to continue: the last one, if its answer is whole and calls tools. */
+/** The step to continue: the last one, if its answer is complete and has tool calls. */
 const stepToContinue = (session: Session): OpenStep | undefined => {
   const last = session.openSteps().at(-1)
   return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined
@@ -170,7 +170,7 @@ const again = (
   policy: UnfinishedPolicy,
   decisions: Decisions,
 ): { readonly open: OpenAnswer; readonly decisions: Decisions } => {
-  const answer = step.answer as Message // `continued` has looked
+  const answer = step.answer as Message // set: see `stepToContinue`
   const results = [...step.results.values()]
   const waiting: WaitingCall[] = []
   const started: string[] = []

@@ -1,26 +1,26 @@
-/** Tools: what a model may call, checked before it runs. */
+/** Tools that a model may call, with checked arguments. */
 import { present, type JsonObject } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
 import { amount } from '../task/index.ts'
 import type { ToolDefinition } from './model.ts'
 
-/** A runnable tool. `tool` makes one. */
+/** A runnable tool, made by `tool`. */
 export interface Tool extends ToolDefinition {
-  /** Checks the arguments, if there is one. */
+  /** Checks the arguments, if set. */
   readonly schema: StandardSchemaV1 | undefined
-  /** Milliseconds after which the call fails. Default: only the limits of the run. */
+  /** Milliseconds after which the call fails. Default: only the run's limits apply. */
   readonly timeout: number | undefined
-  /** Whether it must not run beside other tools of the same step. */
+  /** Whether it must not run concurrently with other tools of the same step. */
   readonly alone: boolean
-  /** Whether its calls wait for an approval, all or by their input. Default: none does. */
+  /** Whether its calls wait for approval: all, or depending on the input. Default: none do. */
   readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>)
-  /** Whether a call may be run again, where a run died and left no result of it. Default: false. */
+  /** Whether a call may run again if a run died without recording its result. Default: false. */
   readonly idempotent?: boolean
   /**
-   * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
+   * Runs the tool. The return value becomes the result; an exception becomes an error result.
    *
-   * @param context the call, and a signal that ends it
+   * @param context the call, and a signal that aborts it
    * @returns the result, or a promise of it
    */
   readonly run: (input: never, context: ToolContext) => unknown
@@ -37,22 +37,22 @@ export interface ToolContext {
 /**
  * The parts of a tool.
  *
- * @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments
- * itself
+ * @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined if the tool checks
+ * its arguments itself
  */
 export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   /** The name by which the model calls it. */
   readonly name: string
-  /** The text by which the model decides when to call it. */
+  /** The text from which the model decides when to call it. */
   readonly description?: string
-  /** Milliseconds after which the call fails. Default: only the limits of the run. */
+  /** Milliseconds after which the call fails. Default: only the run's limits apply. */
   readonly timeout?: number
-  /** Whether it must not run beside other tools of the step. Default: `false`. */
+  /** Whether it must not run concurrently with other tools of the step. Default: `false`. */
   readonly alone?: boolean
   /**
-   * Whether its calls wait for an approval: all of them, or those that a function of the input says. The run then ends with
-   * `approval`, and `resume` continues it. If the function throws, the call waits. It runs under the signal and the limits
-   * of the run. Default: `false`.
+   * Whether its calls wait for approval: all of them, or those for which a function returns true.
+   * The run then ends with `approval`, and `resume` continues it. If the function throws, the call
+   * waits. The run's signal and limits apply to it. Default: `false`.
    */
   readonly needsApproval?:
     | boolean
@@ -60,13 +60,14 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
         input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
       ) => boolean | Promise<boolean>)
   /**
-   * Whether calling it twice has the effect of calling it once. `resume` with `retry` runs such calls again. Default: `false`.
+   * Whether calling it twice has the same effect as once, so that `resume` with `retry` may run it
+   * again. Default: `false`.
    */
   readonly idempotent?: boolean
   /**
-   * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
+   * Runs the tool. The return value becomes the result; an exception becomes an error result.
    *
-   * @param context the call, and a signal that ends it
+   * @param context the call, and a signal that aborts it
    * @returns the result, or a promise of it
    */
   readonly run: (
@@ -75,21 +76,19 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   ) => unknown
 } & (Schema extends StandardSchemaV1
   ? {
-      /** Checks the arguments; `run` gets what it gives out. */
+      /** Checks the arguments; `run` gets its output. */
       readonly schema: Schema
-      /** JSON Schema of the arguments. Default: what the schema says of itself, if it can (Standard JSON Schema). */
+      /** JSON Schema of the arguments. Default: from the schema, if it supports Standard JSON Schema. */
       readonly parameters?: JsonObject
     }
   : { readonly schema?: undefined; readonly parameters: JsonObject })
 
 /**
- * Make a tool. The model reads the return value of `run`: a string as it is, anything else as JSON, parts (an image,
- * for example) through `toolOutput`. An error that `run` throws becomes an error result.
+ * Makes a tool. The model reads the return value of `run`: a string as is, parts (such as an image)
+ * through `toolOutput`, anything else as JSON. An error that `run` throws becomes an error result.
  *
  * @param options name, parameters and function
- * @throws TypeError if the schema can't give a JSON Schema and `parameters` is missing, or the timeout is not a number
- * of
- * milliseconds
+ * @throws TypeError if `parameters` is missing and the schema can't provide it, or the timeout is invalid
  * @example
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
@@ -97,7 +96,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   const { name, description, schema, timeout, alone = false, idempotent } = options
   checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
-  // The casts forget the input's type; `invoke` gives both only what the schema has let through.
+  // The casts erase the input type; `invoke` passes only input that the schema accepted.
   const run = options.run as Tool['run']
   const needsApproval = options.needsApproval as Tool['needsApproval']
   return Object.freeze({
@@ -112,7 +111,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   })
 }
 
-/** Throws TypeError, on a timeout that is no number of milliseconds. */
+/** Throws a TypeError if a timeout is not a number of milliseconds. */
 export const checkTimeout = (name: string, timeout: number | undefined): void => {
   if (timeout !== undefined) amount(`tool ${JSON.stringify(name)}: timeout`, timeout, { unit: 'milliseconds' })
 }
@@ -121,12 +120,12 @@ const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObjec
   const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
   if (standard?.jsonSchema === undefined)
     throw new TypeError(
-      `tool "${name}": give \`parameters\` as JSON Schema; ${schema === undefined ? 'the tool has no schema' : 'its schema does not describe itself'}`,
+      `tool "${name}": pass \`parameters\` as JSON Schema; ${schema === undefined ? 'the tool has no schema' : 'its schema does not provide one'}`,
     )
   return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
 }
 
-/** A tool result that is not a string or JSON. */
+/** A tool result other than a string or JSON. */
 export class ToolOutput {
   /** The parts that the model reads. */
   readonly content: readonly ResultPart[]

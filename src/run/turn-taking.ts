@@ -1,6 +1,6 @@
 /**
- * One at a time on a session: whoever holds it answers the inputs that wait, in order, then its own. `inputs/input.ts` has the
- * states of an input, `inputs/decide.ts` says which one comes next.
+ * Takes turns on a session: the holder answers waiting inputs in order, then its own.
+ * `inputs/input.ts` defines the states of an input, `inputs/decide.ts` the order.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
@@ -31,7 +31,7 @@ export interface Taking
 /** Milliseconds between two checks of a session that another process holds. */
 const glance = 100
 
-/** How often to decide anew where writers that hold no lease come between. */
+/** The maximum number of attempts if writers without a lease keep interfering. */
 const tries = 100
 
 export class TurnTaking {
@@ -42,9 +42,9 @@ export class TurnTaking {
   readonly #clock: Clock
   #lease: RunLease | undefined
   #going: Pick<RunStream, 'cancel'> | undefined
-  /** The id of the input that the run of the turn answers. */
+  /** The id of the input answered by this turn's run. */
   #input: string | undefined
-  /** Whether the run of the turn has started. */
+  /** Whether this turn's run has started. */
   #isRunning = false
   #stopped = false
   #lost: Either<LeaseLost, never> | undefined
@@ -59,10 +59,10 @@ export class TurnTaking {
   }
 
   /**
-   * Hold the session. `undefined`: it is held. While somebody else holds it, `over` is asked whether there is anything left
-   * to wait for.
+   * Holds the session. Returns undefined once it is held. While another process holds it, `over`
+   * checks whether there is still something to wait for.
    *
-   * @param wait milliseconds to wait at most
+   * @param wait the maximum milliseconds to wait
    */
   async hold(
     control: Control,
@@ -80,12 +80,12 @@ export class TurnTaking {
     }
   }
 
-  /** Ask for the session once. */
+  /** Tries once to hold the session. */
   async take(control: Control, wait: number): Promise<Either<StartFault, undefined>> {
     const held = await heldBy(this.#session, { ...leaseOf(this.#taking), whenBusy: 'wait', wait }, (reason, isLost) => {
       if (this.#lease === undefined) return
       this.#stopped = true
-      // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
+      // A lease lost before the turn's run started is requested again: nothing was cancelled.
       if (this.#going !== undefined) this.#going.cancel()
       else if (this.#isRunning || !isLost) control.cancel(reason, 'saveMarked')
     })
@@ -98,14 +98,14 @@ export class TurnTaking {
     return this.#lease !== undefined
   }
 
-  /** Give the session back without having done anything. */
+  /** Releases the session without having done anything. */
   async letGo(): Promise<void> {
     await this.#lease?.release()
     this.#lease = undefined
     this.#stopped = false
   }
 
-  /** A result without a run: of an input, or of the whole conversation. */
+  /** A result without a run, for an input or for the whole conversation. */
   over(stopReason: StopReason, input?: Input): Over {
     const last = this.#session.conversation().at(-1)
     const open = stopReason === 'approval' ? openAnswer(this.#session, this.#continuation) : undefined
@@ -126,15 +126,15 @@ export class TurnTaking {
     return inputsIn(this.#session.notes())
   }
 
-  /** The start of the run of an input whose message may be in the record: then it goes on. */
+  /** The start of an input's run. If its message is in the record, the run continues. */
   begin(input: Input | undefined, said: Message, id: string | undefined): Promise<Either<StartFault, Start | Anew>> {
     const lease = this.#lease as RunLease // it is held
     if (input?.at === undefined) return startTurn(this.#session, lease, said, id)
-    // There is an input, so it is never said that everything was said.
+    // There is an input, so the result is never undefined.
     return startAgain(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Anew>>
   }
 
-  /** The start of a run that goes on with what is open, for the input that it belongs to. Undefined: everything was said. */
+  /** The start of a run that continues open work, for the input it belongs to. Undefined if there is none. */
   async again(decisions: Decisions): Promise<Either<StartFault, Start | undefined>> {
     const continuation = { ...this.#continuation, decisions }
     return this.#decided(async () => {
@@ -146,7 +146,7 @@ export class TurnTaking {
     })
   }
 
-  /** The input that is to be gone on with: one that was taken or waits, or failed and nothing was asked after it. */
+  /** The input to continue: taken or waiting, or failed with no later question. */
   #unfinished(): Input | undefined {
     const inputs = this.inputs()
     const conversation = this.#session.conversation()
@@ -160,7 +160,7 @@ export class TurnTaking {
     )
   }
 
-  /** The start of the run of the turn, with what records it. */
+  /** The start of the turn's run, with the handlers that record it. */
   recorded(start: Start, input: string | undefined): Start {
     this.#input = input
     this.#isRunning = true
@@ -171,7 +171,7 @@ export class TurnTaking {
     return { ...start, handlers: [recordingUnder(this.#session, this.#taking.journalEvery, lease, input), finishing] }
   }
 
-  /** Carry out the decision for the current record; decide again if another writer was first. */
+  /** Acts on the current record, and again whenever another writer was first. */
   async #decided<T>(work: () => Promise<Either<StartFault, T | Anew>>): Promise<Either<StartFault, T>> {
     for (let count = 1; ; count++) {
       const done = await work()
@@ -183,9 +183,9 @@ export class TurnTaking {
     }
   }
 
-  /** Answer the input of another turn. */
+  /** Answers the input of another turn. */
   async answer(input: Input): Promise<Either<StartFault, Anew | void>> {
-    const start = await this.begin(input, input.message as Message, input.id) // one without a place was queued with its message
+    const start = await this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
     if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Anew>
     const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
     const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
@@ -196,7 +196,7 @@ export class TurnTaking {
     return this.#end(input.id, isLeft(ended) ? 'error' : ended.right.stopReason)
   }
 
-  /** Write down how the run of an input ended, unless its last append has. */
+  /** Records how an input's run ended, unless its last append did. */
   #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
     return this.#decided<void>(async () => {
       const known = this.inputs().find((input) => input.id === id)
@@ -211,14 +211,14 @@ export class TurnTaking {
     return appendHere(this.#session, this.#lease, { messages: [], notes: [note] })
   }
 
-  /** Put an input into the queue. */
+  /** Queues an input. */
   queue(id: string, message: Message): Promise<Either<WriteFault, Anew | undefined>> {
     return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }
 
   /**
-   * The run of the turn is over: its input has its end, others are answered in the background, and the session is given back.
-   * A run that lost its session has the fault that says so: nobody has cancelled it.
+   * Ends the turn: records the end of its input, answers other inputs in the background, and
+   * releases the session. A run that lost its session gets that fault instead of `cancelled`.
    */
   async finish(ended: Either<TurnFault, RunResult>): Promise<Either<TurnFault, RunResult>> {
     await this.#finish(isLeft(ended) ? 'error' : ended.right.stopReason)
@@ -240,7 +240,7 @@ export class TurnTaking {
     void this.#drain(lease)
   }
 
-  /** Answer all inputs that wait, and those that come meanwhile. */
+  /** Answers all waiting inputs, including those that arrive meanwhile. */
   async #drain(lease: RunLease): Promise<void> {
     const answered = await this.#decided<void>(async () => {
       for (;;) {
@@ -252,20 +252,20 @@ export class TurnTaking {
     })
     await lease.release()
     if (isLeft(answered) || this.#stopped) return
-    // One that came between the last look and the release, from somebody who does not wait.
+    // An input may have arrived between the last check and the release, from a process that does not wait.
     await this.#session.refresh()()
     if (nextOf(this.inputs()) === undefined) return
     const held = await heldBy(this.#session, leaseOf(this.#taking), () => {
       this.#stopped = true
       this.#going?.cancel()
     })
-    if (isLeft(held) || held.right === undefined) return // its holder answers them
+    if (isLeft(held) || held.right === undefined) return // the new holder answers them
     this.#lease = held.right
     await this.#drain(held.right)
   }
 }
 
-/** The state of an input whose run has ended. What the application itself ended with `stopWhen` is answered. */
+/** The state of an input after its run. A run ended by the application's `stopWhen` counts as answered. */
 const stateAfter = (reason: StopReason): 'answered' | 'waiting' | 'failed' | 'cancelled' => {
   if (reason === 'end_turn' || reason === 'custom') return 'answered'
   if (reason === 'approval') return 'waiting'

@@ -1,4 +1,4 @@
-/** `turn`: one input of a user on a session, answered and recorded. */
+/** `turn`: answers and records one user input on a session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
 import { isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
@@ -16,53 +16,54 @@ import type { SessionHandlerOptions } from './session-handler.ts'
 import type { Anew, Continuation, UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
-/** The parts of a run on a session. */
+/** The options of a run on a session. */
 export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<SessionHandlerOptions, 'journalEvery'> {
-  /** Whether the model gets a tool to read what its context does not show. Default: true, if there is a `budget`. */
+  /** Whether the model gets a tool to read what its context omits. Default: true if there is a `budget`. */
   readonly recall?: boolean
   /**
-   * What becomes of calls that a dead run had started. Default: `tell` the model that they may have had effects.
+   * What to do with calls that a dead run had started. Default: `tell` the model that they may have had side effects.
    */
   readonly unfinished?: UnfinishedPolicy
-  /** Who holds the session, for others to read. Default: `run`. */
+  /** The holder's name, shown to others. Default: `run`. */
   readonly holder?: string
-  /** Milliseconds after which others may take over from a process that died. Default: 10,000. */
+  /** Milliseconds until another process may take over from a dead one. Default: 10,000. */
   readonly ttl?: number
-  /** The clock that times the lease and the waits for one. Default: the system's. */
+  /** The clock for the lease and for waits. Default: the system clock. */
   readonly clock?: Clock
 }
 
-/** How a turn is taken. */
+/** Options of a turn. */
 export interface TurnOptions extends SessionRunOptions {
   /**
-   * The id of the input. With one the turn can be tried again, also by another process and after a failure: the input is
-   * recorded and answered once. With another message it is `InputMismatch`. Default: none; for `queue` a random one.
+   * The id of the input. It makes the turn retryable, also from another process and after a
+   * failure: the input is recorded and answered once. The same id with another message gives
+   * `InputMismatch`. Default: none; for `queue` a random id.
    */
   readonly id?: string
   /**
-   * What to do while another run holds the session: `fail` with `SessionBusy`; `wait` for it; or `queue` the input as a note
-   * of the record: inputs are answered in the order in which they came, by whichever run holds the session, also where the
-   * process that queued one or the one that holds the session dies. Default: `fail`.
+   * What to do while another run holds the session. `fail`: with `SessionBusy`. `wait`: until it is
+   * free. `queue`: record the input as a note; queued inputs are answered in order by any run that
+   * holds the session, even if the process that queued them or the holder dies. Default: `fail`.
    */
   readonly whenBusy?: 'fail' | 'wait' | 'queue'
-  /** Milliseconds to wait at most. A queued input stays in the queue: the turn then ends as `queued`. Default: for ever. */
+  /** The maximum milliseconds to wait. A queued input stays queued: the turn ends as `queued`. Default: no limit. */
   readonly wait?: number
 }
 
 /**
- * Take a turn: settle what a dead run left, append the input, derive the context of each call within the budget, run the
- * model and its tools, and record everything when it is finished. One run at a time: the session is held meanwhile.
+ * Runs one turn: settles what a dead run left, appends the input, derives each call's context within the budget, runs
+ * the model and its tools, and records everything as it finishes. It holds the session, so runs go one at a time.
  *
- * The turn begins at once and is read like any run. Where another run answered the input (`queue`, or an `id` that is
- * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` where
- * the input waits for one, and `cancelled` where somebody has withdrawn it. A run that lost the session to another process ends
+ * The turn starts at once and is read like any run. If another run answered the input (`queue`, or a known `id`),
+ * the only event is `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` if the
+ * input waits for one, and `cancelled` if it was withdrawn. A run that lost the session to another process ends
  * with `LeaseLost`.
  *
- * Inputs that others queued meanwhile are answered after this one, with the same model and tools, in the background.
+ * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools.
  *
- * Cost    beside those of the run: two round trips for the lease, one for the input, one to look for others
+ * Cost    beyond those of the run: two round trips for the lease, one for the input, one to check for others
  *
- * @param input what the user says: a text or a message
+ * @param input the user's text or message
  * @param given the model, the tools, the budget, and what to do while the session is busy
  * @throws TypeError if the input is not a message, or an option is invalid
  * @example
@@ -79,7 +80,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const asked: AskedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
 
-  /** The state of this input, if another run has handled it. */
+  /** The result for this input, if another run has handled it. */
   const done = (): Either<StartFault, Over | undefined> => {
     const known = id === undefined ? undefined : own()
     if (known === undefined) return right(undefined)
@@ -92,12 +93,12 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const missed = await session.refresh()()
     return isLeft(missed) ? missed : done()
   }
-  /** Write the input into the queue, unless it is there; one that failed is put to its old place. */
+  /** Queues the input unless it already is. A failed input keeps its old place. */
   const queue = async (): Promise<Either<StartFault, Over | undefined>> => {
     for (;;) {
       const known = own()
       if (known !== undefined && known.state !== 'failed') return right(undefined)
-      const queued = await turns.queue(id as string, recorded) // one that is queued has an id
+      const queued = await turns.queue(id as string, recorded) // a queued input always has an id
       if (isLeft(queued)) return queued
       if (queued.right !== 'anew') return right(undefined)
       const found = await look()
@@ -112,14 +113,14 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const waited = await turns.hold(control, wait, look)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
-  /** The turn was cancelled before its run started. Its input stays unanswered, unless another run answers it. */
+  /** The turn was cancelled before its run started. Its input stays unanswered unless another run answers it. */
   const withdrawn = async (control: Control): Promise<Either<StartFault, Over>> => {
     for (;;) {
       const known = own()
       if (known?.state === 'answered') return right(turns.over('queued', known))
       if (known?.state === 'taken' && !turns.isHeld) {
         const held = await turns.take(control, 0)
-        if (!isLeft(held)) continue // its run is dead
+        if (!isLeft(held)) continue // the run that took it is dead
         return held.left._tag === 'SessionBusy' ? right(turns.over('queued')) : held
       }
       if (known === undefined || known.state === 'failed' || known.state === 'cancelled')
@@ -131,7 +132,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       if (isLeft(missed)) return missed
     }
   }
-  /** The session is held: what comes next is decided anew after each append of another writer. */
+  /** With the session held, decides what comes next, again after each append by another writer. */
   const start = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     for (;;) {
       if (control.pending?.stop !== undefined) return withdrawn(control)
@@ -168,7 +169,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       if (held.right !== undefined)
         return held.right.over.stopReason === 'cancelled' ? withdrawn(control) : right(held.right)
       const begun = await start(control)
-      // A process that was paused for too long has lost the session before anything was done: it begins again.
+      // A process that was paused too long lost the session before doing anything, so it starts over.
       if (!isLeft(begun) || begun.left._tag !== 'LeaseLost' || whenBusy === 'fail') return begun
       await turns.letGo()
     }
@@ -176,7 +177,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
-/** The options of every run on a session. */
+/** The names of options shared by all runs on a session. */
 export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
   ...knownOfSettings,
   journalEvery: true,
@@ -189,13 +190,13 @@ export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
 
 const knownOfTurn: OptionNames<TurnOptions> = { ...knownOfSessionRun, id: true, whenBusy: true, wait: true }
 
-/** The settings of a run on a session: the notes of the record, its recall tool, receipts. */
+/** A run's settings on a session: the record's notes, a recall tool, receipts. */
 export const runSettings = (
   session: Session,
   options: SessionRunOptions,
 ): { readonly settings: RunSettings; readonly continuation: Continuation } => {
   const {
-    id: _, // of a turn it is its input's
+    id: _, // a turn's id is that of its input
     recall = options.budget !== undefined,
     unfinished = 'tell',
     tools: given = [],
@@ -208,7 +209,7 @@ export const runSettings = (
   return { settings, continuation: { tools, unfinished, decisions: {} } }
 }
 
-/** Throws TypeError, on what is no message. */
+/** The input as a message. Throws a TypeError if it is not one. */
 const messageOf = (input: string | Message): Message => {
   const decoded = decodeMessage(typeof input === 'string' ? user(input.toWellFormed()) : input)
   if (isLeft(decoded)) throw new TypeError(`turn: the input is not a message: ${messageFaultText(decoded.left)}`)

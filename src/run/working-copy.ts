@@ -1,4 +1,4 @@
-/** A run's own copy of what it goes on with: each message stands where it does in the record, and so will the next. */
+/** A run's own copy of its conversation. Every message has the same position as in the record. */
 import { createHistory, without, type History, type Range, type View, leftOut } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -7,11 +7,11 @@ export interface WorkingCopy {
   readonly append: (message: Message) => void
   /** The conversation. */
   readonly view: () => View<Message>
-  /** How many messages the record has. */
+  /** The number of messages in the record. */
   readonly len: number
 }
 
-/** The copy of a conversation: of a view as of any other messages, which then are all of a record. */
+/** A copy of a conversation. Messages that are not a view are taken as a whole record. */
 export const workingCopy = (from: Sequence<Message>): WorkingCopy => {
   const view = isView(from) ? from : undefined
   const end = view?.positionAt(view.length) as number | undefined
@@ -34,5 +34,5 @@ const copyOf = (history: History<Message>, left: readonly Range[]): WorkingCopy 
 
 const isView = (messages: Sequence<Message>): messages is View<Message> => 'positionAt' in messages
 
-/** Stands where a message was retracted. No view has it. */
+/** Placeholder at the position of a retracted message. It is in no view. */
 const nothing: Message = Object.freeze({ role: 'user', content: Object.freeze([]) })

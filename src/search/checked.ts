@@ -1,16 +1,16 @@
-/** Options that a program gives, checked by name. */
+/** Checks options by name. */
 import { describe, optionsOf, type OptionNames } from '../json/index.ts'
 
-/** What an option must be: a test, and its words. */
+/** A test for an option, and its description. */
 export interface ExpectedOption {
   readonly is: (value: unknown) => boolean
   readonly words: string
 }
 
 export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
-export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a text' }
+export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a string' }
 export const aFunction: ExpectedOption = { is: (value) => typeof value === 'function', words: 'a function' }
-/** As far as a `Date` reaches. */
+/** Limited to the range of `Date`. */
 export const aTime: ExpectedOption = {
   is: (value) => typeof value === 'number' && Math.abs(value) <= 8.64e15,
   words: 'a time in milliseconds since 1970',
@@ -25,7 +25,7 @@ export const oneOf = (known: readonly string[]): ExpectedOption => ({
 })
 
 /**
- * A copy of the options, if each that is given is known, and what it must be.
+ * A copy of the options after checking their names and values.
  *
  * @throws TypeError that names the option
  */
@@ -34,11 +34,11 @@ export const checkOptions = <T extends object>(
   given: T,
   expected: { readonly [name in keyof T]-?: ExpectedOption },
 ): T => {
-  const options = optionsOf(call, given, expected as unknown as OptionNames<T>) // of this only the names count
+  const options = optionsOf(call, given, expected as unknown as OptionNames<T>) // only the names matter here
   for (const [name, value] of Object.entries(options)) {
     const { is, words } = expected[name as keyof T]
     if (value !== undefined && !is(value))
-      throw new TypeError(`${call} takes \`${name}\` as ${words}, not ${describe(value)}`)
+      throw new TypeError(`${call}: \`${name}\` must be ${words}, found ${describe(value)}`)
   }
   return options
 }

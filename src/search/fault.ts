@@ -1,4 +1,4 @@
-/** What can go wrong with a search, as data. */
+/** The faults of searching. */
 import { describe } from '../json/index.ts'
 import type { ReadSessionFault } from '../session/index.ts'
 import { sessionSentences } from '../session/fault.ts'
@@ -13,25 +13,24 @@ import {
   type TaskOfSteps,
 } from '../task/index.ts'
 
-/** What can go wrong with a search. */
+/** Faults that only searches have. */
 export type SearchOnlyFault =
-  /** The query has no word to look for. */
+  /** The query has no word to search for. */
   {
     readonly _tag: 'EmptyQuery'
     /** The query. */
     readonly query: string
   }
 
-/** Searching a store. */
+/** Faults of searching a store. */
 export type SearchFault = SearchOnlyFault | ListFault | ReadSessionFault | BlockFault | StoreFaultOf<'DamagedIndex'>
 
-/** Making, rebuilding or dropping an index. */
+/** Faults of making, rebuilding or dropping an index. */
 export type IndexFault = MediumFault | StoreFaultOf<'NoFullText'> | CallbackThrew
 
-/** A sentence for it. */
 export const searchSentences: Sentences<SearchOnlyFault> = {
   EmptyQuery: ({ query }) =>
-    `the query ${describe(query)} has no word to look for: give at least one word, "some words" or begin*; -word only excludes messages, and dashes are not searched for`,
+    `the query ${describe(query)} has no word to search for; give at least one word, "some words" or begin*; -word only excludes messages, and dashes are ignored`,
 }
 
 /** Makes tasks whose faults have these sentences. */
@@ -39,5 +38,5 @@ export const searchTask: TaskOf<SearchFault | IndexFault> = taskOf(
   sentencesOf<SearchFault | IndexFault>({ ...sessionSentences, ...searchSentences }),
 )
 
-/** Makes them of steps. */
+/** Makes such tasks from steps. */
 export const searchSteps: TaskOfSteps<SearchFault | IndexFault> = taskOfSteps(searchTask)

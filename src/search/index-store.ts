@@ -1,4 +1,4 @@
-/** Making the index that searches use. */
+/** Builds and drops the search index. */
 import { right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
@@ -7,32 +7,33 @@ import type { Store, StoreFaultOf } from '../store/index.ts'
 import { callCallback, fail, need, type Task } from '../task/index.ts'
 import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
-/** How to index a store. */
+/** Options for indexing a store. */
 export interface IndexOptions {
-  /** True: make the index anew. Default: add what it lacks. */
+  /** Whether to rebuild the index. Default: add missing rows. */
   readonly rebuild?: boolean
   /**
-   * Called after each piece.
+   * Called after each batch.
    *
    * @param rows the number of rows indexed so far
-   * @param of the number of rows to index, as far as it is known now
+   * @param of the total number of rows to index, as known now
    */
   readonly progress?: (rows: number, of: number) => void
 }
 
-/** How many rows are indexed between two reports. */
+/** The number of rows per batch. */
 const piece = 2000
 
 /**
- * Make the search index of a store, or add the rows that it lacks. The index is one for all scopes. From then on appends
- * are indexed in their own transaction, by every process that opens the store.
+ * Builds a store's search index, or adds missing rows. One index covers all scopes. From then on,
+ * every process that opens the store indexes its appends in the same transaction.
  *
- * It may run beside appends and searches. One that is killed is continued by the next.
+ * It may run during appends and searches. If it is interrupted, the next call continues.
  *
- * Cost    O(rows that are not indexed), in pieces (bench: search)
+ * Cost    O(rows not yet indexed), in batches (bench: search)
  *
- * @param options whether to begin anew, and a callback for progress
- * @returns the number of rows indexed, without encrypted ones, of which an index has nothing; or `NoFullText`, if the store can have no index
+ * @param options whether to rebuild, and a progress callback
+ * @returns the number of rows indexed, without encrypted ones, which are not indexed; or
+ * `NoFullText`, if the store can't have an index
  */
 export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
   checkStore('indexStore', store)
@@ -56,7 +57,7 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
   }, 'indexStore')
 }
 
-/** Remove the search index of a store. Its disk space is free for other rows. */
+/** Removes a store's search index. Its disk space can be reused for other rows. */
 export const dropIndex = (store: Store): Task<IndexFault, void> => {
   checkStore('dropIndex', store)
   return searchTask(async () => (store.index === undefined ? right(undefined) : store.index.drop()()), 'dropIndex')
@@ -64,5 +65,5 @@ export const dropIndex = (store: Store): Task<IndexFault, void> => {
 
 const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({
   _tag: 'NoFullText',
-  reason: 'this kind of store keeps none',
+  reason: 'this kind of store does not support one',
 })

@@ -1,4 +1,4 @@
-/** Searching a store by its index. */
+/** Searches a store with its index. */
 import { isLeft, present } from '../json/index.ts'
 import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/kit.ts'
 import type { Range } from '../history/index.ts'
@@ -11,12 +11,12 @@ import { blocksFor, isIn, judgeRow, retractionsIn, type HitInRow } from './judge
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
 import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
 
-/** Rows that one search looks at, and that it adds to an index that lacks them. */
+/** The maximum rows a search examines, and the maximum it adds to an index that lacks them. */
 const mostCandidates = 4000
-/** Rows that are looked at for more hits to compare, where a page has enough. */
+/** The maximum rows to examine for more hits to rank once a page is full. */
 const fewCandidates = 1000
 const mostAdded = 2000
-/** How many rows are read with their blocks at a time. */
+/** The number of rows whose blocks are read at a time. */
 const together = 50
 
 interface Search {
@@ -27,17 +27,17 @@ interface Search {
   readonly asked: RowQuery
   readonly sessions: Map<string, boolean>
   readonly retractions: Map<string, readonly Range[]>
-  /** Logs with rows that can't be read. */
+  /** Logs with unreadable rows. */
   readonly unread: Set<string>
-  /** Before which row the next is looked for. */
+  /** The cursor before which the next row is searched. */
   after: string | undefined
-  /** How many rows were looked at. */
+  /** The number of rows examined. */
   looked: number
   behind: number
   isEnd: boolean
 }
 
-/** One page; undefined if the store has no index. */
+/** One page of hits; undefined if the store has no index. */
 export async function* searchIndex(
   store: Store,
   index: RowIndex,
@@ -76,8 +76,8 @@ export async function* searchIndex(
 }
 
 /**
- * The sessions with messages that can't be read because of damage: that were found so now, and on the first page, that were
- * found so when they were indexed.
+ * The sessions with damaged, unreadable messages: those found during this search, and, on the first
+ * page, those found during indexing.
  */
 async function* damagedIn(
   store: Store,
@@ -101,10 +101,10 @@ async function* damagedIn(
   return damaged
 }
 
-/** Where a page goes on; undefined if the store has no index. */
+/** The next page's cursor; undefined if the store has no index. */
 type Next = Steps<SearchFault, { readonly cursor: string | undefined } | undefined>
 
-/** The hits in the order of the index. */
+/** Adds hits in index order. */
 async function* latest(search: Search, hits: SearchHit[]): Next {
   const { limit } = search.wanted
   do {
@@ -115,7 +115,7 @@ async function* latest(search: Search, hits: SearchHit[]): Next {
   return { cursor: search.isEnd ? undefined : search.after }
 }
 
-/** The best hits of the newest matches, up to so many; of those, from a cursor on. */
+/** Adds the best hits among the newest matches, starting at a cursor. */
 async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Next {
   const { limit } = search.wanted
   const all: MatchedRow[] = []
@@ -140,14 +140,14 @@ async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Nex
   return { cursor: search.isEnd ? undefined : rankCursor({ from: search.after }) }
 }
 
-/** Whether a row is of an older log than a cursor, or stands before it there. */
+/** Whether a row is in an older log than the cursor, or before it in the same log. */
 const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
   const [log = 0, position = 0] = cursor.split('.').map(Number)
   const [lastLog = 0, last = 0] = at.split('.').map(Number)
   return log < lastLog || (log === lastLog && position < last)
 }
 
-/** Encrypted logs that the search is of. Where naming them lasts, the names are used for twenty times as long. */
+/** The encrypted logs within the search. A list that took long to fetch is reused for twenty times as long. */
 async function* encryptedIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
   const began = Date.now()
   const known = encryptedOf.get(index)
@@ -158,7 +158,7 @@ async function* encryptedIn({ index, wanted: { session } }: Search): Steps<Searc
 
 const encryptedOf = new WeakMap<RowIndex, { readonly ids: readonly string[]; readonly until: number }>()
 
-/** What an index is asked: a message that has all that is wanted has these terms. */
+/** The index query: the terms that every matching message has. */
 const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): RowQuery => {
   const { session, role, since, until } = wanted
   const kind = wanted.in === 'all' ? [] : [{ term: kindTerm(wanted.in === 'tools' ? 'tool' : 'message') }]
@@ -167,7 +167,7 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): Row
     ...kind,
     ...(role === undefined ? [] : [{ term: roleTerm(role) }]),
   ]
-  // An index does not know which texts have a term, nor in which order.
+  // The index does not record which text has a term, or the order of terms.
   const none = wanted.in === 'all' ? unwanted.filter(isOneTerm).flatMap(termsOfPhrase) : []
   return {
     all,
@@ -176,21 +176,21 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): Row
   }
 }
 
-/** Rows of an index that has all rows, if it can be brought up to that soon and may be written to. */
+/** Queries the index after adding missing rows, if they are few and the index is writable. */
 async function* upToDate(index: RowIndex, query: RowQuery, first: boolean): Steps<SearchFault, RowsFound | undefined> {
   const found = yield* need(index.find(query))
   if (!first || found === undefined || found.behind === 0) return found
   const added = await index.add(termsOf, mostAdded)()
-  if (isLeft(added) || added.right.rows === 0) return found // read-only, or held by another: the page says how many are missing
+  if (isLeft(added) || added.right.rows === 0) return found // read-only or locked: the page reports the missing rows
   return yield* need(index.find(query))
 }
 
-/** A row that has what the query asks for. */
+/** A row that matches the query. */
 interface MatchedRow extends FoundRow {
   readonly found: HitInRow
 }
 
-/** Rows that match, up to so many, of the next rows that the index proposes. Undefined: there is no index. */
+/** Up to `most` matching rows among the next ones from the index. Undefined if there is no index. */
 async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly MatchedRow[] | undefined> {
   const { store, index, query, wanted, asked, after } = search
   const first = search.looked === 0
@@ -221,7 +221,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
   return matched
 }
 
-/** Add the hits that rows are. */
+/** Adds the hits of matching rows. */
 async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: SearchHit[]): Steps<SearchFault, void> {
   yield* lookUp(search, rows)
   for (const row of rows) {
@@ -230,7 +230,7 @@ async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: Sear
   }
 }
 
-/** The hit in the first session that did not retract it. */
+/** The hit in the first session that did not retract the message. */
 const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: MatchedRow): SearchHit | undefined => {
   let retractedFrom: string | undefined
   for (const id of logs) {
@@ -244,7 +244,7 @@ const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: 
     : undefined
 }
 
-/** Look up the logs that rows are of: whether each is a session, and what is retracted there. */
+/** Loads whether each row's logs are sessions, and their retractions. */
 async function* lookUp(
   { store, index, sessions, retractions }: Search,
   rows: readonly FoundRow[],
@@ -253,7 +253,7 @@ async function* lookUp(
   const infos = await Promise.all(logs.map((id) => describeSession(store, id)()))
   for (const [at, info] of infos.entries()) {
     if (isLeft(info) && !isNone.has(info.left._tag)) yield* fail(info.left)
-    sessions.set(logs[at] as string, !isLeft(info)) // and no other kind of log, nor one that is being imported
+    sessions.set(logs[at] as string, !isLeft(info)) // not another kind of log, or one being imported
   }
   const notes = yield* need(index.findIn(logs, retractionTerm))
   for (const [id, found] of notes) retractions.set(id, retractionsIn(found))

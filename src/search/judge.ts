@@ -1,6 +1,6 @@
 /**
- * Whether a stored row is a hit. An index only proposes rows: what is shown is read from the record, so that nothing is
- * found that is not there any more, and all stores give the same answers.
+ * Decides whether a stored row is a hit. An index only proposes rows; hits are read from the
+ * record, so that deleted content is never found and all stores give the same results.
  */
 import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
 import { decodeRow, messageIn, textsOf } from '../entry/kit.ts'
@@ -13,12 +13,11 @@ import type { SearchHit, SearchPlan } from './hit.ts'
 import { matchIn } from './match.ts'
 import type { Query } from './query.ts'
 
-/** Stored blocks by their ids. */
 export type BlocksOf = (id: BlockId) => Uint8Array | undefined
 
-/** The blocks that the texts of rows stand in, as far as they are there and undamaged. */
+/** The blocks with the texts of rows, as far as they exist and are undamaged. */
 export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promise<BlocksOf> => {
-  const keys = new Map<BlockId, string | undefined>() // of encrypted sessions
+  const keys = new Map<BlockId, string | undefined>() // for encrypted sessions
   for (const { kind, body } of rows) {
     const decoded = kind === 'entry' ? decodeRow(body) : undefined
     if (decoded !== undefined && !isLeft(decoded)) for (const { id, key } of decoded.right.blocks) keys.set(id, key)
@@ -30,7 +29,7 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
   const stored = encryption?.bare ?? store
   const all = await stored.getBlocks(wanted)()
   for (const [index, id] of wanted.entries()) {
-    const one = isLeft(all) ? await stored.getBlocks([id])() : undefined // one of them is damaged, and hides no other
+    const one = isLeft(all) ? await stored.getBlocks([id])() : undefined // one is damaged; still read the others
     const bytes = isLeft(all) ? (one === undefined || isLeft(one) ? undefined : one.right[0]) : all.right[index]
     const key = keys.get(id)
     const plain = bytes === undefined || key === undefined ? bytes : encryption?.block(key, bytes)
@@ -39,13 +38,9 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
   return (id) => found.get(id)
 }
 
-/** A hit without its session. */
 export type HitInRow = Omit<SearchHit, 'session' | 'retracted'>
 
-/**
- * The hit for a row; undefined if it does not match, `'unread'` if its message can't be read because it or a block is
- * damaged.
- */
+/** The hit for a row; undefined if it does not match; `'unread'` if its message can't be read because of damage. */
 export const judgeRow = (
   row: StoredRow,
   blocks: BlocksOf,
@@ -65,7 +60,7 @@ export const judgeRow = (
 const isInTime = (at: number, { since, until }: SearchPlan): boolean =>
   (since === undefined || at >= since) && (until === undefined || at < until)
 
-/** The ranges of messages that notes retract. Notes that can't be read retract nothing. */
+/** The ranges retracted by notes. Unreadable notes retract nothing. */
 export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>
   notes.flatMap(({ body }) => {
     const note = decodeNote(jsonIn(body))

@@ -1,16 +1,16 @@
-/** Whether texts have what a query asks for, and the place to show. */
+/** Matches texts against a query, and selects the excerpt. */
 import { wordsIn, type SearchText, type Word } from '../entry/kit.ts'
 import type { Phrase, Query } from './query.ts'
 
-/** A part of a text with the words that were found in it. */
+/** A part of a text, with the matched words. */
 export interface Excerpt {
-  /** The text, as it stands in the message; it may have line feeds and control characters. */
+  /** The text as in the message; may contain line feeds and control characters. */
   readonly text: string
-  /** The found words: where each begins and ends in `text`, in UTF-16 units. */
+  /** The matched words: their start and end in `text`, in UTF-16 units. */
   readonly marks: readonly (readonly [from: number, to: number])[]
-  /** True if the message's text goes on before the excerpt. */
+  /** Whether the message's text continues before the excerpt. */
   readonly cutBefore: boolean
-  /** True if it goes on behind it. */
+  /** Whether it continues after the excerpt. */
   readonly cutAfter: boolean
 }
 
@@ -20,22 +20,22 @@ export interface Match {
   readonly score: number
 }
 
-/** How many UTF-16 units an excerpt shows before the first found word, and from it on. */
+/** The UTF-16 units of an excerpt before the start of the first matched word, and from there on. */
 const before = 60
 const behind = 180
-/** How many units from the first found word on are read to rank a message. */
+/** The number of units after the first matched word that are read for ranking. */
 const rankedUnits = 600
 
 interface Span {
   readonly start: number
   readonly end: number
   readonly phrase: Phrase
-  /** Which words of the text it has, counted from the first. */
+  /** The indexes of its first and last word in the text. */
   readonly first: number
   readonly last: number
 }
 
-/** The first match of a message's texts; undefined if they have not all that is wanted, or something unwanted. */
+/** The first match in a message's texts; undefined if a wanted phrase is missing or an unwanted one is present. */
 export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Query): Match | undefined => {
   const open = new Set(wanted)
   let first: { readonly index: number; readonly spans: readonly Span[]; readonly count: number } | undefined
@@ -47,7 +47,7 @@ export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Quer
     for (const phrase of phrases) open.delete(phrase)
     density += densityOf(spans, wanted)
     if (phrases.size > (first?.count ?? 0)) first = { index, spans, count: phrases.size }
-    if (phrases.size === wanted.length && unwanted.length === 0) break // what follows changes nothing
+    if (phrases.size === wanted.length && unwanted.length === 0) break // the rest changes nothing
   }
   if (open.size > 0 || first === undefined) return undefined
   const { of, text } = texts[first.index] as SearchText
@@ -55,7 +55,7 @@ export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Quer
 }
 
 /**
- * How often a text has all phrases together: 1 for each time that they follow each other, less the further they are apart.
+ * How often a text has all phrases together: 1 each time they are adjacent, less with distance.
  *
  * Source  Clarke, Cormack, Tudhope: Relevance ranking for one to three term queries, 2000 (cover density)
  */
@@ -74,11 +74,12 @@ const densityOf = (spans: readonly Span[], wanted: readonly Phrase[]): number =>
 }
 
 /**
- * From 0 to 1: more for words that stand together, and again, for a short text, and for one that somebody said. In steps,
- * so that of messages that are much alike the newest comes first.
+ * The score from 0 to 1: higher for words close together, repeated, in a short text, and not from a
+ * tool. Rounded to steps, so that among similar messages the newest comes first.
  *
- * Source  Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009 (the saturation of BM25, k1 1.2, b 0.75; here by
- *         the root of the length, because a tool's result can have a thousand times the length of an answer)
+ * Source  Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009 (the saturation of BM25,
+ * k1 1.2, b 0.75; here with
+ *         the root of the length, because a tool's result can be a thousand times longer than an answer)
  */
 const scoreOf = (density: number, length: number, of: SearchText['of']): number => {
   const found = Math.max(density, apart)
@@ -86,7 +87,7 @@ const scoreOf = (density: number, length: number, of: SearchText['of']): number 
   return Math.round((of === 'tool' ? 0.5 : 1) * saturated * 20) / 20
 }
 
-/** The density of words that stand in different texts of a message, such as an answer and a call. */
+/** The density for words in different texts of a message, such as an answer and a call. */
 const apart = 0.1
 
 interface FoundPhrases {
@@ -94,10 +95,10 @@ interface FoundPhrases {
   readonly spans: readonly Span[]
 }
 
-/** Spans are kept up to this many: an excerpt shows a few. */
+/** The maximum spans to keep: an excerpt shows only a few. */
 const mostSpans = 200
 
-/** Which phrases a text has, and where. Undefined: it has an unwanted one. Cost: O(text · phrases) */
+/** The phrases in a text, and their places. Undefined if it has an unwanted one. Cost: O(text · phrases) */
 const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phrase[]): FoundPhrases | undefined => {
   const phrases = new Set<Phrase>()
   const spans: Span[] = []
@@ -106,7 +107,7 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
   let enough = Infinity
   let word = -1
   for (const unit of wordsIn(text)) {
-    if (unit.start > enough) break // all is found, and neither an excerpt nor a rank needs more
+    if (unit.start > enough) break // everything is found, and neither the excerpt nor the score needs more
     word += 1
     last.push(unit)
     if (last.length > longest) last.shift()
@@ -143,7 +144,7 @@ const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
   const inOrder = spans.toSorted((one, other) => one.start - other.start || one.end - other.end)
   const first = (inOrder[0] as Span).start
   let from = Math.max(0, first - before)
-  if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // at a word, if there is one
+  if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // start at a word, if possible
   let to = Math.min(text.length, first + behind)
   if (isLow(text, from)) from -= 1
   if (isLow(text, to)) to -= 1
@@ -163,7 +164,7 @@ const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
   })
 }
 
-/** Whether a place is in the middle of a pair of surrogates. */
+/** Whether a position splits a surrogate pair. */
 const isLow = (text: string, at: number): boolean => {
   const unit = text.charCodeAt(at)
   return unit >= 0xdc00 && unit <= 0xdfff

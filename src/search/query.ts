@@ -1,6 +1,6 @@
 /**
- * What a person types: words, "words that follow each other", the begin* of a word, and -words to leave out. Everything
- * can be typed; what is neither a letter, a digit nor a pictograph only separates words.
+ * Query syntax: words, "phrases of adjacent words", prefix* and -excluded. Any text is valid;
+ * characters other than letters, digits and pictographs only separate words.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
@@ -8,25 +8,25 @@ import { termOf, wordsIn, type Word } from '../entry/kit.ts'
 import type { WantedTerm } from '../store/index.ts'
 import type { SearchOnlyFault } from './fault.ts'
 
-/** Units that follow each other in a text. */
+/** A sequence of adjacent words. */
 export interface Phrase {
-  /** The units. At least one. */
+  /** The words, at least one. */
   readonly units: readonly Pick<Word, 'text' | 'joined' | 'unspaced'>[]
-  /** The last one may be the beginning of a word. */
+  /** Whether the last word is a prefix. */
   readonly prefix: boolean
 }
 
 export interface Query {
-  /** Each must be in the message. At least one. */
+  /** Phrases that a message must have, at least one. */
   readonly wanted: readonly Phrase[]
-  /** None may be in it. */
+  /** Phrases that it must not have. */
   readonly unwanted: readonly Phrase[]
 }
 
-/** A sign, and what it stands before: a text in quotes, or one up to the next white space or quote. */
+/** An optional minus sign, then quoted text or text up to white space or a quote, then an optional asterisk. */
 const item = /(-?)(?:"([^"]*)"?|([^\s"]+))(\*?)/g
 
-/** @param typing the last word may be the beginning of a longer one */
+/** @param typing whether the last word may be incomplete */
 export const parseQuery = (query: string, typing: boolean): Either<SearchOnlyFault, Query> => {
   const wanted: Phrase[] = []
   const unwanted: Phrase[] = []
@@ -45,16 +45,16 @@ export const parseQuery = (query: string, typing: boolean): Either<SearchOnlyFau
 
 const curly = /[“”„«»]/g
 
-/** Terms that a message with the phrase has. Mostly that is enough to know that it has the phrase; not always. */
+/** Terms that every message with the phrase has. They usually, but not always, imply the phrase. */
 export const termsOfPhrase = ({ units, prefix }: Phrase): readonly WantedTerm[] =>
   units.flatMap(({ text, unspaced, joined }, index): WantedTerm[] => {
     const next = units[index + 1]
     if (!unspaced) return [{ term: termOf(text), ...(prefix && next === undefined && { prefix }) }]
     if (next?.joined === true) return [{ term: text + next.text }]
-    return joined ? [] : [{ term: text, prefix: true }] // a character alone: a term that begins with it
+    return joined ? [] : [{ term: text, prefix: true }] // a single character: match terms that start with it
   })
 
-/** Whether a message has the phrase if, and only if, it has its one term. */
+/** Whether having the single term is equivalent to having the phrase. */
 export const isOneTerm = ({ units }: Phrase): boolean =>
   units.length === 1
     ? units[0]?.text.length === termOf(units[0]?.text ?? '').length

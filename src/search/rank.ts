@@ -1,20 +1,20 @@
-/** The best first: which hits are compared with each other, and where a page of them ends. */
+/** Ranking: which hits are compared, and the page cursors. */
 import { jsonIn, ownFields } from '../json/index.ts'
 import type { StoreFaultOf } from '../store/index.ts'
 
-/** How many matches are compared with each other: the newest, then as many of the next ones. */
+/** The number of matches compared at a time, newest first. */
 export const mostRanked = 250
 
-/** Where a page of ranked hits ends. */
+/** The end of a page of ranked hits. */
 export interface RankCursor {
-  /** The cursor, in order of time, after which the compared matches start; undefined for the newest. */
+  /** The cursor in time order where the compared matches start; undefined for the newest. */
   readonly from?: string | undefined
-  /** The score and the place of the last hit of the page; undefined where the next page is of other matches. */
+  /** The score and place of the page's last hit; undefined if the next page compares other matches. */
   readonly score?: number
   readonly at?: string
 }
 
-/** What stands behind a cursor, best first; of the same score, in the order given: that of time. */
+/** The items after a cursor, best first; with equal scores in the given (time) order. */
 export const inRank = <T>(
   all: readonly T[],
   { score, at = '' }: RankCursor,
@@ -26,7 +26,7 @@ export const inRank = <T>(
   if (score === undefined) return ranked
   const last = ranked.findIndex((each) => placeOf(each) === at)
   if (last !== -1) return ranked.slice(last + 1)
-  // It was removed meanwhile.
+  // The last hit was removed in between.
   return ranked.filter((each) => scoreOf(each) < score || (scoreOf(each) === score && isBehind(each, at)))
 }
 
@@ -35,7 +35,7 @@ export const rankCursor = (cursor: RankCursor): string => {
   return JSON.stringify([from ?? null, ...(score === undefined ? [] : [score, at])])
 }
 
-/** The cursor of a text, or of the first page; undefined if the text is not a cursor. */
+/** Parses a cursor; undefined if the text is not one. No text means the first page. */
 export const rankCursorIn = (text: string | undefined): RankCursor | undefined => {
   if (text === undefined) return ownFields({})
   const found = jsonIn(text)

@@ -1,4 +1,4 @@
-/** Searching a store that has no index: reading its messages, from the last one on. */
+/** Searches a store without an index: reads its messages, newest first. */
 import { isLeft, jsonIn, ownFields, present } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
@@ -10,20 +10,20 @@ import { blocksFor, isIn, judgeRow, retractionsIn } from './judge.ts'
 import type { Query } from './query.ts'
 import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
-/** Rows that are read at once, and by one call. */
+/** The number of rows read at a time, and the maximum per call. */
 const piece = 100
 const mostRows = 20_000
 
-/** Where a scan goes on. */
+/** Where a scan continues. */
 interface Cursor {
-  /** The cursor of the page of sessions; undefined for the first. */
+  /** The cursor of the session list page; undefined for the first. */
   readonly page: string | undefined
-  /** The session, and the row before which its rows are still to be read. */
+  /** The session, and the row before which its rows are still unread. */
   readonly session: string
   readonly below: number
 }
 
-/** What a scan has found and read so far. */
+/** The state of a scan. */
 interface Scan {
   readonly store: Store
   readonly query: Query
@@ -53,7 +53,7 @@ export async function* scan(store: Store, query: Query, wanted: SearchPlan): Ste
 
 const placeOf = ({ session, position }: SearchHit): string => `${position} ${session}`
 
-/** Whether a hit stands behind a place. If its session has no hit any more, all do: rather twice than not at all. */
+/** Whether a hit comes after a place. If its session has no hits any more, all do: better twice than never. */
 const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) => boolean) => {
   const sessions = [...new Set(all.map(({ session }) => session))]
   return ({ session, position }, at) => {
@@ -84,7 +84,7 @@ async function* latest(store: Store, query: Query, wanted: SearchPlan): Steps<Se
     }
     if (next === undefined && resumed === undefined) return pageOf(state, undefined)
     page = next ?? cursor?.page
-    if (next === undefined) resumed = undefined // the session of the cursor was removed: its page, from the beginning
+    if (next === undefined) resumed = undefined // the cursor's session was removed: restart its page
   }
 }
 
@@ -106,7 +106,7 @@ const cursorIn = (text: string): Cursor | undefined => {
   return Number.isSafeInteger(below) ? { page: page ?? undefined, session, below: below as number } : undefined
 }
 
-/** Look through a session. The row to go on before, if it was not read to its beginning. */
+/** Scans a session. Returns the row to continue before, if it was not read completely. */
 async function* scanLogs(
   state: Scan,
   info: SessionInfo,
@@ -129,7 +129,7 @@ async function* scanLogs(
       if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
       const found = judgeRow(row, blocks, query, wanted)
       if (found === undefined) continue
-      if (row.index < own.from && !isIn(own.retracted, row.index)) continue // the session it is of has it
+      if (row.index < own.from && !isIn(own.retracted, row.index)) continue // its original session has it
       if (found === 'unread') {
         if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
         continue
@@ -145,7 +145,7 @@ async function* scanLogs(
   return undefined
 }
 
-/** A damaged session, or one without its key, is listed as unread; one that was removed meanwhile is skipped. */
+/** Lists a session as damaged or encrypted; ignores one that was removed. */
 async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
   if (fault._tag === 'DamagedLog') {
     if (!state.damaged.includes(id)) state.damaged.push(id)
@@ -153,7 +153,7 @@ async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault):
   else if (fault._tag !== 'NoSuchLog') yield* fail(fault)
 }
 
-/** The messages of a fork that the session it was forked from does not show: its own, and those retracted there. */
+/** The messages of a fork that its source session does not show: its own, and those retracted there. */
 async function* ownRows(
   state: Scan,
   { forkedFrom }: SessionInfo,
@@ -167,10 +167,10 @@ async function* ownRows(
   return { from: at, retracted: state.wanted.retracted ? [] : known.filter(({ from }) => from < at) }
 }
 
-/** Why the session that a fork is of can't be searched. It is named itself, and the fork's own messages are read. */
+/** Faults of the source session, which is then listed itself. Only the fork's own messages are read. */
 const isNamed: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
 
-/** Cost: O(notes of the session), once a call. */
+/** Cost: O(notes of the session), once per call. */
 async function* retractionsOf({ store, retractions }: Scan, id: string): Steps<SearchFault, readonly Range[]> {
   const known = retractions.get(id)
   if (known !== undefined) return known

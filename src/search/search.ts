@@ -1,4 +1,4 @@
-/** Searching the sessions of a store. */
+/** Searches the sessions of a store. */
 import { describe, ownField, ownFields } from '../json/index.ts'
 import { roles } from '../message/kit.ts'
 import { checkStore } from '../session/kit.ts'
@@ -12,19 +12,20 @@ import { parseQuery } from './query.ts'
 import { scan } from './scan.ts'
 
 /**
- * Find messages in all sessions of a scope.
+ * Finds messages in all sessions of a scope.
  *
- * A query has words, "words that follow each other", the begin* of a word, and -words that a message must not have. A
- * message is found if it has all of them. Case, accents and width don't count. In scripts that write no spaces, any
- * characters that follow each other are found. Every text is a query; characters that belong to no word only separate.
+ * A query has words, "phrases of adjacent words", prefixes (begin*) and -excluded words. A message matches if it
+ * satisfies all of them. Case, accents and character width are ignored. In scripts without spaces, any sequence of
+ * characters is found. Any text is a valid query; characters that are not part of a word only separate.
  *
- * Cost    with an index (`indexStore`), O(hits shown) by `time` and O(hits), at most 250, by `relevance` for most queries
- *         (bench: search); without one, O(messages), in calls of at most 20,000 rows. A phrase of frequent words is looked
- *         for in the messages that have all of its words.
+ * Cost    with an index (`indexStore`), for most queries O(hits shown) by `time` and O(hits), at most 250, by
+ * `relevance`
+ *         (bench: search); without one, O(messages), in calls of at most 20,000 rows. A phrase of frequent words is
+ *         searched in all messages with these words.
  *
- * @param options filters, the size of a page, and the cursor
- * @returns one page of hits; or `EmptyQuery`, if it has no word
- * @throws TypeError if an option is not what it must be; it names the option
+ * @param options filters, page size and cursor
+ * @returns one page of hits; or `EmptyQuery` if the query has no word
+ * @throws TypeError that names the option, if one is invalid
  * @example
  * const { hits, next } = await searchStore(store, '"rate limit" retry* -test', { in: 'messages' })
  */
@@ -34,7 +35,8 @@ export const searchStore = (
   options: SearchOptions = {},
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
-  if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
+  if (typeof query !== 'string')
+    throw new TypeError(`searchStore: the query must be a string, found ${describe(query)}`)
   const given = checkOptions('searchStore', options, expectedOptions)
   const { typing = false, since, until, ...rest } = given
   const wanted: SearchPlan = ownFields({
@@ -43,7 +45,7 @@ export const searchStore = (
     retracted: given.retracted === true,
     sort: given.sort ?? 'relevance',
     limit: given.limit ?? 20,
-    ...(since !== undefined && { since: Math.ceil(since) }), // times of rows are whole
+    ...(since !== undefined && { since: Math.ceil(since) }), // row times are whole numbers
     ...(until !== undefined && { until: Math.ceil(until) }),
   })
   return searchSteps(async function* (): Steps<SearchFault, SearchPage> {

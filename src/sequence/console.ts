@@ -1,20 +1,20 @@
-/** How Node's console shows a span, and what is read like one: its name, its length, and its last values. */
+/** Formats spans and similar values for Node's console: name, length, and the last values. */
 import type { Sequence } from './sequence.ts'
 
-/** The name under which Node's console looks for a function that shows an object. */
+/** The key of the function that Node's console calls to show an object. */
 export const inspectKey: symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/** How many values are shown. */
+/** The number of values shown. */
 const shownValues = 3
 
 /**
  * A line for the console: `View(5) [ 2 earlier, … ]`.
  *
- * @param title its name and length
- * @param values its values
+ * @param title the name and length
+ * @param values the values
  * @param depth how many more levels may be shown
  * @param options the console's options
- * @param inspect the console's function
+ * @param inspect the console's formatting function
  */
 export const shownInConsole = (
   title: string,

@@ -1,6 +1,6 @@
 /**
- * Gaps: ranges of a storage that a run of values leaves out. A value has a position in the storage, and a rank: how many
- * values are kept before it. Without gaps the two are the same.
+ * Gaps: ranges of a storage that a run of values leaves out. A value has a position in the storage,
+ * and a rank: the number of kept values before it. Without gaps, both are equal.
  */
 
 /** Positions from `from` up to, not including, `to`. */
@@ -11,21 +11,21 @@ export interface Range {
   readonly to: number
 }
 
-/** Ranges in order that do not touch; `undefined` where nothing is left out. */
+/** Ranges in order, with space between them; `undefined` without gaps. */
 export interface Gaps {
   /** The first position of each. */
   readonly froms: readonly number[]
-  /** The position after each. */
+  /** The position after the last one of each. */
   readonly tos: readonly number[]
-  /** How many values are kept before each: its rank. */
+  /** The rank of each: the number of kept values before it. */
   readonly ranks: readonly number[]
 }
 
-/** The gaps that ranges make together with those that are there already. Cost: O(n log n) in all of them. */
+/** Merges ranges with existing gaps. Cost: O(n log n) in all of them. */
 export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps | undefined => {
   const all: Range[] = bareList()
   for (let index = 0; index < ranges.length; index++) {
-    const { from, to } = ranges[index] as Range // read once: what is checked is what is used
+    const { from, to } = ranges[index] as Range // read once, so that the checked values are the used values
     if (!isSafeInteger(from) || !isSafeInteger(to) || from < 0 || to < from)
       throw new TypeError(`range ${index} is not one of positions: expected whole numbers, 0 ≤ from ≤ to`)
     if (from < to) all[all.length] = { from, to }
@@ -33,7 +33,7 @@ export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps
   if (gaps !== undefined)
     for (let index = 0; index < gaps.froms.length; index++)
       all[all.length] = { from: gaps.froms[index] as number, to: gaps.tos[index] as number }
-  // V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run.
+  // V8 assigns the only item of a list instead of defining it, which could run a setter of a prototype.
   const sorted =
     all.length < 2 ? all : (apply(toSorted, all, [(a: Range, b: Range) => a.from - b.from]) as readonly Range[])
 
@@ -41,7 +41,7 @@ export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps
   const tos: number[] = bareList()
   const ranks: number[] = bareList()
   let count = 0
-  let left = 0 // values that are left out so far
+  let left = 0 // number of values left out so far
   for (let index = 0; index < sorted.length; index++) {
     const { from, to } = sorted[index] as Range
     const last = count === 0 ? -1 : (tos[count - 1] as number)
@@ -59,7 +59,7 @@ export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps
   return count === 0 ? undefined : freeze({ froms: freeze(froms), tos: freeze(tos), ranks: freeze(ranks) })
 }
 
-/** How many values are kept before a position. Cost: O(log gaps). */
+/** The number of kept values before a position. Cost: O(log gaps). */
 export const rankAt = (gaps: Gaps | undefined, position: number): number => {
   if (gaps === undefined) return position
   const index = lastUpTo(gaps.froms, position)
@@ -69,21 +69,21 @@ export const rankAt = (gaps: Gaps | undefined, position: number): number => {
   return position < to ? rank : rank + position - to
 }
 
-/** The position of the kept value that so many others stand before. Cost: O(log gaps). */
+/** The position of the kept value with this rank. Cost: O(log gaps). */
 export const keptAt = (gaps: Gaps | undefined, rank: number): number => {
   if (gaps === undefined) return rank
   const index = lastUpTo(gaps.ranks, rank)
   return index === -1 ? rank : rank - (gaps.ranks[index] as number) + (gaps.tos[index] as number)
 }
 
-/** How many kept values stand next to each other from a rank on, up to the next gap. Cost: O(log gaps). */
+/** The number of adjacent kept values from a rank up to the next gap. Cost: O(log gaps). */
 export const keptNextTo = (gaps: Gaps | undefined, rank: number): number => {
   if (gaps === undefined) return Infinity
   const next = lastUpTo(gaps.ranks, rank) + 1
   return next === gaps.ranks.length ? Infinity : (gaps.ranks[next] as number) - rank
 }
 
-/** The index of the last of rising numbers that is not above a value; -1 if all are. */
+/** The index of the last number up to a value, in ascending numbers; -1 if there is none. */
 const lastUpTo = (numbers: readonly number[], value: number): number => {
   let low = 0
   let high = numbers.length
@@ -100,5 +100,5 @@ const { isSafeInteger } = Number
 const { toSorted } = Array.prototype
 const { apply } = Reflect
 
-/** A list that no setter of `Array.prototype` is asked about. */
+/** A list that ignores setters of `Array.prototype`. */
 const bareList = <T>(): T[] => setPrototypeOf([], null) as T[]

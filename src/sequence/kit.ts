@@ -1,2 +1,2 @@
-/** For the packages of this repository, which are released together. Other programs get no promise here. */
+/** For other packages of this repository, which are released together. Not a public API. */
 export { RecentMap, type Sequence, itemAt } from './index.ts'

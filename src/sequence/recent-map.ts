@@ -1,4 +1,4 @@
-/** A map of bounded size that keeps the entries used last. */
+/** A map of bounded size that keeps the most recently used entries. */
 export class RecentMap<K, V> {
   readonly #most: number
   readonly #weigh: (value: V) => number
@@ -6,7 +6,7 @@ export class RecentMap<K, V> {
   #weight = 0
 
   /**
-   * @param most how many entries it keeps, or how much they weigh
+   * @param most the maximum number of entries, or their maximum weight
    * @param weigh the weight of a value. Default: 1
    */
   constructor(most: number, weigh: (value: V) => number = () => 1) {
@@ -24,7 +24,7 @@ export class RecentMap<K, V> {
     return this.#weight
   }
 
-  /** A value, which counts as used now. */
+  /** The value of a key, which then counts as most recently used. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
     if (value !== undefined) {
@@ -38,7 +38,7 @@ export class RecentMap<K, V> {
     return this.#entries.has(key)
   }
 
-  /** Keep a value, unless it weighs more than all may; gives the key of the last one that made room for it. */
+  /** Store a value, unless it exceeds the maximum weight alone. Returns the key of the last entry evicted for it. */
   set(key: K, value: V): K | undefined {
     const weight = this.#weigh(value)
     this.delete(key)
@@ -60,7 +60,7 @@ export class RecentMap<K, V> {
     return this.#entries.delete(key)
   }
 
-  /** The one that was used last at the end. */
+  /** The keys, least recently used first. */
   keys(): IterableIterator<K> {
     return this.#entries.keys()
   }

@@ -1,7 +1,7 @@
 /**
- * Make the instances of a class a dead end for whoever holds one: their prototype keeps its methods, frozen, and loses
- * `constructor` and everything that objects inherit. `valueOf` and `toString` stay those of every object, because
- * libraries that compare objects call them, or compare them.
+ * Keep holders of an instance from reaching other code: the class's prototype keeps its methods,
+ * frozen, and loses `constructor` and everything inherited from Object. `valueOf` and `toString`
+ * remain those of all objects, because libraries that compare objects call or compare them.
  *
  * @param prototype the prototype of the class
  * @param parent the secluded prototype of the class that it extends. Default: none
@@ -17,8 +17,8 @@ export const seclude = (prototype: object, parent: object | null = null): void =
 }
 
 /**
- * Take a getter off a prototype, to define it on each instance as a property of its own: only those are seen by what
- * compares, clones or spreads objects. All instances share the one function.
+ * Remove a getter from a prototype, to define it as an own property of each instance: code that
+ * compares, clones or spreads objects sees only own properties. All instances share the function.
  */
 export const getterFrom = (prototype: object, key: string): (() => unknown) => {
   const getter = getOwnPropertyDescriptor(prototype, key)?.get as () => unknown
@@ -26,7 +26,7 @@ export const getterFrom = (prototype: object, key: string): (() => unknown) => {
   return getter
 }
 
-/** Define a getter as an enumerable property. `Object.defineProperty` would ask prototypes, and takes twice the time. */
+/** Define a getter as an enumerable property. `Object.defineProperty` would read prototypes and take twice the time. */
 export const defineGetter: (target: object, key: string, getter: () => unknown) => void = Function.prototype.call.bind(
   (Object.prototype as unknown as { readonly __defineGetter__: never }).__defineGetter__,
 )

@@ -1,6 +1,6 @@
 /**
- * A readonly run of values with a fixed length: what the pairing rules, the codecs and the classification take, so
- * that an array, a view and a derived context can all be read by the same code.
+ * A readonly run of values with a fixed length. The pairing rules, the codecs and the
+ * classification accept it, so that the same code reads an array, a view and a derived context.
  */
 export interface Sequence<T> extends Iterable<T> {
   /** The number of values. */

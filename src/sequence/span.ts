@@ -1,41 +1,41 @@
 /**
- * Spans: a fixed range of values over a storage that only grows at its end. Views, page kinds and the messages of a
- * derived context are spans. This is what they share: reading, iteration, and how they behave in JavaScript.
+ * Spans: fixed ranges of values over a storage that only grows at its end. Views, page kinds and the messages of a
+ * derived context are spans. This class has their common parts: reading, iteration, and JavaScript behavior.
  *
- * No method of a built-in prototype is called on the storage, so code that patches one cannot get hold of it.
+ * It calls no methods of built-in prototypes on the storage, so patched code can't get hold of it.
  */
 import { inspectKey, shownInConsole } from './console.ts'
 import { seclude } from './seclude.ts'
 import type { Sequence } from './sequence.ts'
 
-/** Values that stand next to each other in the storage. */
+/** Adjacent values of the storage. */
 export interface Piece<T> {
-  /** Where they are. */
+  /** The list that has them. */
   readonly values: readonly T[]
-  /** The index of the first. */
+  /** The index of the first one. */
   readonly index: number
-  /** How many there are; more than the span has do no harm. */
+  /** Their number, which may exceed the span. */
   readonly count: number
 }
 
-/** What the spans of a class have in common. A rank is a place in the storage less what is left out of it. */
+/** The operations of a class of spans. A rank is a position in the storage minus the values left out before it. */
 export interface SpanKind<Self, T> {
-  /** What the console calls them. */
+  /** The name in the console. */
   readonly name: string
   /** The value at a rank. */
   readonly read: (span: Self, rank: number) => T
-  /** The values from a rank on. */
+  /** The adjacent values from a rank. */
   readonly piece: (span: Self, rank: number) => Piece<T>
 }
 
 /**
  * The values from one rank up to, not including, another.
  *
- * Methods are getters of the prototype that give a function bound to the span, made when it is first asked for. So
- * `const { at } = span` and `list.map(span.at)` work, and a span pays for the functions that are used.
+ * Methods are prototype getters that return a function bound to the span, created on first use. So
+ * `const { at } = span` and `list.map(span.at)` work, and a span only has the functions that are used.
  */
 export class Span<T> implements Sequence<T> {
-  /** Its functions take instances of the class that made this one. */
+  /** Its functions accept instances of the class that created this span. */
   readonly #kind: SpanKind<never, T>
   readonly #from: number
   readonly #to: number
@@ -62,7 +62,7 @@ export class Span<T> implements Sequence<T> {
   get toArray(): () => readonly T[] {
     return (this.#toArray ??= () => {
       const to = this.#to
-      const values: T[] = setPrototypeOf([], null) // so that no setter of Array.prototype runs
+      const values: T[] = setPrototypeOf([], null) // runs no setter of Array.prototype
       let length = 0
       for (let rank = this.#from; rank < to; rank = this.#from + length) {
         const piece = this.#kind.piece(this as never, rank)
@@ -81,7 +81,7 @@ export class Span<T> implements Sequence<T> {
   [Symbol.iterator](): IterableIterator<T> {
     const to = this.#to
     let rank = this.#from
-    let stored!: readonly T[] // where there is a value
+    let stored!: readonly T[] // set before it is read
     let index = 0
     let last = 0
     const advance = (): boolean => {
@@ -102,15 +102,15 @@ export class Span<T> implements Sequence<T> {
     return iterator
   }
 
-  /** `View(5)`. Not `toString`, by which fast-deep-equal would compare. */
+  /** `View(5)`. Not `toString`, because fast-deep-equal would compare by it. */
   [Symbol.toPrimitive](): string {
     return `${this.#kind.name}(${this.length})`
   }
 }
 
-/** The index of a position in a span, a negative one counted from its end; -1 outside, and for a fraction. */
+/** The rank at an index of a span. A negative index counts from the end. -1 outside the span, and for a fraction. */
 export const indexAt = (position: number, start: number, end: number): number => {
-  const wanted = +position // once: what is not a number may answer differently each time
+  const wanted = +position // converted once: an object may convert to another number each time
   const index = wanted < 0 ? end + wanted : start + wanted
   return index >= start && index < end && index >>> 0 === index ? index : -1
 }
@@ -122,7 +122,7 @@ export const sliceBounds = (length: number, from: number | undefined, to: number
   return { start, end: end < start ? start : end }
 }
 
-/** An object and not a pair: to take a pair apart calls the array iterator, which somebody may have patched. */
+/** An object instead of a pair: destructuring a pair calls the array iterator, which may be patched. */
 export interface Bounds {
   /** The first index. */
   readonly start: number
@@ -130,7 +130,7 @@ export interface Bounds {
   readonly end: number
 }
 
-/** The value at a place of any sequence: of an array by its index, for its `at` is everybody's. */
+/** The value at an index of any sequence. Arrays are read by index, because their `at` may be patched. */
 export const itemAt = <T>(values: Sequence<T>, index: number): T =>
   (isArray(values) ? (values as readonly T[])[index] : values.at(index)) as T
 
@@ -144,7 +144,7 @@ const lesser = (one: number, other: number): number => (one < other ? one : othe
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
   const wanted = +given
-  const fraction = wanted % 1 // NaN for an infinity
+  const fraction = wanted % 1 // NaN for infinity
   const whole = fraction === fraction ? wanted - fraction : wanted
   const position = whole < 0 ? length + whole : whole
   if (!(position > 0)) return 0
@@ -157,5 +157,5 @@ defineProperty(Span.prototype, inspectKey, {
   },
 })
 seclude(Span.prototype)
-/** The prototype that the classes of spans continue. */
+/** The prototype that classes of spans extend. */
 export const spanPrototype: object = Span.prototype

@@ -1,4 +1,3 @@
-/** Faults of a session, as data. Its store has its own: `StoreFault`. */
 import {
   sentencesOf,
   taskOf,
@@ -31,8 +30,8 @@ import { seconds, storeSentences } from '../store/fault.ts'
 /** A fault of a session. Its store has its own: {@link StoreFault}. */
 export type SessionFault =
   /**
-   * Another writer appended first. `missed` and `notes` are what it appended; the session's own view has them too.
-   * Nothing of yours was appended.
+   * Another writer appended first. `missed` and `notes` are its messages and notes; the session's
+   * own view has them too. Nothing of yours was appended.
    */
   | {
       readonly _tag: 'SessionConflict'
@@ -44,7 +43,7 @@ export type SessionFault =
     }
   /** `expectedLen` is beyond the end of the record. */
   | { readonly _tag: 'SessionGap'; readonly id: string; readonly expectedLen: number; readonly len: number }
-  /** The session is sealed at `len` messages: it takes no more appends. You can fork it. */
+  /** The session is sealed at `len` messages and accepts no more appends. You can fork it. */
   | { readonly _tag: 'SessionSealed'; readonly id: string; readonly len: number }
   /** This handle was closed. */
   | { readonly _tag: 'SessionClosed'; readonly id: string }
@@ -76,60 +75,60 @@ export type SessionFault =
   | { readonly _tag: 'NewerSession'; readonly id: string; readonly found: number; readonly supported: number }
   /** The proof is wrong. */
   | { readonly _tag: 'BadProof'; readonly reason: string }
-  /** The message was erased, as the ledger says: its text can't be proven any more. `proveErased` proves that it was there. */
+  /** The message was erased, so its text can no longer be proven. `proveErased` proves that it existed. */
   | {
       readonly _tag: 'MessageErased'
       readonly id: string
       /** The position of the message. */
       readonly position: number
-      /** When it was erased, if the ledger says so: milliseconds since 1970. */
+      /** The time of the erasure, in milliseconds since 1970, if the ledger records it. */
       readonly at?: number
       readonly reason?: string
       readonly by?: string
     }
-  /** The session has no note about this input. It never had one, or the input was erased. */
+  /** The session has no note about this input: it never had one, or the input was erased. */
   | { readonly _tag: 'NoSuchInput'; readonly id: string; readonly input: string }
-  /** The session is encrypted: the proof of one message would need the key of all. */
+  /** The session is encrypted: to check a proof of one message, a third party would need the key to all. */
   | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }
-  /** The imported record has another head than the export states. */
+  /** The head of the imported record differs from the head that the export states. */
   | { readonly _tag: 'OtherHead'; readonly id: string; readonly expected: string; readonly found: string }
 
 /** The session faults with these tags. */
 export type SessionFaultOf<Tag extends SessionFault['_tag']> = Extract<SessionFault, { readonly _tag: Tag }>
 
-/** A log is no session that this version reads. */
+/** The log is not a session that this version can read. */
 export type NoSessionFault = SessionFaultOf<'NotASession' | 'UnfinishedSession' | 'NewerSession'>
 
-/** Reading a session. */
+/** The faults of reading a session. */
 export type ReadSessionFault = LogFault | NoSessionFault
 
-/** Opening a session to append to it. */
+/** The faults of opening a session to append to it. */
 export type OpenSessionFault = ReadSessionFault | SessionFaultOf<'SessionSealed'>
 
-/** Starting a session. */
+/** The faults of creating a session. */
 export type CreateSessionFault = NewLogFault | NoSessionFault | SessionFaultOf<'InvalidMessage' | 'InvalidPage'>
 
-/** Opening a session, or starting it. */
+/** The faults of `openOrCreateSession`. */
 export type OpenOrCreateFault = Exclude<OpenSessionFault | CreateSessionFault, StoreFaultOf<'NoSuchLog' | 'LogExists'>>
 
-/** Forking a session. */
+/** The faults of forking a session. */
 export type ForkSessionFault = ForkFault | NoSessionFault
 
-/** Forking a session, and opening the fork. */
+/** The faults of forking a session and opening the fork. */
 export type OpenForkFault = ForkSessionFault | OpenSessionFault
 
-/** Erasing messages of a session. */
+/** The faults of erasing messages. */
 export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed' | 'NoSuchInput'>
 
-/** Verifying a session. */
+/** The faults of verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
 
-/** Reading what others have appended to an open session. */
+/** The faults of `refresh`, which reads what other writers have appended. */
 export type RefreshFault = VerifyFault | SessionFaultOf<'SessionClosed'>
 
 /**
- * Writing to a session. Of the methods that write, each names the faults of starting and opening one too: with those,
- * `pipe(createSession(store), TE.chain((session) => session.append(m)))` has one fault type, as `TE.chain` asks.
+ * The faults of writing to a session. Each writing method also lists those of creating and opening one, so that
+ * `pipe(createSession(store), TE.chain((session) => session.append(m)))` has the one fault type that `TE.chain` needs.
  */
 export type WriteFault =
   | CreateSessionFault
@@ -137,13 +136,13 @@ export type WriteFault =
   | Exclude<AppendFault, { readonly _tag: 'LeaseHeld' }>
   | SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionClosed' | 'SessionBusy' | 'InvalidNote'>
 
-/** Changing the metadata of an open session. */
+/** The faults of changing an open session's metadata. */
 export type UpdateSessionFault = WriteFault | SessionFaultOf<'MetadataConflict'> | CallbackThrew
 
-/** Taking the lease of an open session. */
+/** The faults of taking an open session's lease. */
 export type LeaseSessionFault = WriteFault | StoreFaultOf<'InvalidLease'>
 
-/** Storing a transcript as a session, and copying one to another store. */
+/** The faults of importing a session, and of copying one to another store. */
 export type ImportFault =
   | NewLogFault
   | AppendFault
@@ -155,7 +154,7 @@ export type ImportFault =
   | SessionFaultOf<'InvalidMessage' | 'InvalidNote' | 'OtherHead'>
   | CallbackThrew
 
-/** A sentence for each of them. */
+/** A sentence for each session fault. */
 export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {
   SessionConflict: (fault) =>
     fault.len > fault.expectedLen
@@ -204,8 +203,8 @@ export const sessionFaultText: (fault: SessionFault | StoreFault | CallbackThrew
 
 const name = (id: string): string => JSON.stringify(id)
 
-/** Makes a task of an operation of a session. */
+/** Makes a task of a session operation. */
 export const sessionTask: TaskOf<SessionFault | StoreFault | CallbackThrew> = taskOf(sessionFaultText)
 
-/** The same of steps: the first fault is that of the task. */
+/** Makes a task of steps; the first fault ends it. */
 export const sessionSteps: TaskOfSteps<SessionFault | StoreFault | CallbackThrew> = taskOfSteps(sessionTask)

@@ -1,4 +1,4 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For other folders and packages of this repository, which are released together. Not a public API. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
 export { callIdsIn, goOnAfter, messagesOf, whyUnanswered } from './record/journal.ts'
 export {

@@ -1,5 +1,5 @@
 /**
- * The session: a history made durable by a store. When an append resolves, its messages are on disk, in order, exactly once.
+ * The session: a history made durable by a store. When an append resolves, its messages are durable, in order, once.
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
@@ -22,28 +22,28 @@ declare class SessionBrand {
   readonly #session: never
 }
 
-/** The read side of a session. It reads from memory: everything that this handle has read or appended so far. */
+/** The read side of a session. It reads from memory: all rows that this handle has read or appended so far. */
 export interface SessionReader extends SessionBrand {
   /** The id of the session. */
   readonly id: string
   /** The number of messages in the record. */
   readonly len: number
   /**
-   * Every message of the record, as a value that never changes, with the page kinds it was appended with. Cost: O(1).
+   * All messages of the record, as a value that never changes, with the page kinds of the append. Cost: O(1).
    *
    * @returns the view
    */
   readonly view: () => View<Message>
   /**
-   * The record without the messages that retractions took out. Send, export and continue this one. `positionAt` gives
-   * the position of each message in the record. Cost: O(1); after an append or a retraction O(retractions), once.
+   * The record without retracted messages. Send, export and continue this one. `positionAt` returns the
+   * position of each message in the record. Cost: O(1); after an append or a retraction once O(retractions).
    *
    * @returns the view
    */
   readonly conversation: () => View<Message>
   /**
-   * The record as it was at a head, also at one that was kept elsewhere. The root is not checked; `verifySession` does
-   * that. Cost: O(retractions).
+   * The record as it was at a head, including one that you stored elsewhere. The root is not
+   * checked; `verifySession` does that. Cost: O(retractions).
    *
    * @param head the head; only its size is used
    * @returns its messages, conversation and notes; undefined if this handle has not read that far
@@ -56,8 +56,8 @@ export interface SessionReader extends SessionBrand {
    */
   readonly notes: () => View<Note>
   /**
-   * The record row by row: messages and notes in the order of the log, each with its place and its time. It ends with the
-   * row that is the last one now. Cost: O(rows that are read).
+   * The record row by row: messages and notes in log order, each with its position and time. It
+   * ends at the current last row. Cost: O(rows that are read).
    *
    * @param from the first row, by the rules of `slice`. Default: 0
    * @param to the row after the last one. Default: the end
@@ -73,62 +73,62 @@ export interface SessionReader extends SessionBrand {
    */
   readonly timeOf: (position: number) => number
   /**
-   * The current page kind of every message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
+   * The current page kind of each message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
    *
    * @returns the kinds, one for each message of `view()`
    */
   readonly pages: () => readonly PageKind[]
   /**
-   * The size and the Merkle root of the log of messages and notes. Keep it elsewhere, and `verifySession` can compare
-   * the record with it.
+   * The size and the Merkle root of the log of messages and notes. Store it elsewhere to check the
+   * record against it with `verifySession`.
    *
    * @returns the head
    */
   readonly head: () => Head
   /**
-   * The id, length, head and metadata of the session, and the session that it was forked from.
+   * The description of the session: id, length, head, metadata, and the session it was forked from.
    *
    * @returns the description
    */
   readonly info: () => SessionInfo
   /**
-   * The metadata, as this handle read or changed it last.
+   * The metadata, as this handle last read or changed it.
    *
    * @returns the metadata
    */
   readonly metadata: () => JsonObject
   /**
-   * The rows that are not what was appended: `readSession` puts a message that says so in their place. Always empty for a
-   * session that was opened to append.
+   * The altered rows. `readSession` replaces each with a placeholder message. Always empty for a
+   * session opened to append.
    */
   readonly damaged: readonly DamagedRow[]
   /**
-   * The calls of the last turn of the conversation that have no result. Cost: O(last turn).
+   * The calls without a result in the last turn of the conversation. Cost: O(last turn).
    *
    * @returns the calls, with their positions in the record
    */
   readonly openCalls: () => readonly OpenCall[]
 }
 
-/** A session without the methods that write. Hand it to code that should only read. */
+/** A session without write methods. Pass it to code that should only read. */
 export interface ReadonlySession extends SessionReader, Pick<Session, 'refresh'> {
   readonly state: 'readonly'
 }
 
-/** What to erase of a session. */
+/** Selects what to erase from a session. */
 export interface ToErase {
   /** The positions of messages in the record. Default: none. */
   readonly messages?: readonly number[]
   /**
-   * The ids of inputs of turns. One that a run has taken is erased with its message; of one that no run has taken, nothing
-   * is left to answer, but a caller that still waits for it queues it again. Default: none.
+   * The ids of turn inputs. An input that a run has taken is erased with its message. One that no run has
+   * taken is removed from the queue, but a caller still waiting for it queues it again. Default: none.
    */
   readonly inputs?: readonly string[]
-  /** Every message, every input, every discarded answer, and every note that says more than positions and kinds. */
+  /** All messages, inputs and discarded answers, and all notes with more than positions and kinds. */
   readonly all?: true
 }
 
-/** A session that has ended. It takes no more appends from anyone; you can fork it. */
+/** A session that was sealed. It accepts no more appends from any writer; you can fork it. */
 export interface SealedSession extends SessionReader, Pick<Session, 'erase'> {
   readonly state: 'sealed'
 }
@@ -138,10 +138,10 @@ export interface Session extends SessionReader {
   readonly state: 'open'
   /**
    * Append messages: all of them, or none and a fault. When the task resolves, they are as durable as the store
-   * promises. You may run several appends without awaiting each: they keep their order and share commits.
+   * guarantees. You can run several appends without awaiting each: they keep their order and share commits.
    *
-   * With `SessionConflict` another writer appended first: the view has its messages now, and you may append again.
-   * Appends that were called after one that failed fail with it.
+   * `SessionConflict` means that another writer appended first. The view then has its messages, and
+   * you can append again. If an append fails, the appends called after it fail too.
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
    *
@@ -158,14 +158,14 @@ export interface Session extends SessionReader {
     options?: AppendOptions,
   ) => Task<WriteFault, Recorded>
   /**
-   * Append the messages that `make` returns for the current conversation. If another writer appends first, `make` is
-   * called again with the new conversation. An empty list ends it without an append.
+   * Append the messages that `make` returns for the current conversation. If another writer appends first,
+   * `make` is called again with the new conversation. If it returns an empty list, nothing is appended.
    *
-   * Writers that call it in a loop without a pause take turns: on PostgreSQL each appends once while the others do, elsewhere
-   * each steps back from time to time, for at most 1.25 seconds.
+   * Writers that rebase in a loop without a pause take turns. On PostgreSQL, each appends once per
+   * round; elsewhere, each pauses now and then, for at most 1.25 seconds.
    *
-   * @param make gets the conversation, and returns the messages to append
-   * @param options page kinds, an operation id for retries
+   * @param make returns the messages to append to the given conversation
+   * @param options page kinds, and an operation id for retries
    * @returns the positions and the head after the append; or a fault, `CallbackThrew` if `make` threw
    */
   readonly rebase: (
@@ -173,31 +173,32 @@ export interface Session extends SessionReader {
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
   ) => Task<WriteFault | CallbackThrew, Recorded>
   /**
-   * Take the last message out of the conversation. The record keeps it, as for `rewind`.
+   * Remove the last message from the conversation. As with `rewind`, the record keeps it.
    *
-   * Both are one append: a note (`retraction`), and the messages that replace the retracted ones. Nothing is
-   * appended if there is nothing to retract. It applies to the record as this handle knows it, after all earlier calls. If
-   * another writer has appended anything since, it is a `SessionConflict`: of two processes that pop at once, one pops.
+   * Both are one append: a `retraction` note, and the messages that replace the retracted ones. If there is nothing to
+   * retract, nothing is appended. They apply to the record as this handle knows it after all earlier calls. If another
+   * writer has appended since, the result is a `SessionConflict`; if two processes pop at once, only one succeeds.
    *
-   * @param options an operation id for retries, and the head to continue: give both, so that a retry retracts the same messages
+   * @param options an operation id for retries, and the head to continue. Pass both, so that a
+   * retry retracts the same messages
    * @returns the message and its position; both undefined if the conversation is empty
    */
   readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
   /**
-   * Take everything from a position of the record on out of the conversation. `rewind(0)` takes out all of it.
+   * Remove all messages from a position of the record from the conversation. `rewind(0)` removes all of it.
    *
    * @param to the first position to retract
-   * @param options the messages to append instead, in the same append; page kinds, an operation id, the head to continue
+   * @param options replacement messages for the same append, page kinds, an operation id, and the head to continue
    * @returns the positions and the head after the append; or `InvalidNote` if the position is beyond the end of the record
    * @example
    * await session.rewind(2, { instead: user('Another, with a Z.') })
    */
   readonly rewind: (to: number, options?: RewindOptions) => Task<WriteFault, Recorded>
   /**
-   * Append a note. It may name only positions that the record has; a summary must carry the digest of its messages.
+   * Append a note. It may only name positions that the record has. A summary must have the digest of its messages.
    *
-   * `pin`: contexts hold the message as a `constraint` from now on; `unpin` undoes it. `page`: the message has another page
-   * kind; the record keeps the one that it was appended with.
+   * `pin` makes contexts treat the message as a `constraint`; `unpin` undoes it. `page` changes the
+   * page kind of the message; the record keeps the original kind.
    *
    * @param note the note
    * @param options an operation id for retries, and the length or head to continue
@@ -214,8 +215,8 @@ export interface Session extends SessionReader {
    */
   readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
   /**
-   * Erase messages: see `eraseMessages` of `indelible/session`. What was called before is done first. This handle keeps in memory what it has
-   * read: open the session again to see it without them.
+   * Erase messages: see `eraseMessages` of `indelible/session`. Earlier calls finish first. This
+   * handle keeps in memory what it has read: open the session again to see it without the messages.
    *
    * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
    * @param options the reason and the person, for the ledger
@@ -225,8 +226,8 @@ export interface Session extends SessionReader {
    */
   readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
   /**
-   * Change the metadata with an Immer recipe. It is called when the updates before it are done, and what it puts in is
-   * copied when it returns.
+   * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
+   * that it inserts are copied.
    *
    * @param recipe changes the draft in place
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
@@ -237,64 +238,67 @@ export interface Session extends SessionReader {
    */
   readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
   /**
-   * The messages to append after an interrupted run, before anything else: the answers that its model had given, as far as
-   * they came (one that was cut is marked), the results that its tools had returned, and an error result for each other
-   * call. It says which calls had been started, and may have had effects. After a cut answer comes a `developer` message.
+   * The messages to append after an interrupted run, before anything else: the answers of its model
+   * as far as they arrived (a cut one is marked), the results of its tools, and an error result for
+   * each other call. The error results tell which calls had started and may have had side effects.
+   * A cut answer is followed by a `developer` message.
    *
-   * While the run is working, there are none: as far as this handle knows, the run holds the lease. `refresh` looks again.
+   * Empty while the run is working, which means that it held the lease when this handle last
+   * checked. `refresh` checks again.
    *
-   * @param reason the text that the model will read in each error result. Default: what is known of each call
+   * @param reason the text for each error result, which the model reads. Default: what is known about each call
    * @returns the messages; empty if nothing is open
    * @example
    * await session.append(session.interrupted())
    */
   readonly interrupted: (reason?: string) => readonly Message[]
   /**
-   * The calls that were started and have no known result: their run died, or is still working. Their effects are unknown.
+   * The calls that were started and have no known result. Their run died or still works, so their effects are unknown.
    *
    * @returns the calls
    */
   readonly unfinished: () => readonly StartedCall[]
   /**
-   * The steps of runs that are not recorded yet: of runs that are working, that died, or that wait for an approval.
+   * The steps of runs that are not recorded yet: the run is working, has died, or waits for an approval.
    *
-   * @returns the steps, in the order in which they began
+   * @returns the steps, in the order in which they started
    */
   readonly openSteps: () => readonly OpenStep[]
   /**
-   * Read the rows that other writers have appended.
+   * Read the rows that other writers appended.
    *
-   * @returns the messages and notes that are new
+   * @returns the new messages and notes
    */
   readonly refresh: () => Task<RefreshFault, MissedRows>
   /**
-   * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
-   * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the session.
-   * `store.leaseOf(id)` looks who holds it, and `store.requestStop(id)` asks the holder to stop.
+   * Take the lease of the session, after reading other writers' rows. While this handle has it, no other process
+   * can get one, and every append of this handle carries it. The lease is renewed until you release it or close the
+   * session. `store.leaseOf(id)` returns the current holder, and `store.requestStop(id)` asks it to stop.
    *
-   * Once another process has taken the lease, appends of this handle fail with `LeaseLost`: take a new lease, or release
-   * the lost one. A process that was paused past its time to live continues if nobody has taken the lease meanwhile.
+   * Once another process has taken the lease, appends of this handle fail with `LeaseLost`: take a
+   * new lease, or release the lost one. A process paused beyond its time to live can continue if no
+   * other process has taken the lease.
    *
    * Cost    one small transaction beside the log, and one for each renewal
    *
-   * @param options the holder's name, the time to live, and how long to wait
+   * @param options the holder's name, the time to live, and the maximum wait
    * @returns the lease; or `SessionBusy` while another holder has it
    */
   readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
   /**
-   * The lease that this handle took last and has not released.
+   * The last lease that this handle took and has not released.
    *
-   * @returns the lease, which may be lost by now (`held`); undefined if there is none
+   * @returns the lease, which may be lost by now (see `held`); undefined if there is none
    */
   readonly held: () => SessionLease | undefined
   /**
-   * End the record, for every writer. This handle appends nothing more, either.
+   * End the record for all writers, including this handle.
    *
-   * @returns the session, to read
+   * @returns the sealed session, for reading
    */
   readonly seal: () => Task<WriteFault, SealedSession>
   /**
-   * The same session without the methods that write. It sees everything that this handle appends.
+   * The same session without write methods. It sees everything that this handle appends.
    *
    * @returns the readonly session
    */
@@ -307,61 +311,61 @@ export interface Session extends SessionReader {
   readonly close: () => Task<never, void>
 }
 
-/** A call that was started, and that no message of the record has. */
+/** A call that was started and is in no message of the record. */
 export type StartedCall = Omit<ToolStartedNote, 'type'>
 
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>
 
-/** Messages and notes to append together, all of them or none. The messages come first. */
+/** Messages and notes to append together, all or none. The messages come first. */
 export interface Together {
   /** The messages to append, in order. Default: none. */
   readonly messages?: readonly Appendable[]
-  /** The notes. They may name the positions of the new messages; a summary only older ones. Default: none. */
+  /** The notes. They may name positions of the new messages; a summary may not. Default: none. */
   readonly notes?: readonly Exclude<Note, SealNote>[]
 }
 
-/** How to append messages. */
+/** The options of `append`. */
 export interface AppendOptions extends NoteOptions {
-  /** The page kind of the messages: one for all, or one for each (`undefined`: classified). Default: classified. */
+  /** The page kind of the messages: one for all, or a list (`undefined`: classified). Default: classified. */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
 }
 
-/** The id of an append, and the state of the record that it continues. */
+/** An append's operation id, and the record state that it continues. */
 export interface NoteOptions {
   /**
-   * The operation id of this append. After any failure you may retry with it, also from another process: if the append
-   * has already happened, you get its first answer. Other content under the same id is a fault. Default: none.
+   * The operation id of this append. After any failure you can retry with it, even from another process: if the
+   * append already happened, you get its first result. Other content under the same id is a fault. Default: none.
    */
   readonly operation?: string
   /**
-   * The number of messages to continue. Notes don't count. Default for messages: all that this handle has appended so
-   * far, acknowledged or not; for a note alone: any number.
+   * The number of messages to continue, not counting notes. Default for messages: all that this
+   * handle has appended, acknowledged or not. Default for a note alone: any number.
    */
   readonly expectedLen?: number
   /**
-   * The head to continue. If any message or note has come since, it is a `SessionConflict`. It waits for all earlier
-   * calls, and `expectedLen` is ignored.
+   * The head to continue. If a message or note was added since, the result is a `SessionConflict`.
+   * The append waits for all earlier calls, and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
-  /** True: fail with `SessionBusy` if another holder has the lease, instead of appending beside it. Default: false. */
+  /** If true, fail with `SessionBusy` while another holder has the lease. Default: false, append anyway. */
   readonly respectLease?: boolean
 }
 
-/** How to retract messages. Default of `expectedHead`: the head of this handle after all earlier calls. */
+/** The options of `pop`. Default of `expectedHead`: the head of this handle after all earlier calls. */
 export type RetractOptions = Pick<NoteOptions, 'operation' | 'expectedHead' | 'respectLease'>
 
-/** How to rewind a conversation. */
+/** The options of `rewind`. */
 export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page'> {
-  /** The messages to append instead. Default: none. */
+  /** The replacement messages. Default: none. */
   readonly instead?: Appendable | readonly Appendable[]
 }
 
 /** The popped message, and the append that retracted it. */
 export interface Popped extends Recorded {
-  /** The message that was the last of the conversation; undefined if there was none. */
+  /** The removed message; undefined if the conversation was empty. */
   readonly message: Immutable<Message> | undefined
-  /** Its position in the record; undefined if there was none. */
+  /** Its position in the record; undefined if the conversation was empty. */
   readonly position: number | undefined
 }
 
@@ -371,7 +375,7 @@ export interface NewSummary {
   readonly from: number
   /** The position after the last one. */
   readonly to: number
-  /** The summary. */
+  /** The text of the summary. */
   readonly text: string
   /** The author: the name of a model. Default: none. */
   readonly model?: string
@@ -379,6 +383,6 @@ export interface NewSummary {
   readonly promptDigest?: string
 }
 
-/** The metadata inside a recipe: it may be changed. */
+/** The metadata inside a recipe, which may change it. */
 export type MetadataDraft = { [key: string]: DraftJson }
 type DraftJson = Exclude<Json, object> | DraftJson[] | { [key: string]: DraftJson }

@@ -5,7 +5,7 @@ import { formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/kit.ts'
 import type { Head, StoredRow } from './port/row.ts'
 
-/** A fault of a store. Released tags stay. */
+/** A fault of a store. Released tags never change. */
 export type StoreFault =
   /** The log has grown. `missed` has the rows after the expected head, at most 1,000. Nothing was appended. */
   | {
@@ -15,9 +15,9 @@ export type StoreFault =
       readonly actual: Head
       readonly missed: readonly StoredRow[]
     }
-  /** The log does not continue the expected head: it is another record. Nothing was appended. */
+  /** The log does not extend the expected head: it is another record. Nothing was appended. */
   | { readonly _tag: 'Diverged'; readonly id: string; readonly expected: Head; readonly actual: Head }
-  /** The operation has already appended other rows, from position `from` on. */
+  /** The operation id was already used to append other rows, from position `from`. */
   | {
       readonly _tag: 'OperationMismatch'
       readonly id: string
@@ -39,7 +39,7 @@ export type StoreFault =
   | { readonly _tag: 'NoSuchLog'; readonly id: string }
   /** The scope has a log with this id already. */
   | { readonly _tag: 'LogExists'; readonly id: string }
-  /** The scope's log with this id was made for another purpose than `wanted`. It was not changed. */
+  /** The scope's log with this id has another purpose than `wanted`. It was not changed. */
   | { readonly _tag: 'OtherLog'; readonly id: string; readonly wanted: string }
   /** The position `at` is not in the log, which has `size` rows. */
   | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
@@ -60,84 +60,84 @@ export type StoreFault =
     }
   /** The lease with this fencing number has expired, or was released or taken over. Nothing was appended. */
   | { readonly _tag: 'LeaseLost'; readonly id: string; readonly number: number }
-  /** A lease can't be given with this holder or time to live. */
+  /** The holder or time to live is not valid for a lease. */
   | {
       readonly _tag: 'InvalidLease'
       /** The problem with the holder or the ttl. */
       readonly reason: string
     }
-  /** The log is held: it, and rows that it shares, may not be erased or removed until it is released. Nothing was done. */
+  /** The log is held: until the hold is released, neither it nor rows that it shares can be erased or removed. */
   | { readonly _tag: 'LogHeld'; readonly id: string; readonly reason?: string; readonly by?: string }
-  /** The adapter of the store has no way to erase rows. Nothing was done. */
+  /** The store's adapter can't erase rows. Nothing was done. */
   | { readonly _tag: 'CannotErase' }
-  /** A log of the scope that is not a ledger has the ledger's id. */
+  /** A log of the scope has the ledger's id but is not a ledger. */
   | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
   /**
-   * The log is encrypted, and its key is not there or is another one. `key` is the id of the key; `reason` a sentence. With
-   * the key `none`, the log is not encrypted, and has to be.
+   * The log is encrypted, and its key is missing or wrong. `key` is the id of the key; `reason` a
+   * sentence. If `key` is `none`, the log should be encrypted but is not.
    */
   | { readonly _tag: 'NoKey'; readonly id: string; readonly key: string; readonly reason: string }
   /** The row at `index` of the append can't be stored. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
   /** The metadata is not JSON data, at `path`. */
   | { readonly _tag: 'InvalidMeta'; readonly path: Path; readonly reason: string }
-  /** Rows of the append reference blocks that are not in this scope of the store. */
+  /** Rows of the append reference blocks that this scope of the store does not have. */
   | { readonly _tag: 'MissingBlock'; readonly ids: readonly BlockId[] }
-  /** The append has blocks that none of its rows references, so nothing would keep them. */
+  /** The append has blocks that none of its rows references. */
   | { readonly _tag: 'UnusedBlock'; readonly ids: readonly BlockId[] }
-  /** Stored blocks with other bytes than their ids say. */
+  /** Stored blocks whose bytes don't match their ids. */
   | { readonly _tag: 'DamagedBlock'; readonly ids: readonly BlockId[] }
-  /** The stored log was altered. `position` is the first wrong row. */
+  /** The stored log was altered. `position` is the first altered row. */
   | { readonly _tag: 'DamagedLog'; readonly id: string; readonly position: number; readonly reason: string }
   /** The store is closed. */
   | { readonly _tag: 'Closed' }
   /** Another writer held the database for longer than `waited` milliseconds. */
   | { readonly _tag: 'Busy'; readonly waited: number }
-  /** The store is opened for reading only. */
+  /** The store was opened read-only. */
   | { readonly _tag: 'ReadOnly'; readonly path: string }
-  /** The disk is full. Earlier appends stay. */
+  /** The disk is full. Earlier appends are intact. */
   | { readonly _tag: 'Full'; readonly path: string }
-  /** The file that was opened was deleted, or replaced by another file, which does not have the earlier commits. */
+  /** The opened file was deleted, or replaced by another one that lacks the earlier commits. */
   | { readonly _tag: 'FileReplaced'; readonly path: string }
-  /** There is no store at `path`, and the options say not to create one. */
+  /** There is no store at `path`, and the options forbid creating one. */
   | { readonly _tag: 'NoStore'; readonly path: string }
-  /** The file is the database of another program, or not a database. */
+  /** The file is another program's database, or not a database. */
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
   /** A newer version of the library wrote the store, in the format `found`. */
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
   /**
-   * An earlier development version wrote the store, in the format `found` with this fingerprint, and this version can't read
-   * it. Undefined: it says no fingerprint.
+   * An earlier development version wrote the store, in the format `found` with this fingerprint
+   * (undefined if it has none), and this version can't read it.
    */
   | { readonly _tag: 'OlderStore'; readonly path: string; readonly found: number; readonly fingerprint?: string }
   /** The search index can't be read. The record is intact. */
   | { readonly _tag: 'DamagedIndex'; readonly reason: string }
-  /** The store can't have a search index, for this reason. It can be searched without one. */
+  /** The store can't have a search index. It can be searched without one. */
   | { readonly _tag: 'NoFullText'; readonly reason: string }
   /**
-   * The disk, the database or the connection failed. With `outcome: 'unknown'` the whole change may have been committed;
-   * without it, nothing was. Retry with the same operation id, or read, to find out.
+   * The disk, the database or the connection failed. With `outcome: 'unknown'` the whole change may
+   * have been committed; otherwise nothing was. To find out, retry with the same operation id, or read.
    */
   | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown; readonly outcome?: 'unknown' }
 
 /** The store faults with these tags. */
 export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, { readonly _tag: Tag }>
 
-/** Faults that any call of a store can have: the handle is closed, or the medium fails. All types below include these. */
+/** The faults of any store call: the handle is closed, or the medium fails. All types below include them. */
 export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
 
-/** Opening a store: what stands at the place may be no store, or one of another format. */
+/** The faults of opening a store. */
 export type OpenStoreFault =
   | MediumFault
   | StoreFaultOf<'InvalidId' | 'NoStore' | 'NewerStore' | 'OlderStore' | 'DamagedLog'>
 
-/** Reading a log. */
+/** The faults of reading a log. */
 export type LogFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'>
 
-/** Removing a log. */
+/** The faults of removing a log. */
 export type RemoveFault = LogFault | StoreFaultOf<'LogHeld' | 'NotALedger'>
 
-/** Erasing rows. */
+/** The faults of erasing rows. */
 export type EraseFault =
   | LogFault
   | StoreFaultOf<
@@ -153,10 +153,10 @@ export type EraseFault =
       | 'LeaseLost'
     >
 
-/** Verifying a log, also against an older head. */
+/** The faults of verifying a log, alone or against an older head. */
 export type VerifyFault = LogFault | StoreFaultOf<'Diverged'>
 
-/** Starting a log. */
+/** The faults of creating a log. */
 export type NewLogFault =
   | MediumFault
   | StoreFaultOf<
@@ -171,13 +171,13 @@ export type NewLogFault =
       | 'NoKey'
     >
 
-/** Faults of listing logs: an invalid cursor or `where`. Damaged logs are listed as damaged. */
+/** The faults of listing logs: an invalid cursor or `where`. Damaged logs are listed as damaged. */
 export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
 
-/** Replacing metadata. */
+/** The faults of replacing metadata. */
 export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict' | 'LeaseHeld' | 'LeaseLost'>
 
-/** Appending rows. */
+/** The faults of appending rows. */
 export type AppendFault =
   | LogFault
   | StoreFaultOf<
@@ -192,19 +192,19 @@ export type AppendFault =
       | 'LeaseLost'
     >
 
-/** Forking a log. */
+/** The faults of forking a log. */
 export type ForkFault = LogFault | StoreFaultOf<'InvalidMeta' | 'BeyondEnd' | 'LogExists'>
 
-/** Taking a lease. */
+/** The faults of taking a lease. */
 export type LeaseFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseHeld'>
 
-/** Renewing a lease. */
+/** The faults of renewing a lease. */
 export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
 
-/** Reading blocks. */
+/** The faults of reading blocks. */
 export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock' | 'NoKey'>
 
-/** A sentence for each of them. */
+/** A sentence for each store fault. */
 export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Conflict: (fault) =>
     `another writer appended to ${name(fault.id)} first: it has ${fault.actual.size} rows, and ${fault.expected.size} were expected; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
@@ -280,7 +280,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
  */
 export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sentencesOf(storeSentences)
 
-/** Whether SQLite says that the file is damaged, or shorter than it was. Source: https://sqlite.org/rescode.html#corrupt */
+/** Whether SQLite reports that the file is damaged or truncated. Source: https://sqlite.org/rescode.html#corrupt */
 const isMalformed = (cause: unknown): boolean =>
   ((Number((cause as { readonly errcode?: unknown } | null)?.errcode) || 0) & 0xff) === 11
 
@@ -291,15 +291,15 @@ const malformed = (operation: string): string =>
 
 const name = (id: string): string => JSON.stringify(id)
 
-/** Milliseconds in words. */
+/** A duration in seconds, as text. */
 export const seconds = (milliseconds: number): string => `${Math.max(0, milliseconds / 1000).toFixed(1)} s`
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
 
 /**
- * Make a task of an operation of a store.
+ * Makes a task of a store operation.
  *
  * @param run runs the operation; called at once. It copies its arguments before its first `await`, and does not reject
- * @param call the name of the call, for a failure that nobody looks at
+ * @param call the name of the call, for an unhandled failure
  */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

@@ -1,21 +1,21 @@
-/** The numbers that options give, checked. */
+/** Checks options that are numbers. */
 
-/** What an option that is a number may be. */
+/** The valid values of a numeric option. */
 export interface Amount {
-  /** What it counts. */
+  /** The unit, such as `milliseconds`. */
   readonly unit: string
-  /** The least that it may be. Default: 0. */
+  /** The minimum. Default: 0. */
   readonly least?: number
-  /** The most that it may be, `Infinity` for no limit. Default: `Infinity`. */
+  /** The maximum, `Infinity` for none. Default: `Infinity`. */
   readonly most?: number
-  /** Whether it must be a whole number, or `Infinity`. Default: `false`. */
+  /** Whether it must be a whole number or `Infinity`. Default: `false`. */
   readonly whole?: boolean
 }
 
 /**
- * The number that an option gives.
+ * Returns the value of a numeric option.
  *
- * Throws  TypeError, on anything but such a number: `NaN`, a text, one that is too small or too great
+ * Throws  TypeError for anything else: `NaN`, a text, a number that is too small or too large
  */
 export const amount = (
   name: string,

@@ -1,12 +1,12 @@
-/** What an await throws, and the fault of a callback. */
+/** The error that awaiting a task throws, and the fault of a callback. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, ownField, right } from '../json/index.ts'
 import { reasonOf } from './sentences.ts'
 
-/** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
+/** A thrown fault: awaiting a task and `orThrow` throw it. Its message is the fault's sentence. */
 export class FaultError<F = unknown> extends Error {
   override readonly name = 'FaultError'
-  /** The fault, as a call of the task gives it. */
+  /** The fault, as calling the task returns it. */
   readonly fault: F
 
   constructor(fault: F, message: string) {
@@ -16,7 +16,7 @@ export class FaultError<F = unknown> extends Error {
   }
 }
 
-/** The same fault, of a call that failed only because an earlier one did: nobody hears of it unless they look. */
+/** A copy of the fault for a call that failed only because an earlier one did. It causes no unhandled rejection. */
 export const consequenceOf = <F extends object>(fault: F): F => {
   const own = { ...fault }
   consequences.add(own)
@@ -27,16 +27,16 @@ export const isConsequence = (fault: unknown): boolean => consequences.has(fault
 
 const consequences = new WeakSet<object>()
 
-/** A function of yours threw. Nothing was changed. */
+/** One of your functions threw. Nothing was changed. */
 export interface CallbackThrew {
   readonly _tag: 'CallbackThrew'
-  /** Which one: the name of the option or of the method it was given to. */
+  /** The name of the option, or of the method, that received the function. */
   readonly callback: string
   /** The thrown value. */
   readonly cause: unknown
 }
 
-/** Call a function of the caller's. What it throws is a fault. */
+/** Calls a caller's function. An exception becomes a fault. */
 export const callCallback = <T>(callback: string, call: () => T): Either<CallbackThrew, T> => {
   try {
     return right(call())

@@ -1,16 +1,16 @@
-/** Lists that come in pages. */
+/** Reads lists that come in pages. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft } from '../json/index.ts'
 
-/** A page that says where the next one begins, if there is one. */
+/** A page, with the cursor of the next one if there is one. */
 interface Page {
   readonly next?: string | undefined
 }
 
 /**
- * The pages of a list, one after the other: what `read` resolves to, up to the last page, or the first failure.
+ * The pages of a list in order: the results of `read`, up to the last page or the first failure.
  *
- * @param read reads the page after a place. It resolves to a page, or to an Either of one
+ * @param read reads the page after a cursor. It resolves to a page, or to an Either of one
  */
 export async function* pagesOf<Read extends Page | Either<unknown, Page>>(
   read: (from: { readonly after?: string }) => PromiseLike<Read>,

@@ -1,9 +1,9 @@
-/** Faults as sentences for people. Each room has a table; callers that show faults of several rooms join them. */
+/** Faults as sentences for people. Each folder has a table; to show faults of several folders, join their tables. */
 import { ownField } from '../json/index.ts'
 
-/** Anything with a tag that names it. */
+/** An object with a tag. */
 export interface Tagged {
-  /** Names the fault. */
+  /** The name of the fault. */
   readonly _tag: string
 }
 
@@ -12,30 +12,30 @@ export type Sentences<F extends Tagged> = {
   readonly [Tag in F['_tag']]: (fault: Extract<F, { readonly _tag: Tag }>) => string
 }
 
-/** Tables of sentences, whichever faults they are for. */
+/** A table of sentences for any faults. */
 export type AnySentences = { readonly [tag: string]: (fault: never) => string }
 
 /**
  * Look up the sentence of a fault.
  *
- * @param sentences the tables of its room and of others, joined
- * @returns its sentence; where the tables have none, its tag and its plain fields
+ * @param sentences the tables of all faults that may occur, joined
+ * @returns its sentence; its tag and its plain fields if the tables have none
  */
 export const sentenceOf = (sentences: AnySentences, fault: Tagged): string => {
   const sentence = ownField(sentences, fault._tag) as ((fault: Tagged) => string) | undefined
   return sentence === undefined ? reasonOf(fault) : sentence(fault)
 }
 
-/** The function that gives the sentence of each fault of a table. */
+/** The function that returns the sentence of each fault of a table. */
 export const sentencesOf =
   <F extends Tagged>(sentences: Sentences<F>): ((fault: F) => string) =>
   (fault) =>
     sentenceOf(sentences, fault)
 
 /**
- * What was thrown or given as a fault, in words. Never throws.
+ * An error or fault in words. Never throws.
  *
- * @returns the message of an Error; the tag and the plain fields of an object; else the value as a string
+ * @returns the message of an Error; the tag and the plain fields of an object; otherwise the value as a string
  */
 export const reasonOf = (cause: unknown): string => {
   try {

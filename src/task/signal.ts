@@ -1,6 +1,6 @@
-/** Abort signals, where the program has no types of a browser or of Node to name them by. */
+/** Abort signals, for programs with or without the types of a browser or of Node. */
 
-/** What is used of an `AbortSignal`. */
+/** The used part of an `AbortSignal`. */
 export interface SignalLike {
   readonly aborted: boolean
   readonly reason: unknown
@@ -13,7 +13,7 @@ export type Signal = typeof globalThis extends { readonly AbortSignal: { readonl
   ? S
   : SignalLike
 
-/** A signal, and what aborts it. */
+/** A signal, with the function that aborts it. */
 export interface Abort {
   readonly signal: Signal
   readonly abort: (reason: unknown) => void

@@ -1,5 +1,5 @@
 /**
- * Operations whose steps can fail, one after the other: the first fault ends them, as a `return` would.
+ * Operations in steps that can fail. The first fault ends them, like a `return`.
  *
  *     untilFault(async function* () {
  *       const log = yield* need(store.info(id)) // the value; a fault ends the function here
@@ -11,15 +11,15 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { Task, TaskOf } from './task.ts'
 
-/** Steps that end with a value, or before with a fault. */
+/** Steps that end with a value, or earlier with a fault. */
 export type Steps<F, A> = AsyncGenerator<F, A, unknown>
 
-/** What a step is: something that has begun to be made, or is made already. */
+/** A pending or finished step. */
 type Step<F, A> = Either<F, A> | Promise<Either<F, A>>
 
 /**
- * The value of a task or an `Either`, which must be no promise. A fault ends the steps: what stands in their `finally` is
- * still done.
+ * The value of a task or an `Either`. The value must not be a promise. A fault ends the steps;
+ * their `finally` blocks still run.
  */
 export function need<F, A>(task: () => Promise<Either<F, A>>): Steps<F, A>
 export function need<F, A>(step: Step<F, A>): Steps<F, A>
@@ -34,20 +34,20 @@ export async function* fail<const F>(fault: F): Steps<F, never> {
   throw new Error('steps went on behind a fault')
 }
 
-/** Run steps. Up to the first one they run at once. */
+/** Run steps. The code before the first `yield` runs immediately. */
 export const untilFault = async <F, A>(work: () => Steps<F, A>): Promise<Either<F, A>> => {
   const going = work()
   const { done, value } = await going.next()
   if (done === true) return right(value)
-  await going.return(undefined as A) // nobody reads it
+  await going.return(undefined as A) // no one reads the value
   return left(value)
 }
 
-/** Makes tasks of steps. */
+/** Makes tasks from steps. */
 export type TaskOfSteps<All> = <F extends All, A>(work: () => Steps<F, A>, call: string) => Task<F, A>
 
-/** A maker of tasks of steps, for faults that `task` has words for. */
+/** Returns a function that makes tasks from steps. `task` has a sentence for each fault. */
 export const taskOfSteps =
   <All>(task: TaskOf<All>): TaskOfSteps<All> =>
   <F extends All, A>(work: () => Steps<F, A>, call: string) =>
-    task(() => untilFault(work), call) as Task<F, A> // what the steps end with
+    task(() => untilFault(work), call) as Task<F, A> // the result of the steps

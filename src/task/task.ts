@@ -1,5 +1,5 @@
 /**
- * Tasks: something that can fail and has begun. Await one for its value, or call it for an `Either`.
+ * Tasks: operations that can fail and have already started. Await one for its value, or call it for an `Either`.
  *
  *     const session = await createSession(store)            // the session, or a thrown FaultError
  *     const answer = await createSession(store)()           // Either<Fault, Session>
@@ -11,37 +11,37 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { FaultError, isConsequence } from './fault.ts'
 
 /**
- * An fp-ts `TaskEither` that has begun and can be awaited.
+ * An fp-ts `TaskEither` that has already started and can be awaited.
  *
- * It has one outcome. Awaiting it gives the value or throws a {@link FaultError}; calling it gives the `Either` of the
- * same outcome. Do either as often as you like. To try again, call the function that gave the task again. A mistake in
- * the program, such as `null` for options, is a TypeError from that function.
+ * It has one outcome. Awaiting it returns the value or throws a {@link FaultError}; calling it returns the same
+ * outcome as an `Either`. You can do both any number of times. To try again, call the function that returned
+ * the task again. A mistake in the program, such as `null` for options, is a TypeError from that function.
  *
- * A task that fails before you await it, call it, or use `then`, `catch` or `finally` is an unhandled rejection. Its
- * message names the function.
+ * A task that fails before you await it, call it, or use `then`, `catch` or `finally` is an
+ * unhandled rejection. Its message names the function.
  *
- * What `pipe(task, TE.chain(f))` gives is a plain `TaskEither`, which `await` does not run: write
- * `await orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
+ * `pipe(task, TE.chain(f))` returns a plain `TaskEither`, which `await` does not run: write `await
+ * orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
  */
 export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {
-  /** Await it, and handle a failure, as a promise's `catch` does. */
+  /** Await it, and handle a failure, like `catch` of a promise. */
   readonly catch: <B = never>(rejected?: ((error: unknown) => B | PromiseLike<B>) | null) => Promise<A | B>
-  /** Await it, and do something either way, as a promise's `finally` does. */
+  /** Await it, and run a function in either case, like `finally` of a promise. */
   readonly finally: (settled?: (() => void) | null) => Promise<A>
 }
 
-/** Makes tasks whose faults are among `All`. @typeParam All the faults that it has sentences for */
+/** Makes tasks whose faults are among `All`. @typeParam All the faults with sentences */
 export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, call: string) => TaskFor<E>
 
-/** The task that gives this `Either`. */
+/** The task with this `Either` as its outcome. */
 export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Right<infer A> ? A : never>
 
 /**
- * A maker of tasks, for faults that `sentence` has words for: the message of the {@link FaultError} that an await throws.
+ * Returns a function that makes tasks. `sentence` returns the message of the {@link FaultError} that an await throws.
  *
- * `run` is called at once. It copies and checks its arguments before its first `await`, and throws nothing but a TypeError.
- * Its promise rejects only where it reads a message of a damaged record: the FaultError of that read is the task's fault.
- * `call` is the name of the function, such as `session.append`.
+ * `run` is called immediately. It copies and checks its arguments before its first `await`, and throws
+ * only TypeErrors. Its promise rejects only if it reads a message of a damaged record: the FaultError
+ * of that read becomes the task's fault. `call` is the name of the function, such as `session.append`.
  */
 export const taskOf =
   <All>(sentence: (fault: All) => string): TaskOf<All> =>
@@ -54,7 +54,7 @@ export const taskOf =
       throw new FaultError(answer.left, seen ? sentence(answer.left) : `${call}: ${sentence(answer.left)}`)
     })
     const look = (): Promise<unknown> => {
-      if (!seen) value.catch(() => undefined) // from now on whoever looks handles a failure
+      if (!seen) value.catch(() => undefined) // a failure is handled by the caller from now on
       seen = true
       return value
     }
@@ -69,10 +69,10 @@ export const taskOf =
       catch: { value: (rejected?: Rejected) => look().catch(rejected) },
       finally: { value: (settled?: (() => void) | null) => look().finally(settled) },
     })
-    return task as TaskFor<E> // what `run` gives, called or awaited
+    return task as TaskFor<E> // the result of `run`, called or awaited
   }
 
-/** The fault of an error that was thrown by reading a record. */
+/** Turns the FaultError of reading a damaged record into a fault. */
 const thrownFault = <All>(error: unknown): Either<All, never> => {
   if (error instanceof FaultError) return left(error.fault as All)
   throw error

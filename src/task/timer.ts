@@ -1,42 +1,42 @@
 /** Timers of any length. */
 
-/** A timer that has not fired yet, or has. */
+/** A timer, fired or not. */
 export interface Timer {
-  /** It does not fire any more. */
+  /** Stops the timer. */
   readonly cancel: () => void
 }
 
-/** How a timer behaves. */
+/** The options of a timer. */
 export interface TimerOptions {
-  /** Whether it may keep a process alive that has nothing else to do. Default: `true`. */
+  /** Whether it keeps an otherwise idle process alive. Default: `true`. */
   readonly keeps?: boolean
-  /** Milliseconds that one timer of the platform holds. Default: 2,147,483,647, the most; beyond it one fires at once. */
+  /** How long one platform timer can wait, in milliseconds. Default: 2,147,483,647; beyond it a timer fires at once. */
   readonly longest?: number | undefined
 }
 
-/** What tells the time and measures it out. */
+/** A source of time and timers. */
 export interface Clock {
   /**
    * The time.
    *
-   * @returns milliseconds since any moment; they never go back
+   * @returns milliseconds since an arbitrary moment; they never decrease
    */
   readonly now: () => number
   /**
    * Call a function later.
    *
-   * @param milliseconds how much later
+   * @param milliseconds the delay
    * @param options whether it may keep the process alive
    */
   readonly after: (milliseconds: number, work: () => void, options?: Pick<TimerOptions, 'keeps'>) => Timer
 }
 
-// Every runtime has them; the compiler is told of none, so that nothing here depends on one runtime.
+// Every runtime has these. They are declared here, so that the code depends on no runtime's types.
 declare const setTimeout: (work: () => void, milliseconds: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
 declare const performance: { readonly now: () => number }
 
-/** Call `work` after so many milliseconds, 30 days among them; with `Infinity` never. */
+/** Call `work` after a delay, even one of 30 days; with `Infinity`, never. */
 export const after = (
   milliseconds: number,
   work: () => void,
@@ -52,8 +52,8 @@ export const after = (
   return { cancel: () => clearTimeout(timer) }
 }
 
-/** The most milliseconds that a timer of the platform holds: 24.8 days. */
+/** The longest delay of a platform timer in milliseconds: 24.8 days. */
 export const longestTimer: number = 2 ** 31 - 1
 
-/** The clock of the platform. */
+/** The platform's clock. */
 export const systemClock: Clock = Object.freeze({ now: () => performance.now(), after })

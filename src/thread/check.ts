@@ -1,14 +1,14 @@
-/** Problems with the calls of a thread's history. They are reported and never repaired: the owner of the history decides. */
+/** Problems with the calls of a thread's history. They are reported, never repaired: the history's owner decides. */
 import { ownFields } from '../json/index.ts'
 import { createPairing } from '../message/kit.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 
 /**
- * List every dangling, duplicate and orphan call id.
+ * Lists all dangling, duplicate and orphan call ids.
  *
  * Cost    one pass
- * @param history the items; it ignores items other than `tool_call_item` and `tool_call_output_item`
- * @returns the problems, in the order of the history; frozen, and empty if there are none
+ * @param history the items; items other than `tool_call_item` and `tool_call_output_item` are ignored
+ * @returns the problems, in history order; frozen, and empty if there are none
  * @example
  * checkThread([{ type: 'tool_call_output_item', callId: 'c1' }]) // [{ _tag: 'OrphanOutput', callId: 'c1', index: 0 }]
  */

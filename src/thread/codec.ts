@@ -1,11 +1,11 @@
 /**
- * Between thread items and messages, so that a thread can become a history and back.
+ * Converts between thread items and messages, so that a thread can become a history and back.
  *
- * What an item says beyond the message model (a `rawItem`, fields of the application's, whether arguments were text or
- * a value) is kept in the `meta.aioc` of its part. An item of an unknown type becomes a `provider` part and comes back
- * as it was. Reasoning, pictures and whatever else no item of aioc's can say are items of their own. What else a message
- * has (an id, a name, `meta`) is carried by the first of its items, in `rawItem.indelible`, without anything that the items
- * say themselves: who redacts the items redacts the message.
+ * Item data beyond the message model (a `rawItem`, application fields, whether arguments were text or a value) is
+ * kept in the `meta.aioc` of its part. An item of an unknown type becomes a `provider` part and is restored
+ * unchanged. Reasoning, pictures and other parts without an aioc item become separate items. A message's other data
+ * (id, name, `meta`) is stored in the first of its items, in `rawItem.indelible`, without the content of the items
+ * themselves: redacting the items also redacts the message.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -43,11 +43,11 @@ import type { ThreadItem } from './item.ts'
 const format = 'aioc'
 
 /**
- * Decode the items of a thread into messages.
+ * Decodes thread items into messages.
  *
- * A call joins the assistant's message that it directly follows, so that parallel calls stand in one message, where
- * providers want them. An item of an unknown type (an approval, a handoff) joins the message of the assistant or the
- * tool that it follows, as a `provider` part; `encodeThread` gives it back unchanged.
+ * A call is added to the assistant message that it directly follows, so that parallel calls are in one message, as
+ * providers require. An item of an unknown type (an approval, a handoff) is added to the preceding assistant or tool
+ * message as a `provider` part; `encodeThread` restores it unchanged.
  *
  * Cost    O(everything in the items)
  * @param history the items, plain JSON data; a field that is `undefined` counts as absent
@@ -67,7 +67,7 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
         const { path, expected, found } = error.within(position)
         return left({ _tag: 'UnexpectedWire', format, path, expected, found })
       }
-      // What is no NotJson was thrown by a trap or a getter of the item's own.
+      // Any error but NotJson was thrown by a trap or getter of the item.
       const { path, reason } = error instanceof NotJson ? error : { path: [], reason: 'could not be read' }
       return left({ _tag: 'WireNotJson', format, path: [position, ...path], reason })
     }
@@ -76,11 +76,11 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
 }
 
 /**
- * Encode messages as the items of a thread.
+ * Encodes messages as thread items.
  *
- * `decodeThread` gives equal messages for them. What an item says stands there only: if you redact or change the `content`
- * of an item, the decoded message has the changed text. Reasoning, pictures and other parts that the items of aioc can't
- * say are items of the type `part_item`: delete one, and the decoded message is without that part.
+ * `decodeThread` restores equal messages. The content of an item is stored only in that item: if you redact or change
+ * an item's `content`, the decoded message has the changed text. Reasoning, pictures and other parts without an aioc
+ * item become `part_item` items: delete one, and the decoded message lacks that part.
  *
  * Cost    O(everything in the messages), twice
  * @param messages an array or a view of messages
@@ -90,7 +90,7 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
  */
 export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   const history: Item[] = []
-  let open: Open // what the next item could join
+  let open: Open // the message that the next item could join
   for (const given of messages) {
     const message = standIn(given)
     const items = itemsOf(message)
@@ -103,15 +103,15 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   return history
 }
 
-/** An item as JSON, with all its fields, also those outside its type. */
+/** An item as JSON, including fields outside its type. */
 type Item = ThreadItem & JsonObject
 
-/** Who spoke last, where an item may still join the message. */
+/** The role of the last message, if an item may still join it. */
 type Open = 'assistant' | 'tool' | undefined
 
 const openOf = ({ role }: Message): Open => (role === 'assistant' || role === 'tool' ? role : undefined)
 
-/** Whether an item becomes a part of the message before it. Approvals stand between a call and its result. */
+/** Whether an item joins the message before it. Approvals may be between a call and its result. */
 const joins = (item: Item | undefined, open: Open): boolean =>
   item !== undefined &&
   open !== undefined &&
@@ -138,19 +138,19 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
   return snapshot(messages) as readonly Message[]
 }
 
-/** Beside a result nothing may stand in a message: it would keep the next result from following its call. */
+/** Adds an item to a message. In a tool message other parts would separate the next result from its call. */
 const joinItem = (message: Message, item: Item): Message =>
   message.role === 'tool'
     ? following(message, [...followersOf(message), item])
     : { ...message, content: [...message.content, partOf(item)] }
 
-/** The items of unknown types that follow the results of a message. */
+/** The items of unknown types that follow a tool message's results. */
 const followersOf = ({ role, meta }: Message): readonly Item[] => {
   const { after } = asObject(meta?.[format])
   return role === 'tool' && Array.isArray(after) && after.every(isUnknownItem) ? (after as readonly Item[]) : []
 }
 
-/** The message with other items that follow it. */
+/** The message with these items following it. */
 const following = (message: Message, after: readonly Item[]): Message => {
   const { meta = {}, ...others } = message
   const { [format]: own, ...owners } = meta
@@ -195,13 +195,13 @@ const partOf = (item: Item): Part => {
   }
 }
 
-/** The fields of an item that its part has no place for, and how what it has was written (under names that are no such field). */
+/** The `meta` for item fields without a place in the part, plus how the values were written. */
 const metaOf = (item: Item, known: readonly string[], how?: JsonObject | ''): { readonly meta?: Meta } => {
   const others = { ...Object.fromEntries(Object.entries(item).filter(([name]) => !known.includes(name))), ...how }
   return Object.keys(others).length === 0 ? {} : { meta: { [format]: others } }
 }
 
-/** The items that say of a message what items can say. */
+/** The items for the parts of a message that have an item type. */
 const itemsOf = (message: Message): readonly Item[] => [
   ...message.content.flatMap((part) => itemOf(part, itemRole(message)) ?? []),
   ...followersOf(message),
@@ -210,7 +210,7 @@ const itemsOf = (message: Message): readonly Item[] => [
 const itemRole = ({ role }: Message): 'user' | 'assistant' | 'system' =>
   role === 'developer' ? 'system' : role === 'tool' ? 'user' : role
 
-/** The item of a part; undefined, if items have no word for it. */
+/** The item for a part; undefined if there is no item type for it. */
 const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undefined => {
   const { arguments: argued, output: given, ...others } = asObject(part.meta?.[format])
   switch (part.type) {
@@ -245,22 +245,22 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
   }
 }
 
-/** A message without what its items say: the form in which the first of them carries it. */
+/** A message without the content of its items, stored in the first of them. */
 interface CarriedMessage {
   readonly role: Message['role']
   readonly id?: string
   readonly name?: string
   readonly meta?: Meta
-  /** What its item lacks of each part. */
+  /** For each part, the fields that its item lacks. */
   readonly parts: readonly (typeof apart | { readonly item: string; readonly lacks: JsonObject })[]
-  /** How many items of unknown types follow its own. */
+  /** The number of following items of unknown types. */
   readonly after?: number
 }
 
-/** In the place of a part that is an item of its own. */
+/** Marks a part that is a separate item. */
 const apart = null
 
-/** The items of a message, the first of them carrying what they can't say. */
+/** The items of a message, with its other data stored in the first. */
 const carrying = (message: Message): readonly Item[] => {
   const followers = followersOf(message)
   const { content, ...others } = followers.length > 0 ? following(message, []) : message
@@ -280,14 +280,14 @@ const carrying = (message: Message): readonly Item[] => {
     const slots = part.content.map((each, at) => (isText(each) ? withoutText(each) : setApart(each, index, at)))
     return { item: item.type, lacks: { ...lacks, content: slots } }
   })
-  // An item that is not known stays as it is: it carries nothing.
+  // An item of an unknown type must stay unchanged, so it can't store anything.
   if (items[0] === undefined || !isKnown(items[0])) items.unshift({ type: 'message', role, content: '' })
   const [first, ...rest] = items
   const carried: CarriedMessage = { ...others, parts, ...(followers.length > 0 && { after: followers.length }) }
   return [{ ...(first as Item), rawItem: { indelible: carried } } as unknown as Item, ...rest, ...own, ...followers]
 }
 
-/** What of a part is not in its item. The first item has no place for a `rawItem` of its own. */
+/** The fields of a part that its item lacks. The first item has no room for its own `rawItem`. */
 const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const { rawItem: _, ...bare } = item
   const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
@@ -299,10 +299,10 @@ const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   return lacks
 }
 
-/** A text of a result says how long it is, and not what it is: that is in the item's output. */
+/** A result's text is stored as its length only; the text itself is in the item's output. */
 const withoutText = ({ text, ...others }: TextPart): JsonObject => ({ ...others, length: text.length })
 
-/** The message that an item carries, with the texts of it and of those after it; undefined if it carries none. */
+/** The message stored in an item, completed from it and the items after it; undefined if it stores none. */
 const carriedBy = (
   items: readonly Item[],
   index: number,
@@ -342,7 +342,7 @@ const carriedBy = (
   }
 }
 
-/** The parts that are items of their own, from an index on. One that was deleted, or is no object any more, is no part. */
+/** The separate part items starting at an index. Deleted or invalid ones are skipped. */
 const ownItems = (
   items: readonly Item[],
   from: number,
@@ -357,7 +357,7 @@ const ownItems = (
   return { length: parts.size, partAt: (...at) => parts.get(String(at)) ?? [] }
 }
 
-/** The places of a message whose parts are items of their own. */
+/** The places of parts that are separate items. */
 const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
   new Set(
     said.flatMap((each, place) => {
@@ -367,7 +367,7 @@ const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<str
     }),
   )
 
-/** A part, joined from its item and the fields that the item lacks. */
+/** A part built from its item and the fields that the item lacks. */
 const fillPart = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
   const { content, ...others } = lacks
   const part = { ...(said as unknown as JsonObject), ...others }
@@ -379,7 +379,7 @@ const fillPart = (said: Part, lacks: JsonObject, partAt: (slot: number) => reado
   const parts = (content as readonly Json[]).flatMap((each, index): readonly Json[] => {
     const { length, ...slot } = asObject(each)
     if (typeof length !== 'number') return partAt(index)
-    // An output that was changed stands in the first of its texts.
+    // If the output was changed, all of it goes into the first text.
     const to = isWhole ? from + length : text.length
     const own = { text: text.slice(from, to) }
     from = to
@@ -396,7 +396,7 @@ const textOf = ({ content }: ToolResultPart): string =>
 
 const asObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
-/** What is undefined in an item is not there. */
+/** Removes undefined fields, which count as absent. */
 const withoutUndefined = (item: unknown): unknown =>
   typeof item === 'object' &&
   item !== null &&
@@ -422,7 +422,7 @@ const isUnknownItem = (value: Json): boolean => {
   return typeof item['type'] === 'string' && !isKnown(item)
 }
 
-/** An item, if the fields that are known of its type are what they must be. Throws Unexpected. */
+/** Checks an item's known fields. Throws Unexpected. */
 const checkedItem = (value: Json): Item => {
   const item = anObject(value)
   const type = readIn(item, 'type', aString)

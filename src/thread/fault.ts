@@ -1,32 +1,31 @@
-/** What can be wrong with the calls of a thread's history, as data. */
+/** The problems of a thread's calls. */
 import type { Sentences } from '../task/index.ts'
 
 /** The place of a call or an output in the history. */
 export interface ItemPlace {
-  /** The id of the call. */
+  /** The call's id. */
   readonly callId: string
   /** The index of the item in the history, from 0. */
   readonly index: number
 }
 
-/** One problem. Each has the index of the item and the id of its call. */
+/** One problem, with the item's index and its call id. */
 export type ThreadProblem =
-  /** A call that no later item answers. */
+  /** A call without a later output. */
   | (ItemPlace & { readonly _tag: 'DanglingCall' })
-  /** A call with an id that an earlier call (at `first`) has. */
+  /** A call that reuses the id of an earlier call (at `first`). */
   | (ItemPlace & { readonly _tag: 'DuplicateCall'; readonly first: number })
-  /** An output for a call that has one already (at `first`). */
+  /** An output for a call that already has one (at `first`). */
   | (ItemPlace & { readonly _tag: 'DuplicateOutput'; readonly first: number })
-  /** An output for which there is no earlier call. */
+  /** An output without an earlier call. */
   | (ItemPlace & { readonly _tag: 'OrphanOutput' })
 
-/** A sentence for each of them. */
 export const threadSentences: Sentences<ThreadProblem> = {
   DanglingCall: (problem) => `the call ${JSON.stringify(problem.callId)} at index ${problem.index} has no output`,
   DuplicateCall: (problem) =>
     `the call at index ${problem.index} reuses the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,
   DuplicateOutput: (problem) =>
-    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which index ${problem.first} has answered`,
+    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which already has an output at index ${problem.first}`,
   OrphanOutput: (problem) =>
-    `the output at index ${problem.index} answers the call ${JSON.stringify(problem.callId)}, which is not made before it`,
+    `the output at index ${problem.index} has no earlier call ${JSON.stringify(problem.callId)}`,
 }

@@ -1,22 +1,22 @@
 /**
- * Pure helpers over the history of a thread that the application keeps: an array of its own items. Nothing is added to
- * what the application gave, and nothing it gave is changed.
+ * Pure helpers for the history of a thread that the application keeps: an array of its own items.
+ * They never modify their input and add nothing to it.
  *
- * A returned array is fresh; the items in it are the ones that were given.
+ * Returned arrays are new; their items are the given ones.
  */
 import { snapshot } from '../json/index.ts'
 import type { ThreadItem, UserItem, WithUser } from './item.ts'
 
 /**
- * Make a thread history of an input: a string becomes one user message, unchanged; an array is copied.
+ * Makes a thread history from an input: a string becomes one user message, unchanged; an array is copied.
  *
  * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input. Its type stays
- * mutable, so that functions of other libraries accept it; a change to it throws.
+ * mutable, so that other libraries accept it, but changing it throws.
  *
  * Cost    O(items); with `deep` O(everything in them)
- * @param input the text of the user, or the items so far
+ * @param input the user's text, or the items so far
  * @param options `deep`: copy and freeze the items too. Default: false
- * @returns a new array; without `deep` it has the items you gave
+ * @returns a new array; without `deep` it has the given items
  * @throws TypeError naming the path, with `deep`, if an item is not plain JSON data
  * @example
  * toThreadHistory('hello') // [{ type: 'message', role: 'user', content: 'hello' }]
@@ -38,17 +38,17 @@ export function toThreadHistory<Item>(
 }
 
 /**
- * Append one user message.
+ * Appends one user message.
  *
  * Cost    O(items)
- * @param history the items so far; they are not changed
+ * @param history the items so far; not modified
  * @param content the text, unchanged
- * @returns a new array with one item more
+ * @returns a new array with one more item
  * @example
  * appendUserMessage(history, 'and now?').length // history.length + 1
  */
 export const appendUserMessage = <Item = ThreadItem>(history: readonly Item[], content: string): WithUser<Item>[] =>
-  // The one cast: a `WithUser<Item>` is an item or what `userItem` makes.
+  // The only cast: a `WithUser<Item>` is an item or a result of `userItem`.
   [...history, userItem(content)] as WithUser<Item>[]
 
 const userItem = (content: string): UserItem => ({ type: 'message', role: 'user', content })

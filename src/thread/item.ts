@@ -1,42 +1,42 @@
 /**
- * The items of a thread. The functions here take the caller's own item type; these are the default: the runtime items
- * of aioc, which stand one call or one result an entry, and one of our own, which its providers pass by.
+ * Thread items. The functions here work with the caller's own item type. These are the default types: the runtime
+ * items of aioc, with one call or result per item, and one of our own, which aioc's providers ignore.
  *
  * Source  axiastudio/aioc `src/types.ts` (`AgentInputItem`), 0.2 (2026-05)
  */
 import type { Part, ResultPart } from '../message/index.ts'
 
-/** One message. */
+/** A message. */
 export interface MessageItem {
   /** Marks a message. */
   readonly type: 'message'
-  /** Who spoke. */
+  /** The speaker's role. */
   readonly role: 'user' | 'assistant' | 'system'
   /** The text. */
   readonly content: string
-  /** The item as its provider sent it, or (`rawItem.indelible`) what other items can't say of its message. */
+  /** The item as its provider sent it, or message data without an item type (`rawItem.indelible`). */
   readonly rawItem?: unknown
 }
 
-/** A call that the model asks for. */
+/** A tool call by the model. */
 export interface ToolCallItem {
   /** Marks a call. */
   readonly type: 'tool_call_item'
-  /** The id of the call. Its output has the same. */
+  /** The call's id, which its output repeats. */
   readonly callId: string
   /** The name of the tool. */
   readonly name: string
-  /** The text that the model wrote, or the value that it stands for. */
+  /** The model's text, or the parsed value. */
   readonly arguments?: unknown
   /** The item as its provider sent it. */
   readonly rawItem?: unknown
 }
 
-/** The answer of a tool. */
+/** A tool's output. */
 export interface ToolCallOutputItem {
   /** Marks an output. */
   readonly type: 'tool_call_output_item'
-  /** The id of the call that it answers. */
+  /** The id of its call. */
   readonly callId: string
   /** Text, or any value. */
   readonly output?: unknown
@@ -44,11 +44,11 @@ export interface ToolCallOutputItem {
   readonly rawItem?: unknown
 }
 
-/** A part of a message that no other item can say: reasoning, a picture, a file. It belongs to the items before it. */
+/** A part without its own item type: reasoning, a picture, a file. It belongs to the items before it. */
 export interface PartItem {
   /** Marks a part. */
   readonly type: 'part_item'
-  /** Its index in the content of its message; in a tool result, the index of that and its own there. */
+  /** The part's index in its message; for a part of a tool result, the result's index and its own. */
   readonly at: readonly number[]
   /** The part. */
   readonly part: Part | ResultPart
@@ -57,14 +57,14 @@ export interface PartItem {
 /** An item of aioc's runtime. */
 export type RuntimeItem = MessageItem | ToolCallItem | ToolCallOutputItem
 
-/** An item of a thread: of aioc's runtime, or a part that it has no item for. */
+/** A thread item: one of aioc's runtime, or a part without an aioc item. */
 export type ThreadItem = RuntimeItem | PartItem
 
 /** The item of a user message. */
 export interface UserItem {
   /** Marks a message. */
   readonly type: 'message'
-  /** The user spoke. */
+  /** The user's role. */
   readonly role: 'user'
   /** The text, unchanged. */
   readonly content: string

@@ -1,13 +1,13 @@
 /**
- * Putting another history into a thread: an object of the application's with its `history` in it, and whatever else.
- * The thread that is given stays as it is.
+ * Replaces the history in a thread: an application object with a `history` and any other
+ * properties. The given thread is not modified.
  */
 import { describe } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { encodeThread } from './codec.ts'
 import type { RuntimeItem } from './item.ts'
 
-/** Any object with a history in it. */
+/** Any object with a history. */
 export interface Thread {
   /** The items, oldest first. */
   readonly history: readonly unknown[]
@@ -17,19 +17,19 @@ export interface Thread {
 export type ItemOf<T extends Thread> = T['history'][number]
 
 /**
- * A finished result: one with a `history` of the thread's items, or (if a `RuntimeItem` is assignable to them) one with
- * the `messages` and the `stopReason` of a run of this library.
+ * A finished result: one with a `history` of the thread's items, or (if a `RuntimeItem` is assignable to them) one
+ * with the `messages` and `stopReason` of a run of this library.
  *
- * A promise or a stream is not finished, even if it has a `history`: wait for it, and pass what it ended with.
+ * A promise or stream is not finished, even if it has a `history`: await it, and pass its final result.
  */
 export type FinishedResult<Item> = NotRunning &
   ({ readonly history: readonly Item[] } | (RuntimeItem extends Item ? FinishedRun : never))
 
-/** The result of a run of this library, as far as it matters here. */
+/** The relevant fields of a run's result in this library. */
 export interface FinishedRun {
-  /** Every message of the run, the seed included. */
+  /** All messages of the run, including the initial ones. */
   readonly messages: readonly Message[]
-  /** Why the run ended. A running one has none. */
+  /** Why the run ended. Missing while it is running. */
   readonly stopReason: unknown
 }
 
@@ -39,13 +39,13 @@ interface NotRunning {
 }
 
 /**
- * Replace the history of a thread.
+ * Replaces the history of a thread.
  *
- * Keeps the prototype and every other own property: symbols, accessors and properties that are not enumerable too. The
- * copy of a frozen thread is not frozen. Private fields (`#name`) are not copied.
+ * Keeps the prototype and all other own properties, including symbols, accessors and non-enumerable
+ * ones. The copy of a frozen thread is not frozen. Private fields (`#name`) are not copied.
  *
  * Cost    O(own properties + items)
- * @param thread the thread; it is not changed
+ * @param thread the thread; not modified
  * @param history the new items; the array is copied
  * @returns a new thread of the same type
  * @example
@@ -56,18 +56,19 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
   if (Object.isFrozen(thread))
     for (const key of Reflect.ownKeys(properties)) properties[key] = thaw(properties[key] as PropertyDescriptor)
   properties['history'] = { value: [...history], writable: true, enumerable: true, configurable: true }
-  // The one cast: all of T's own properties, on T's prototype.
+  // The only cast: all of T's own properties, on T's prototype.
   return Object.create(Object.getPrototypeOf(thread) as object | null, properties) as T
 }
 
 /**
- * Replace the history of a thread by that of a finished result. Messages of a run of this library become thread items.
+ * Replaces the history of a thread with that of a finished result. Messages from a run of this library become
+ * thread items.
  *
  * Cost    O(own properties + items)
- * @param thread the thread; it is not changed
- * @param result an object with `history`, or the result of a run
+ * @param thread the thread; not modified
+ * @param result an object with `history`, or a run's result
  * @returns a new thread of the same type
- * @throws TypeError if the result has neither `history` nor `messages`: an Either, a promise, a run that has not ended
+ * @throws TypeError if the result has neither `history` nor `messages`: an Either, a promise, an unfinished run
  * @example
  * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
@@ -79,9 +80,9 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
   if (Array.isArray(history)) return replaceThreadHistory(thread, history)
   if (!Array.isArray(messages))
     throw new TypeError(
-      `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`,
+      `applyRunResultHistory expects a result with \`history\`, or a finished run's result with \`messages\` (for an Either, pass its \`right\`), found ${describe(result)}`,
     )
-  // The cast: messages are in the type only where a RuntimeItem is an item of T. A thread of aioc's passes other items by.
+  // The type only allows messages if T's items include RuntimeItem. aioc threads ignore other items.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
 }
 

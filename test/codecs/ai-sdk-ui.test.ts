@@ -325,7 +325,7 @@ describe('ai-sdk: UI messages', () => {
     expect(parts.every((part) => 'state' in part && part.state === 'output-error')).toBe(true)
     expect(JSON.stringify(parts)).not.toMatch(/approval|rawInput|inputEncoding/)
     expect(losses.map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 2 }, () => 'answers a call whose approval was never given: the approval is left out'),
+      Array.from({ length: 2 }, () => 'answers a call that was never approved: the approval is omitted'),
     )
     return validateUIMessages({ messages: wire })
   })
@@ -418,24 +418,24 @@ describe('ai-sdk: UI messages', () => {
       toolResult('3', 'orphan'),
     ])
     expect(losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)).toEqual([
-      '0 role: ai has no developer: written as system',
-      '1 name: ai does not say who of several spoke',
-      '1 content.0: only the assistant refuses',
-      '1 content.1: only the assistant reasons',
+      '0 role: ai has no developer role: written as system',
+      '1 name: ai messages have no speaker name',
+      '1 content.0: only the assistant can refuse',
+      '1 content.1: only the assistant can have reasoning',
       '1 content.2: is known only to acme',
-      '2 content.0: ai has no refusal: written as text',
-      '2 content.1.summary: reasoning of ai has one text: the text is written, its summary is not',
+      '2 content.0: ai has no refusal type: written as text',
+      '2 content.1.summary: ai reasoning has a single text: the summary is omitted',
       '2 content.2: is known only to acme',
       '2 content.3.arguments: n is 12345678901234567890: read as 12345678901234567000',
-      '3 content.0.content.2: a result of ai-sdk-ui is text or JSON: it holds no image',
-      '3 content.0.content: a result of ai-sdk-ui is one text: its texts are written as one',
-      '3 id: its message has no other content in ai-sdk-ui',
+      '3 content.0.content.2: an ai-sdk-ui result is text or JSON: it cannot hold image parts',
+      '3 content.0.content: an ai-sdk-ui result is a single text: its texts are joined',
+      '3 id: the message has no other content in ai-sdk-ui',
       '4 meta.anthropic: is known only to anthropic',
-      '4 meta.ai-sdk: options of a whole message: ai-sdk-ui has those of parts',
-      '4 id: belongs to a turn, which in ai-sdk-ui is one message with the id of its first',
-      '5 role: a tool message with more than results: written as user',
+      '4 meta.ai-sdk: message-level options: ai-sdk-ui only has options per part',
+      '4 id: is part of a turn, which in ai-sdk-ui is one message with its first id',
+      '5 role: a tool message with content other than results: written as user',
       '6 role: a user message with calls: written as assistant',
-      '8 content.0: answers no call of its turn',
+      '8 content.0: does not answer a call of its turn',
     ])
     expect((wire as JsonObject[]).map(({ role }) => role)).toEqual(['system', 'assistant', 'user', 'assistant'])
   })

@@ -326,6 +326,9 @@ describe('the codec of Gemini', () => {
       },
     })
     expect(decodeResponse({ promptFeedback: { blockReason: 'SAFETY' } })).toMatchObject({ right: { messages: [] } })
+    expect(decodeResponse({ candidates: [{ index: 0, finishReason: 'SAFETY' }] })).toMatchObject({
+      right: { messages: [{ role: 'assistant', content: [] }] },
+    })
     expect(gemini.decode({ candidates: [{ content: says(text('a')) }] })).toMatchObject({
       right: { messages: [{ role: 'assistant' }] },
     })
@@ -406,13 +409,13 @@ describe('the codec of Gemini', () => {
     })
     expect(losses.map(({ reason }) => reason)).toEqual(
       expect.arrayContaining([
-        'Gemini has no developer: written as system',
-        'Gemini takes its own reasoning only',
-        'Gemini has no refusal: written as text',
+        'Gemini has no developer role: written as system',
+        'Gemini only accepts its own reasoning',
+        'Gemini has no refusal type: written as text',
         'is known only to anthropic',
-        'Gemini takes no empty text',
-        'Gemini takes instructions only before the conversation: they are written there',
-        'is not of 1 to 128 letters, digits, _, ., : and -: written as my_tool',
+        'Gemini does not accept empty text',
+        'Gemini accepts instructions only before the conversation: moved there',
+        'must consist of 1 to 128 letters, digits, _, ., : and -: written as my_tool',
       ]),
     )
   })

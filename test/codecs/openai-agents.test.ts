@@ -180,7 +180,7 @@ describe('openai-agents', () => {
     for (const item of [call, { ...call, call_id: 'c' }, { type: 'reasoning', content: [] }]) {
       const decoded = openaiResponses.decode([{ role: 'user', content: 'hi' }, item])
       expect(decoded._tag === 'Left' && faultMessage(decoded.left)).toMatch(
-        /^\[1\] should be an item of OpenAI Responses; openaiAgents of indelible\/codecs\/openai-agents reads/,
+        /^\[1\] should be an OpenAI Responses item; for Agents SDK items use openaiAgents from indelible\/codecs/,
       )
     }
   })

@@ -481,17 +481,17 @@ describe('openai-responses', () => {
     ]
     const { wire, losses } = write(openaiResponses, messages)
     expect(losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)).toEqual([
-      '0 id: items of Responses have ids of their own',
-      '0 name: a message of Responses has no name',
-      '0 content.0: Responses takes no reasoning but its own',
+      '0 id: Responses items have their own ids',
+      '0 name: Responses messages have no name',
+      '0 content.0: Responses only accepts its own reasoning',
       '0 content.1: Responses has no assistant image',
       '0 content.2: is known only to acme',
-      '1 content.0: only the assistant refuses',
-      '1 content.1: Responses takes no audio',
+      '1 content.0: only the assistant can refuse',
+      '1 content.1: Responses does not accept audio',
       '1 content.2: is known only to acme',
-      '1 content.3: a call in a user message: said by the assistant',
-      '2 content.0.isError: a function_call_output has no mark for an error; only the text says so',
-      '2 role: a tool message with more than results: written as user',
+      '1 content.3: a call in a user message: written as assistant',
+      '2 content.0.isError: a function_call_output cannot be marked as an error; only the text shows it',
+      '2 role: a tool message with content other than results: written as user',
       '3 meta.anthropic: is known only to anthropic',
     ])
     expect(wire).toEqual([
@@ -552,14 +552,14 @@ describe('openai-responses', () => {
         { type: 'function_call_output', call_id: 'c12', output: reason, caller: { type: 'program', caller_id: 'c11' } },
       ])
       expect(losses.map(({ path, reason }) => `${path.slice(2).join('.')}: ${reason}`)).toEqual([
-        'isError: a function_call_output has no mark for an error; only the text says so',
-        'isError: a function_call_output has no mark for an error; only the text says so',
-        'isError: a custom_tool_call_output has no mark for an error; only the text says so',
-        'content.0: a computer answers with one screenshot only',
-        'content.0: a computer answers with one screenshot only',
-        'isError: a local_shell_call_output has no mark for an error; only the text says so',
-        'content: a tool search answers with tools: written as none',
-        'isError: a function_call_output has no mark for an error; only the text says so',
+        'isError: a function_call_output cannot be marked as an error; only the text shows it',
+        'isError: a function_call_output cannot be marked as an error; only the text shows it',
+        'isError: a custom_tool_call_output cannot be marked as an error; only the text shows it',
+        'content.0: the result of a computer call is a single screenshot',
+        'content.0: the result of a computer call is a single screenshot',
+        'isError: a local_shell_call_output cannot be marked as an error; only the text shows it',
+        'content: a tool search result must be tools: written as an empty list',
+        'isError: a function_call_output cannot be marked as an error; only the text shows it',
       ])
     }
   })
@@ -608,7 +608,7 @@ describe('openai-responses', () => {
       {
         position: 0,
         path: ['content', 0, 'arguments'],
-        reason: 'is not the JSON that a shell_call asks with: written as a function call',
+        reason: 'is not valid input for a shell_call: written as a function call',
       },
     ])
   })

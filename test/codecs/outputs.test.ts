@@ -8,14 +8,14 @@ import { Outputs } from '../outputs.ts'
 import { aMessage } from './any-message.ts'
 
 it.each([
-  ['ai-sdk', '01a0da5c07f5cd92'],
-  ['ai-sdk-ui', 'b3ded9adadb48800'],
-  ['anthropic', '326b64989ed9a81c'],
-  ['gemini', 'f2b5823abe27c59b'],
-  ['langchain', '5e677554445b8435'],
-  ['openai-agents', 'f91650f73babd7e7'],
-  ['openai-chat', 'ff67f76798f5eb7e'],
-  ['openai-responses', '84648d8e6f70948c'],
+  ['ai-sdk', 'c645a3d1c94e1568'],
+  ['ai-sdk-ui', 'd6a81de294c60a64'],
+  ['anthropic', 'ca3e6beebb631e91'],
+  ['gemini', 'fb15b03b990797bd'],
+  ['langchain', '9791359d8f458174'],
+  ['openai-agents', 'e6c7d59041f028e4'],
+  ['openai-chat', '509595143e2fd8d2'],
+  ['openai-responses', 'db41b0d1e4e3059c'],
 ] as const)('%s writes any messages as before', (format, digest) => {
   const codec: Codec<unknown> = codecs[format]
   const outputs = new Outputs()

@@ -136,7 +136,9 @@ it.each([
 
 describe('prepareSummaries', () => {
   it('of what is no view is a TypeError that names it', () =>
-    expect(() => prepareSummaries(null as never, [])).toThrow('prepareSummaries takes a view of messages, found null'))
+    expect(() => prepareSummaries(null as never, [])).toThrow(
+      'prepareSummaries expects a view of messages, found null',
+    ))
   const view = recordOf(messages)
   const prepare = async (...given: Parameters<typeof prepareSummaries>) => {
     const prepared = await prepareSummaries(...given)()
@@ -207,7 +209,7 @@ describe('prepareSummaries', () => {
     const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })()
     expect(prepared).toMatchObject({ left: { _tag: 'SummarizerFailed', done: [{ text: 'short' }] } })
     expect(isLeft(prepared) && faultMessage(prepared.left)).toMatch(
-      /^the summarizer failed on positions \d+–\d+: the summarizer gave an empty text; expected a text; append the summary in `done`, and call prepareSummaries again for the rest$/,
+      /^the summarizer failed on positions \d+–\d+: the summarizer returned an empty string; expected a text; append the summary in `done`, and call prepareSummaries again for the rest$/,
     )
   })
 })

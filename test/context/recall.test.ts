@@ -297,7 +297,7 @@ describe('recallTool', () => {
   it.each([null, {}, { position: -1 }, { position: '1' }, { query: ' ' }, 'x', { position: 1, offset: -1 }])(
     'refuses %j',
     (input) => {
-      expect(() => tool.run(input)).toThrow('give a position (0, 1, 2 …) or a query (words to search for)')
+      expect(() => tool.run(input)).toThrow('Pass a position (0, 1, 2 …) or a query (words to search for).')
     },
   )
 })

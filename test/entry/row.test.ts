@@ -1,5 +1,7 @@
 /** Messages as rows: what is taken out of them, which texts are rows, and what may stand for an erased one. */
 import { createHash } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
@@ -125,6 +127,24 @@ it('rows that are not read yet are those that were hashed, whatever becomes of t
   expect(history.len).toBe(2 * chunkLength)
   for (const message of history.view()) expect(message).toEqual(long)
   expect(history.view().pages.count('evidence')).toBe(2 * chunkLength)
+})
+
+it('a chunk keeps nothing of the rows after it: not their blocks, either', async () => {
+  const history = createHistory<Message>()
+  const unread = new UnreadRows(history, () => new Error('unread'))
+  const { row } = orThrow(encodeRow(user('short'), 'evidence', true, hash))
+  const take = (count: number): WeakRef<object> => {
+    const bytes = new Map<BlockId, Uint8Array>()
+    for (let position = 0; position < count; position++)
+      orThrow(UnreadRows.take(unread, orThrow(readRow({ ...row, at: 5 })), bytes, hash))
+    return new WeakRef(bytes)
+  }
+  const blocks = [take(chunkLength), take(1)]
+  expect(history.len).toBe(chunkLength)
+  setFlagsFromString('--expose-gc')
+  await new Promise((resolve) => setImmediate(resolve)) // until then a WeakRef keeps what it was made of
+  ;(runInNewContext('gc') as () => void)()
+  expect(blocks.map((each) => each.deref())).toEqual([undefined, undefined])
 })
 
 it('a block that is no text is found at the end of the rows, or by the first read of its chunk', () => {

@@ -15,9 +15,10 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { decodeResponse } from 'indelible/codecs/anthropic'
+import { decodeResponse, type AnthropicConversation } from 'indelible/codecs/anthropic'
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { anthropicModel, type AnthropicOptions } from 'indelible/run/anthropic'
+import { withBreakpoints } from '../../src/run/anthropic/breakpoints.ts'
 import { itShared, readShared, shared } from '../shared.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
@@ -201,6 +202,16 @@ describe('anthropic', () => {
     expect(JSON.stringify(server?.requests[0]?.body)).not.toContain('cache_control')
   })
 
+  it('neither an empty text nor a turn without blocks gets a cache breakpoint, which Anthropic refuses there', () => {
+    const withoutPlace: AnthropicConversation = {
+      messages: [
+        { role: 'user', content: [] },
+        { role: 'user', content: [{ type: 'text', text: '' }] },
+      ],
+    }
+    expect(withBreakpoints(structuredClone(withoutPlace), true)).toEqual(withoutPlace)
+  })
+
   it('a call that is cut off at the limit is left out, a pause is gone on from, a refusal is an end', async () => {
     const cut = lines(
       start,
@@ -258,7 +269,7 @@ describe('anthropic', () => {
     }
     expect(said).toEqual([
       expect.stringContaining('Overloaded'),
-      expect.stringContaining('a block that never began (7)'),
+      expect.stringContaining('block 7, which was never started'),
       expect.stringContaining('ended before it was complete'),
     ])
   })

@@ -104,9 +104,7 @@ describe('a run’s tools', () => {
     const { model } = listening()
     expect(() => run({ model, view, budget: NaN })).toThrow('budget is NaN')
     const context: ContextFor = (of) => deriveContext(of, { budget: 6000 })
-    expect(() => run({ model, view, budget: 6000, context })).toThrow(
-      'give a budget, or a context that derives, not both',
-    )
+    expect(() => run({ model, view, budget: 6000, context })).toThrow('pass either `budget` or `context`, not both')
   })
 })
 

@@ -117,7 +117,7 @@ describe('a handler', () => {
         left: {
           _tag: 'HandlerFailed',
           event: type,
-          cause: { message: 'the handler has not answered within 20 ms' },
+          cause: { message: 'the handler did not answer within 20 ms' },
         },
       })
     }

@@ -1,8 +1,19 @@
 /** Limits: what they may be, and that each of them ends a run. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, settle, toolCall, user, type Message, type Settled, type View } from 'indelible'
 import {
+  assistant,
+  createHistory,
+  faultMessage,
+  settle,
+  toolCall,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import {
+  historyHandler,
   run,
   scriptedModel,
   tool,
@@ -70,9 +81,9 @@ describe('a limit', () => {
       'limits.maxSteps is 2.5; expected a whole number of steps, at least 0, or Infinity for no limit',
     )
     expect(wrong({ maxStep: 3 })).toThrow(
-      'limits.maxStep is no limit of a run; there are maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
+      'limits.maxStep is not a limit of a run; expected one of maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
     )
-    expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is no function')
+    expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is not a function')
     const none = { maxSteps: undefined, timeout: undefined, stopWhen: undefined } as unknown as Partial<Limits>
     expect((await ended({ model: busy({ input: 1, output: 1 }), limits: none })).counts.steps).toBe(50)
   })
@@ -154,6 +165,27 @@ describe('tokens and money', () => {
       expect(() =>
         run({ model: scriptedModel([]), view: start, prices: { input, output: 1, cacheRead: 1, cacheWrite: 1 } }),
       ).toThrow('prices.input is ')
+  })
+
+  it('a stopWhen that throws ends the run with a fault that names it, and the step is recorded', async () => {
+    const history = createHistory<Message>({ from: [user('go')] })
+    const cause = new Error('no such step')
+    const failed = await run({
+      model: busy({ input: 1, output: 1 }),
+      view: start,
+      tools: [add],
+      handlers: [historyHandler(history)],
+      limits: {
+        stopWhen: () => {
+          throw cause
+        },
+      },
+    }).result()()
+    expect(failed).toMatchObject({ left: { _tag: 'StopWhenThrew', step: 0, cause, partial: { steps: [{}] } } })
+    expect(isLeft(failed) && faultMessage(failed.left)).toBe(
+      'step 0: the run ended because `limits.stopWhen` threw: no such step; the steps so far are recorded',
+    )
+    expect(history.len).toBe(3)
   })
 
   it('stopWhen sees the steps as they are and changes none', async () => {

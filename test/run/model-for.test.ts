@@ -36,13 +36,13 @@ describe('modelFor', () => {
   })
   it('has four faults, each with what to do', () => {
     expect(said({})).toBe(
-      'UnspecifiedModel: no model was named; name one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
+      'UnspecifiedModel: no model was specified; specify one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
     )
     expect(said({ name: '' }, {})).toBe(
-      'UnspecifiedModel: no model was named; configure a provider and name one of its models',
+      'UnspecifiedModel: no model was specified; configure a provider and specify one of its models',
     )
     expect(said({ name: 'qwen3' })).toBe(
-      'UnknownModelType: the provider of model "qwen3" does not follow from its name; give its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible, google, ai_sdk',
+      'UnknownModelType: no provider can be inferred from the model name "qwen3"; pass its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible, google, ai_sdk',
     )
     expect(said({ name: 'x', type: 'toString' })).toMatch(
       /^UnknownModelType: model type "toString" is unknown; expected one of openai,/,

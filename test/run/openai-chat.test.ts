@@ -226,10 +226,7 @@ describe('openai chat', () => {
     })
     const { messages } = mend([assistant(toolCall('c', 'f', '{}')), user('u')])
     expect(isRight(await run({ model: chat, view: messages }).result()())).toBe(true)
-    expect([chat.name, losses]).toEqual([
-      'named',
-      ['chat has no mark for a result that is an error; only the text says so'],
-    ])
+    expect([chat.name, losses]).toEqual(['named', ['chat cannot mark a result as an error; only the text shows it']])
   })
 
   itShared('decodes recorded streams to the message that was sent', async () => {

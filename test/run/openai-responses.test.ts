@@ -197,8 +197,8 @@ describe('openai responses', () => {
       expect.stringContaining('gpt-x failed: overloaded'),
       expect.stringContaining('no quota'),
       expect.stringContaining('gpt-x failed: broke'),
-      expect.stringContaining('a block that never began (9/0)'),
-      expect.stringContaining('ended before it was complete (after 14 characters'),
+      expect.stringContaining('block 9/0, which was never started'),
+      expect.stringContaining('ended before it was complete (its first 14 characters'),
     ])
   })
 

@@ -534,14 +534,14 @@ describe('what a handler refuses', () => {
 it('events are read once: a second loop is told so', async () => {
   const stream = run({ model: scriptedModel([assistant('x')]), view: start })
   const first = collect(stream)
-  await expect(collect(stream)).rejects.toThrow('the events of a run are read once')
+  await expect(collect(stream)).rejects.toThrow('the events of a run can be read only once')
   expect(types(await first).at(-1)).toBe('run_complete')
 })
 
 it('two tools of one name are refused', () => {
   expect(() =>
     run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] }),
-  ).toThrow('two tools called "add"')
+  ).toThrow('two tools are named "add"')
 })
 
 it('what a model had said when its client failed is told', async () => {
@@ -635,7 +635,7 @@ describe('what goes wrong', () => {
     )
     expect(await said({ model: { name: 'm', stream: () => { throw Object.assign(new Error('overloaded'), { status: 529 }) } } })).toBe('error: step 0: m failed with HTTP 529: overloaded') // oxfmt-ignore
     expect(await said({ model: stream({ type: 'text_delta', index: 0, block: 'text', text: 'half' }) })).toBe(
-      'error: step 0: the answer of m ended before it was complete (after 4 characters, which are recorded as interrupted): run again',
+      'error: step 0: the answer of m ended before it was complete (its first 4 characters are recorded as interrupted); run again',
     )
     expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe(
       "error: step 0: the answer of m can't be recorded: its role is user; run again",
@@ -672,7 +672,7 @@ describe('what goes wrong', () => {
         schema: { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } },
         run: () => 1,
       }),
-    ).toThrow('tool "t": give `parameters` as JSON Schema; its schema does not describe itself')
+    ).toThrow('tool "t": pass `parameters` as JSON Schema; its schema does not provide one')
     expect(add.parameters).toMatchObject({ type: 'object', required: ['a', 'b'] })
   })
 })

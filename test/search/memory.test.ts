@@ -14,28 +14,30 @@ describe('a search of a store in memory', () => {
   searchCases(() => ({ open: async () => memoryStore(), indexed: false }))
 
   it.each([
-    [{ since: NaN }, '`since` as a time in milliseconds since 1970, not NaN'],
-    [{ until: Infinity }, '`until` as a time'],
-    [{ since: '2026-01-01' }, '`since` as a time'],
-    [{ role: 'model' }, "`role` as one of 'system', 'developer', 'user', 'assistant', 'tool', not \"model\""],
-    [{ in: 'text' }, "`in` as one of 'messages', 'tools', 'all', not \"text\""],
-    [{ sort: 'score' }, "`sort` as one of 'relevance', 'time', not \"score\""],
-    [{ limit: 0 }, '`limit` as a whole number from 1 to 1000, not 0'],
-    [{ limit: 1.5 }, '`limit` as a whole number'],
-    [{ limit: NaN }, '`limit` as a whole number'],
-    [{ limit: '5' }, '`limit` as a whole number'],
-    [{ session: 5 }, '`session` as a text, not 5'],
-    [{ after: {} }, '`after` as a text'],
-    [{ retracted: 'no' }, '`retracted` as true or false, not "no"'],
-    [{ typing: 1 }, '`typing` as true or false, not 1'],
+    [{ since: NaN }, '`since` must be a time in milliseconds since 1970, found NaN'],
+    [{ until: Infinity }, '`until` must be a time'],
+    [{ since: '2026-01-01' }, '`since` must be a time'],
+    [{ role: 'model' }, "`role` must be one of 'system', 'developer', 'user', 'assistant', 'tool', found \"model\""],
+    [{ in: 'text' }, "`in` must be one of 'messages', 'tools', 'all', found \"text\""],
+    [{ sort: 'score' }, "`sort` must be one of 'relevance', 'time', found \"score\""],
+    [{ limit: 0 }, '`limit` must be a whole number from 1 to 1000, found 0'],
+    [{ limit: 1.5 }, '`limit` must be a whole number'],
+    [{ limit: NaN }, '`limit` must be a whole number'],
+    [{ limit: '5' }, '`limit` must be a whole number'],
+    [{ session: 5 }, '`session` must be a string, found 5'],
+    [{ after: {} }, '`after` must be a string'],
+    [{ retracted: 'no' }, '`retracted` must be true or false, found "no"'],
+    [{ typing: 1 }, '`typing` must be true or false, found 1'],
   ])('refuses %j, and says which option it is', (options, message) => {
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(message)
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(TypeError)
   })
 
   it('refuses options of an index that are none', () => {
-    expect(() => indexStore(memoryStore(), { rebuild: 1 as unknown as boolean })).toThrow('`rebuild` as true or false')
-    expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` as a function') // oxfmt-ignore
+    expect(() => indexStore(memoryStore(), { rebuild: 1 as unknown as boolean })).toThrow(
+      '`rebuild` must be true or false',
+    )
+    expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` must be a function') // oxfmt-ignore
   })
 
   it('gives 20 hits unless it is told another number, and then the next ones', async () => {

@@ -21,7 +21,7 @@ import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption
 import { holdSession, readLedger, releaseSession, updateLedger } from '@indelible/evidence'
 import { checkErased, checkErasure, copySession, eraseMessages, proveErased } from 'indelible/session'
 import { memoryDriver, storeOf, type Store } from 'indelible/store'
-import { sqliteStore } from 'indelible/store/sqlite'
+import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { proofOf } from '../../src/session/erasing/receipt.ts'
 import { packBlocks } from '../../src/store/sqlite/packed.ts'
@@ -270,6 +270,35 @@ it.each([false, true])(
     await store.close()
   },
 )
+
+it('a text that a compaction compressed for another session, since removed, leaves no compressed byte either', async () => {
+  const path = folder()
+  const file = join(path, 'store.db')
+  const store = await sqliteStore({ path: file, durability: 'os' })
+  const secret = Array.from({ length: 900 }, (_, word) => hash('sha1', `${word}`).slice(0, 5)).join(' ')
+  await createSession(store, { id: 'removed', messages: [user(secret)] })
+  const others = await createSession(store, { id: 'others', messages: [user('hello')] })
+  await compactSqlite({ path: file })
+  const db = new DatabaseSync(file)
+  const { bytes } = db.prepare('select bytes from content where size is not null').get() as {
+    readonly bytes: Uint8Array
+  }
+  db.close()
+  const pieces = Buffer.from(bytes).toString('latin1').match(/.{16}/gs) as readonly string[]
+  const left = (): number => {
+    const files = filesIn(path)
+    return pieces.filter((piece) => files.includes(piece)).length
+  }
+  const overwriting = [0, 1, 2].map((turn) => user(`turn ${turn} ${'z'.repeat(60)}`)) // what is left of the removed row
+  await store.remove('removed')
+  for (const message of overwriting) await others.append(message)
+  const session = await createSession(store, { id: 's', erasable: true, messages: [user(secret)] })
+  for (const message of overwriting) await others.append(message)
+  expect(left()).toBe(pieces.length)
+  expect(await session.erase([0], because)).toMatchObject({ remains: [], residue: [] })
+  expect(left()).toBe(0)
+  await store.close()
+})
 
 it('a copy has them erased too, and says why', async () => {
   const [from, to] = [memoryStore(), memoryStore()]

@@ -3,6 +3,7 @@
  * them, and puts EVIL where the message says good. Then either the call fails, or the record is the message that was
  * given, or opening and verifying report the row as damaged.
  */
+/* oxlint-disable no-extend-native -- that is what is tested */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,8 +11,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, forkSession, openSession, readSession, user, verifySession, type Session } from 'indelible'
-import { memoryStore, type Store } from 'indelible/store'
+import { memoryStore, type Store, type StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { rowLeaf } from '../../src/proof/kit.ts'
 import { ok } from '../answers.ts'
 import { places, plain, withPatches, type Patch, type Place } from '../history/built-ins.ts'
 import { isFull } from '../rounds.ts'
@@ -381,6 +383,53 @@ describe('a built-in that is replaced', () => {
     expect(left).toMatchObject({ _tag: 'DamagedLog', position: 0 })
     expect(await wronglyRead(door, altered, door === 'verifySession')).toEqual([])
     await ok(altered.close())
+  })
+})
+
+type Forge = (row: StoredRow, body: string, leaf: string) => object
+const forgeries: { readonly [what: string]: Forge } = {
+  'has the stored text beside it': (row, body) => ({ ...row, body, stored: row.body }),
+  'is said to be erased': (row, body, erased) => ({ ...row, body, erased }),
+  'is said to be erased the second time it is read': (row, body, leaf) => {
+    const asked: unknown[] = []
+    return Object.defineProperty({ ...row, body }, 'erased', { get: () => (asked.push(0) === 1 ? undefined : leaf) })
+  },
+  'is another one the third time it is read': (row, body) => {
+    const asked: unknown[] = []
+    return Object.defineProperty({ ...row }, 'body', { get: () => (asked.push(0) < 3 ? body : row.body) })
+  },
+}
+
+describe('a row that an iterator of arrays gives in place of the stored one', () => {
+  const { every } = Array.prototype
+  const iteratorOf = Array.prototype[Symbol.iterator]
+  const show = async (door: string, count: number, forge: Forge): Promise<string> => {
+    const store = memoryStore()
+    await ok(createSession(store, { id: 's', messages: Array.from({ length: count }, () => user('good')) }))
+    const iterator: Original = function (this: unknown) {
+      const rows = this as readonly StoredRow[]
+      const row = rows[0]
+      if (row?.position !== 0 || typeof row.body !== 'string') return apply(iteratorOf, rows, [])
+      const leaf = Buffer.from(rowLeaf(row, store.hash)).toString('hex')
+      return apply(iteratorOf, rows.with(0, forge(row, replaced(row.body, 'good', 'EVIL'), leaf) as StoredRow), [])
+    }
+    try {
+      Array.prototype.every = (() => true) as never
+      Array.prototype[Symbol.iterator] = iterator as never
+      return textOfAll(await (reading[door] as (typeof reading)[string])(store))
+    } catch {
+      return '' // it shows nothing
+    } finally {
+      Array.prototype[Symbol.iterator] = iteratorOf
+      Array.prototype.every = every
+    }
+  }
+  it.each(Object.entries(forgeries))('is shown by no door if it %s', async (_, forge) => {
+    for (const door of ['openSession', 'readSession'])
+      for (const count of [2, 200]) {
+        expect(await show(door, count, (row) => row)).toContain('good')
+        expect(await show(door, count, forge)).not.toContain('EVIL')
+      }
   })
 })
 

@@ -190,6 +190,17 @@ describe('a row of another writer that is no message', () => {
     const turned = await turn(session, 'and now?', { model }).result()()
     expect([turned, asked]).toMatchObject([{ left: damage('role') }, 0])
   })
+  it('is the fault of a call that reads it behind another one, and the session goes on', async () => {
+    const store = await made(noMessage, 300)
+    const session = await ok(openSession(store, 's'))
+    const ahead = session.append(user('on'))
+    const summary = session.summarize({ from: 0, to: 301, text: 'all' })
+    expect([await ahead(), await summary()]).toMatchObject([{ right: { from: 300 } }, { left: damage('role') }])
+    const [rewound, popped] = [session.rewind(100), session.pop()] // the last message is one of the first chunk now
+    expect([await rewound(), await popped()]).toMatchObject([{ right: {} }, { left: damage('role') }])
+    await ok(session.append(user('further')))
+    await ok(session.close())
+  })
   it('is found when the session is opened, if the steps of a run are open', async () => {
     const store = await made(noMessage, 300)
     const session = await ok(openSession(store, 's'))

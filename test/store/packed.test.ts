@@ -4,7 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { constants, zstdCompressSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
+import { createSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
@@ -34,6 +36,82 @@ it('what can not be unpacked, or gives another number of bytes, is not the block
     expect(unpack({ bytes, size: wrong })).toBe(bytes)
   expect(unpack({ bytes: cut, size: size })).toBe(cut)
   expect(unpack({ bytes: text(1000), size: 5 })).toEqual(text(1000))
+})
+
+it('a compressed block is one frame of zstd and no byte more, in front or behind', () => {
+  const { bytes, size } = pack(text(1000))
+  const hidden = Buffer.concat([Buffer.from('502a4d1806000000', 'hex'), Buffer.from('hidden')])
+  const empty = zstdCompressSync(Buffer.alloc(0))
+  for (const parts of [
+    [bytes, Buffer.from('hidden')],
+    [hidden, bytes],
+    [bytes, hidden],
+    [bytes, empty],
+    [empty, bytes],
+  ]) {
+    const together = Buffer.concat(parts)
+    expect(unpack({ bytes: together, size })).toBe(together)
+  }
+})
+
+it('whatever zstd makes of a block is recognized, however long, in one segment or several and with a check sum', () => {
+  const {
+    ZSTD_c_checksumFlag: checksum,
+    ZSTD_c_compressionLevel: level,
+    ZSTD_c_contentSizeFlag: contentSize,
+    ZSTD_c_windowLog: window,
+  } = constants
+  for (const words of [0, 1, 10, 100, 10_000, 100_000])
+    for (const block of [text(words), randomBytes(words * 3), new Uint8Array(words * 5)])
+      for (const params of [
+        {},
+        { [checksum]: 1 },
+        { [level]: -5, [contentSize]: 0 },
+        { [level]: 19, [window]: 10, [checksum]: 1 },
+      ]) {
+        const bytes = zstdCompressSync(block, { params })
+        expect(Buffer.compare(unpack({ bytes, size: block.length }), block)).toBe(0)
+      }
+})
+
+it('a repair makes the damaged size of a block again, compressed or not; the bytes themselves it can not', async () => {
+  const path = join(folder, 'repair.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const blocks = [text(1000), text(100), text(50_000)]
+  const ids = await store.putBlocks(blocks)
+  await compactSqlite({ path })
+  const db = new DatabaseSync(path)
+  const stored = () => db.prepare('select * from content').all()
+  const before = stored()
+  for (const size of ['null', '-1', '-2', '0', '5', 'size + 1', '9223372036854775807']) {
+    db.exec(`update content set size = ${size}`)
+    const damaged = size === 'null' || size === '-1' || size === 'size + 1' ? 2 : 3
+    const findings = await store.check()
+    expect(findings.map(({ table, repairable }) => ({ table, repairable }))).toEqual(
+      Array.from({ length: damaged }, () => ({ table: 'block', repairable: true })),
+    )
+    expect((await store.repair()).map(({ done }) => done)).toEqual(
+      findings.map(() => 'its size was made again from its bytes'),
+    )
+    expect(await store.getBlocks(ids)).toEqual(blocks)
+    db.exec('update content set size = null where size = -1')
+    expect(stored()).toEqual(before)
+  }
+  db.exec('update content set bytes = substr(bytes, 1, length(bytes) - 1) where block = 3')
+  expect(await store.repair()).toMatchObject([{ what: 'its bytes are not those of its id', done: undefined }])
+  expect(await store.check()).toMatchObject([{ repairable: false }])
+  db.close()
+  await store.close()
+})
+
+it('a few bytes that unpack to very many are taken for damaged, and are not unpacked; such a block is not compressed', () => {
+  const many = new Uint8Array(80 << 20)
+  const bytes = new Uint8Array(zstdCompressSync(many))
+  expect(bytes.length).toBeLessThan(10_000)
+  expect(unpack({ bytes, size: many.length }).length).toBe(bytes.length)
+  expect(pack(many).size).toBe(null)
+  const fewer = many.subarray(0, 64 << 20)
+  expect(Buffer.compare(unpack(pack(fewer)), fewer)).toBe(0)
 })
 
 it('a compaction compresses blocks; each is read by its id, given again without being written, found by a text, and checked', async () => {
@@ -82,9 +160,35 @@ it('more blocks than one transaction compresses are all compressed', async () =>
     return work()
   })
   expect(transactions).toBe(4)
-  expect(db.prepare('select count(*) as plain from content where size is null').get()).toEqual({ plain: 1 })
+  expect(db.prepare('select length(bytes) as plain from content where size < 0').all()).toEqual([{ plain: 2000 }])
   db.close()
   expect((await store.getBlocks(ids)).slice(0, 250)).toEqual(blocks)
+  await store.close()
+})
+
+it('a block that does not get smaller is compressed once, and by no later compaction', async () => {
+  const path = join(folder, 'once.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const blocks = Array.from({ length: 3 }, () => randomBytes(3 << 20))
+  const ids = await store.putBlocks(blocks)
+  const db = new DatabaseSync(path)
+  const turns = async (): Promise<number> => {
+    let count = 0
+    await packBlocks(db, async (work) => {
+      count += 1
+      return work()
+    })
+    return count
+  }
+  expect([await turns(), await turns()]).toEqual([4, 1])
+  expect(
+    (await store.getBlocks(ids)).map((bytes, index) =>
+      Buffer.compare(bytes as Uint8Array, blocks[index] as Uint8Array),
+    ),
+  ).toEqual([0, 0, 0])
+  await store.putBlocks(blocks)
+  expect([await turns(), await store.hasBlocks(ids), await store.check()]).toEqual([1, [true, true, true], []])
+  db.close()
   await store.close()
 })
 
@@ -103,4 +207,22 @@ it('large blocks are compressed in transactions of a few MiB, so that other writ
     return result
   })
   expect(sizes).toEqual([2, 2, 1, 1, 0])
+})
+
+it('a block whose size is damaged keeps no other text from being found or erased, and no reading open', async () => {
+  const path = join(folder, 'huge-size.db')
+  const store = await sqliteStore({ path })
+  const session = await createSession(store, { id: 's', erasable: true })
+  await session.append(user(new TextDecoder().decode(text(1000))))
+  await session.append(user('a short secret'))
+  const db = new DatabaseSync(path)
+  for (const size of ['9223372036854775807', '-9223372036854775808']) {
+    db.exec(`update content set size = ${size}`)
+    expect(await store.containing(['short secret'])).toMatchObject({ rows: [{ id: 's' }], blocks: [] })
+    expect((await compactSqlite({ path })).readers).toBe(undefined)
+  }
+  expect(await session.erase([0, 1], { reason: 'asked to' })).toMatchObject({ remains: [], residue: [] })
+  expect(db.prepare('select * from content').all()).toEqual([])
+  db.close()
+  await store.close()
 })

@@ -162,7 +162,7 @@ it('applyRunResultHistory says what it takes, where it is given something else',
   ])
     expect(() => applyRunResultHistory({ history: [] as ThreadItem[] }, given as never)).toThrow(
       new TypeError(
-        `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${String(found)}`,
+        `applyRunResultHistory expects a result with \`history\`, or a finished run's result with \`messages\` (for an Either, pass its \`right\`), found ${String(found)}`,
       ),
     )
 })
@@ -201,8 +201,8 @@ describe('checkThread', () => {
     expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(faultMessage)).toEqual([
       'the call "c1" at index 0 has no output',
       'the call at index 1 reuses the id "c1" of the call at index 0',
-      'the output at index 3 answers the call "c1", which index 2 has answered',
-      'the output at index 4 answers the call "c2", which is not made before it',
+      'the output at index 3 answers the call "c1", which already has an output at index 2',
+      'the output at index 4 has no earlier call "c2"',
     ])
   })
 })

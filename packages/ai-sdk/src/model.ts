@@ -110,7 +110,7 @@ class AiSdkAnswer {
 
   #grow(key: string, text: string): number {
     const found = this.#blocks.get(key)
-    if (found === undefined) throw new Error(`the stream refers to a block that never began (${key})`)
+    if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
     found.text += text
     return found.index
   }

@@ -1,7 +1,8 @@
 /** What a session store of the Claude Agent SDK must do, on any store. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { openSession, textOf, user, type Store } from 'indelible'
+import { openSession, orThrow, textOf, user, type Store } from 'indelible'
+import { listSessions } from 'indelible/session'
 import { claudeSessionStore, type ClaudeEntry, type ClaudeKey, type FoldSummary } from '@indelible/claude-agent'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
@@ -139,6 +140,19 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     const [summary, ...more] = (await summing.listSessionSummaries?.(key.projectKey)) ?? []
     expect([summary?.data, more]).toEqual([{ lines: 3, last: 'c' }, []])
     expect(await summing.listSessions(key.projectKey)).toEqual([{ sessionId: 's', mtime: summary?.mtime }])
+  })
+
+  it('a summary whose data is no object is made again from all lines', async () => {
+    const store = await fresh()
+    const summing = claudeSessionStore(store, { fold })
+    await summing.append(key, [{ type: 'a' }, { type: 'b' }])
+    const { sessions } = await orThrow(listSessions(store))
+    const session = await orThrow(openSession(store, sessions[0]?.id ?? ''))
+    await orThrow(session.update((metadata) => void (metadata['summary'] = { data: 'none', folded: 2 })))
+    await session.close()
+    expect((await summing.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([
+      { lines: 2, last: 'b' },
+    ])
   })
 
   it('a line that is there already is not summarized again', async () => {

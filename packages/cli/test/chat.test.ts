@@ -186,7 +186,7 @@ describe('indelible chat', () => {
     expect(wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
     expect(wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url describe a model: name it with --model')
     expect(wrong('--model', 'qwen')).toMatch(
-      /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,
+      /^2: indelible: no provider can be inferred from the model name "qwen"; pass its type/,
     )
     expect(wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
   })

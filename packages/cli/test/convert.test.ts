@@ -57,7 +57,7 @@ describe('indelible convert', () => {
         "losses: 2 values that the format can't hold",
         '       1 × content: chat has no field for reasoning',
         '           at 1',
-        '       1 × content.isError: chat has no mark for a result that is an error; only the text says so',
+        '       1 × content.isError: chat cannot mark a result as an error; only the text shows it',
         '           at 2',
         'damaged.jsonl: 4 messages of pi-session, 5 entries of openai-chat written; 2 damaged lines, 1 repair, 2 losses',
         '',

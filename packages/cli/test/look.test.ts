@@ -263,6 +263,7 @@ describe('stats', () => {
       { day: '2026-01-02', model: 'o9', calls: 1, input: 1, unpriced: 1 },
     ]
     expect(figures([file])).toMatchObject(expected)
+    expect(indelible(['stats', file]).stdout).toMatch(/claude-opus-4-5 .* \$0\.00022\n/)
     run('import', file)
     expect(figures(['used', ...store])).toMatchObject(expected)
     run('fork', 'used', '--at', '1', '--id', 'part') // the file's figures are of the whole

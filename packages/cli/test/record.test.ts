@@ -246,7 +246,7 @@ it('the summary says which calls had no figures, and no money where none was cou
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
   ])
   expect(lost.slice(3, 5)).toEqual(['2 calls not recorded', '1 call recorded without the answer'])
-  expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.5000 without models of unknown price')
+  expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.500 without models of unknown price')
   const scoped = {
     ...summary,
     sessions: ['a b'],

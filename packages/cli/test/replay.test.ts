@@ -21,7 +21,7 @@ describe('indelible replay', () => {
     expect(status).toBe(0)
     expect(stdout).toMatch(/claude-opus-5-20260724: \$5 in, \$0\.5 cached, \$6\.25 written, \$25 out/)
     expect(stdout).toMatch(/policy +cacheable +cost +dollars/)
-    expect(stdout).toMatch(/^paged .*\$0\.\d\d /m)
+    expect(stdout).toMatch(/^paged .*\$0\.\d{3} /m)
     const unknown = indelible(['replay', example, '--model', 'gpt-99'])
     expect(unknown.status).toBe(2)
     expect(unknown.stderr).toContain('--model: the prices of "gpt-99" are unknown; expected one of claude-opus-5-5,')

@@ -99,7 +99,7 @@ it.each([
 it('says what a query lacks', () => {
   expect(search('"')).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/has no word to look for/) as string,
+    stderr: expect.stringMatching(/has no word to search for/) as string,
   })
 })
 

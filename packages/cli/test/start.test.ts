@@ -117,3 +117,20 @@ describe('a start', () => {
     expect(code.indexOf('needs Node 22.16')).toBeLessThan(code.indexOf('import('))
   })
 })
+
+it('npm start ends quietly if the reader of its output stops reading', () => {
+  const script = written(
+    'long.ts',
+    `import ${JSON.stringify(pathToFileURL(join(root, 'scripts/closed-pipe.ts')).href)}
+for (let line = 0; line < 100_000; line++) {
+  process.stdout.write(\`line \${line}\\n\`)
+  await new Promise(setImmediate)
+}
+`,
+  )
+  expect(readFileSync(join(root, 'scripts/start.ts'), 'utf8')).toContain("import './closed-pipe.ts'")
+  const { stdout, stderr } = spawnSync('sh', ['-c', '"$0" "$1" | head -n 2', process.execPath, script], {
+    encoding: 'utf8',
+  })
+  expect([stdout, stderr]).toEqual(['line 0\nline 1\n', ''])
+})

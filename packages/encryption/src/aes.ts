@@ -1,6 +1,6 @@
 /**
- * The two primitives of encryption: AES-256-GCM and HMAC-SHA-256. In Node, Bun and Deno by their own OpenSSL, which is
- * many times faster; elsewhere by @noble. Both give the same bytes.
+ * The two cryptographic primitives: AES-256-GCM and HMAC-SHA-256. Node, Bun and Deno use OpenSSL,
+ * which is many times faster; elsewhere @noble is used. Both produce the same bytes.
  *
  * Source  NIST SP 800-38D (GCM), FIPS 198-1 (HMAC)
  */
@@ -9,7 +9,7 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
 
-/** The bytes of a nonce: 96 bits, as GCM wants. */
+/** The length of a nonce in bytes: 96 bits, as GCM requires. */
 export const nonceBytes = 12
 const tagBytes = 16
 
@@ -19,15 +19,15 @@ export interface Nonce {
   readonly text: string
 }
 
-/** What is needed of a platform. */
+/** The operations needed from a platform. */
 export interface Primitives {
   /** Ciphertext and tag. */
   readonly encrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Uint8Array
-  /** The plaintext; undefined if the tag does not fit. */
+  /** The plaintext; undefined if the tag is wrong. */
   readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined
-  /** Nonce, tag and the ciphertext of a text, each in base64, one behind the other: 16 and 24 characters, and the rest. */
+  /** Nonce, tag and ciphertext of a text, each in base64, concatenated: 16 and 24 characters, and the rest. */
   readonly encryptText: (key: Uint8Array, nonce: Nonce, aad: Uint8Array, plain: string) => string
-  /** The text; undefined if the tag does not fit, or the base64 is not as `encryptText` writes it. */
+  /** The text; undefined if the tag is wrong, or the base64 is not what `encryptText` writes. */
   readonly decryptText: (key: Uint8Array, aad: Uint8Array, sealed: string) => string | undefined
   readonly hmac: (key: Uint8Array, message: Uint8Array) => Uint8Array
   /** A text as UTF-8. */
@@ -37,11 +37,11 @@ export interface Primitives {
   readonly fromBase64: (text: string) => Uint8Array | undefined
 }
 
-/** Where the parts of an encrypted text begin. */
+/** The start of the tag in an encrypted text. */
 const tagFrom = 16
 const cipherFrom = tagFrom + 24
 
-/** By @noble/ciphers and @noble/hashes. */
+/** Implemented with @noble/ciphers and @noble/hashes. */
 export const portable: Primitives = {
   encrypt: (key, nonce, aad, plain) => gcm(key, nonce, aad).encrypt(plain),
   decrypt: (key, nonce, aad, sealed) => {
@@ -116,7 +116,7 @@ const builtin = (name: string): unknown => {
   }
 }
 
-/** By the platform's OpenSSL; undefined where it has none. */
+/** Implemented with the platform's OpenSSL; undefined without it. */
 export const native: Primitives | undefined = ((): Primitives | undefined => {
   const crypto = builtin('node:crypto') as NodeCrypto | undefined
   const buffer = builtin('node:buffer') as NodeBuffer | undefined
@@ -128,7 +128,7 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
     const bytes = Buffer.from(text, 'base64')
     return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
   }
-  /** OpenSSL's side passes over what is no base64. Only its last bytes can be written in two ways. */
+  /** Node's decoder ignores characters that are not base64. Only the last bytes can have two spellings. */
   const isBase64 = (text: string): boolean =>
     text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) && fromBase64(text.slice(-4)) !== undefined
   return {
@@ -155,7 +155,8 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
         return undefined
       }
     },
-    // No bytes of ours in between: they would cost more than the cipher. To have it give base64 takes a decoder for each text.
+    // Without intermediate buffers, which would cost more than the cipher. Base64 output by the
+    // cipher would need a decoder for each text.
     encryptText: (key, nonce, aad, plain) => {
       const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce.bytes)
       cipher.setAAD(aad)
@@ -185,9 +186,9 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
 
 const here: Primitives = native ?? portable
 
-/** AES-256-GCM: the ciphertext and the tag. */
+/** AES-256-GCM: returns the ciphertext and the tag. */
 export const encrypt: Primitives['encrypt'] = here.encrypt
-/** The plaintext; undefined if the tag does not fit. */
+/** The plaintext; undefined if the tag is wrong. */
 export const decrypt: Primitives['decrypt'] = here.decrypt
 export const encryptText: Primitives['encryptText'] = here.encryptText
 export const decryptText: Primitives['decryptText'] = here.decryptText
@@ -203,14 +204,13 @@ export const hex = (bytes: Uint8Array): string =>
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
-/** Random bytes. */
 export const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
 const drawnAtOnce = 256
 let pool: Nonce = { bytes: new Uint8Array(0), text: '' }
 let taken = drawnAtOnce
 
-/** A random nonce. Many are drawn at once: to ask for each costs as much as to encrypt a row. None is given twice. */
+/** A random nonce, never returned twice. Many are drawn at once: drawing one costs as much as encrypting a row. */
 export const randomNonce = (): Nonce => {
   if (taken === drawnAtOnce) {
     const bytes = randomBytes(nonceBytes * drawnAtOnce)

@@ -1,4 +1,4 @@
-/** What is done to the keys of sessions: they are wrapped by another host key, or destroyed. */
+/** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
 import type { Because, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
@@ -21,49 +21,49 @@ const vaultOf = (store: Store, ring: KeyRing): Vault => {
 }
 
 /**
- * Wrap the keys of all sessions of a scope by the current key of the ring. The sessions are not touched. Afterwards the
- * older host keys are needed only for backups, and by processes that have an older ring.
+ * Wrap the keys of all sessions of a scope with the current key of the ring. The sessions are not changed.
+ * Afterwards the older host keys are only needed for backups, and by processes with an older ring.
  *
  * Cost    one update for each key; run it again after a fault
  *
  * @param store the store of the sessions, with or without keys
- * @param ring the ring: its current key, and every key that wrapped one of them
- * @returns the number of keys that were wrapped anew; or `NoKey`
+ * @param ring the ring: its current key, and all keys that wrapped a session key
+ * @returns the number of rewrapped keys; or `NoKey`
  */
 export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
   storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
 
 /**
- * Check that a ring opens every session key of a scope. Nothing is changed. Do it before you make a ring without some of its
- * keys, and before `rotateKeys`.
+ * Check that a ring opens every session key of a scope. Nothing is changed. Do this before you
+ * remove keys from a ring, and before `rotateKeys`.
  *
  * Cost    one read for each key
  *
  * @param store the store of the sessions, with or without keys
- * @returns the number of keys; or `NoKey`, which names the first key that the ring does not open
+ * @returns the number of keys; or `NoKey` with the first key that the ring does not open
  */
 export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
   storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
 
 /**
- * Destroy the key of a session. Nobody can read it any more: not its messages, its notes, its metadata, nor the blocks
- * that no other session has; nor can anyone read what forks share with it. Its rows stay, and verify.
+ * Destroy the key of a session. No one can read the session any more: not its messages, notes or metadata, nor
+ * blocks that no other session has, nor the part that forks share with it. Its rows remain, and still verify.
  *
- * The ledger of the scope says that it was done, why and by whom, before it is done: a process that dies between the two is
- * completed by the next call. The key of a held session is not destroyed, nor one that rows of a held fork need.
+ * The scope's ledger first records the destruction, with the reason and the person. If a process dies in between,
+ * the next call completes it. The key of a held session is not destroyed, nor a key that rows of a held fork need.
  *
- * With `keysIn`, that holds for every backup of the store of the sessions. Without it, a backup that was made before still
- * has the wrapped key, and is readable to those who have the host key. Stores that are open, in this process or in others,
- * stop at their next read; messages that a process has read stay in its memory.
+ * With `keysIn`, this also covers every backup of the sessions' store. Without it, an earlier
+ * backup still has the wrapped key, and anyone with the host key can read it. Open stores, in this
+ * process or others, stop at their next read; messages already read stay in their memory.
  *
- * Cost    an append to the ledger, and a look at each session that is held
+ * Cost    an append to the ledger, and one read for each held session
  *
  * @param store the store of the session, with or without keys
- * @param ring the ring: only `keysIn` is used
+ * @param ring the ring; only `keysIn` is used
  * @param reason the reason and the person, for the ledger
- * @returns true if the key was destroyed; false if it had been destroyed before. `LogHeld` if a held session needs it;
- * `NotALedger` if the ledger can't be read; `NoKey` if the session is not encrypted, or its key is not where the ring keeps
- * keys
+ * @returns true if the key was destroyed; false if it had been destroyed before. `LogHeld` if a
+ * held session needs it; `NotALedger` if the ledger can't be read; `NoKey` if the session is not
+ * encrypted, or its key is not in the ring's key store
  */
 export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Because = {}): Task<RemoveFault, boolean> =>
   storeTask(async () => {
@@ -93,7 +93,7 @@ export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Beca
     return isLeft(said) ? left(said.left as RemoveFault) : asRead(await vault.destroy(name, id))
   }, 'destroyKey')
 
-/** `LogHeld`, if a held session has rows of the key. */
+/** `LogHeld` if a held session has rows of the key. */
 const holdOn = async (bare: Store, { held }: LedgerContent, name: string): Promise<Either<StoreFault, void>> => {
   for (const { id, reason, by } of held.values()) {
     const log = await bare.info(id)()
@@ -107,6 +107,6 @@ const holdOn = async (bare: Store, { held }: LedgerContent, name: string): Promi
   return right(undefined)
 }
 
-/** No key is made here. */
+/** Narrows the fault type: no key is created here. */
 const asRead = <T>(answer: Either<KeyFault, T>): Either<LogFault, T> =>
   isLeft(answer) ? left(answer.left as LogFault) : answer

@@ -1,3 +1,3 @@
-/** For the rooms and packages of this repository, which are released together. Other programs get no promise here. */
+/** For other folders and packages of this repository, which are released together. Not a public API. */
 export { hostKeyOf } from './ring.ts'
 export { decryptBlock } from './row-cipher.ts'

@@ -1,6 +1,6 @@
 /**
- * What the metadata of an encrypted log says: by which keys its rows are encrypted, from which row on each; the rest of the
- * metadata, encrypted by the last of them. Who has none of the keys can change nothing of it unnoticed.
+ * The metadata of an encrypted log: the keys of its rows, with the first row of each, and the rest
+ * of the metadata, encrypted with the last key. Without that key, any change is detected.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
@@ -11,13 +11,13 @@ import { openText, sealText } from './sealed.ts'
 /** The keys of the rows of a log. */
 export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
 
-/** What stays readable of metadata: what the library says of a log, and what its owner wants to be readable. */
+/** The parts of metadata that stay readable: the library's own keys, and `clear`, which the owner chooses. */
 const isClear = (key: string): boolean => (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey
 
 const clearOf = (meta: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(meta).filter(([key]) => isClear(key)))
 
-/** The metadata of a log as it is stored. */
+/** The stored form of a log's metadata. */
 export const sealMeta = (
   id: string,
   key: Uint8Array,
@@ -35,11 +35,11 @@ export const sealMeta = (
   return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
 }
 
-/** What the sealed part is bound to. */
+/** The context that the encrypted part is bound to. */
 const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
   `metadata ${JSON.stringify([id, keys, from, sortKeys(clear)])}`
 
-/** The same text for any order in which a store returns the members. */
+/** Sorts object keys, because stores may return them in any order. */
 const sortKeys = (value: Json): Json =>
   isArray(value)
     ? (value as readonly Json[]).map(sortKeys)
@@ -51,7 +51,7 @@ const sortKeys = (value: Json): Json =>
         )
       : value
 
-/** Metadata as it was given, with what it says of keys. Undefined: it is not what its key encrypted. */
+/** Decrypts metadata, and keeps the list of keys. Undefined if it is not what its key encrypted. */
 export const openMeta = (
   id: string,
   key: Uint8Array,
@@ -66,18 +66,18 @@ export const openMeta = (
   return { ...clear, [encryptionKey]: { keys, from }, ...rest.right }
 }
 
-/** What can be read of metadata without the key. */
+/** The part of metadata that is readable without the key. */
 export const clearMeta = (encryption: EncryptionMeta, meta: JsonObject): JsonObject => ({
   ...clearOf(meta),
   [encryptionKey]: encryption as unknown as JsonObject,
 })
 
-/** The keys of a fork: those of the rows that it shares, and its own. */
+/** The keys of a fork: those of the shared rows, and its own. */
 export const forkedKeys = ({ keys, from }: LogKeys, at: number, own: string): LogKeys => {
   const shared = from.filter((start) => start < at)
   return { keys: [...keys.slice(0, shared.length), own], from: [...shared, at] }
 }
 
-/** The key of the row at a position. Undefined: the first key begins after it. */
+/** The key of the row at a position. Undefined if the first key starts after it. */
 export const keyAt = ({ keys, from }: LogKeys, position: number): string | undefined =>
   keys[from.findLastIndex((start) => start <= position)]

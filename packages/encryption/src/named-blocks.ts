@@ -1,6 +1,6 @@
 /**
- * Blocks that are stored on their own: attachments, refs. Who stores them knows the digest of what they say, and nobody
- * else may learn it. So a log with a name that only the scope's secret makes of the digest references the encrypted block.
+ * Blocks stored on their own: attachments and refs. The caller knows the digest of their content, but no one else may
+ * learn it. So the encrypted block is referenced by a log whose name is an HMAC of the digest with the scope's secret.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, utf8Of } from 'indelible/json/kit'
@@ -11,14 +11,14 @@ import { hex, mac } from './aes.ts'
 import { blockKey } from './row-cipher.ts'
 import { openBytes, sealBytes } from './sealed.ts'
 
-/** The names of the logs of blocks. */
+/** The prefix of these logs' ids. */
 export const blockPrefix = 'indelible.block.'
 const markKey = 'indelible.block'
 
 const nameOf = (scope: Uint8Array, digest: BlockId): string =>
   `${blockPrefix}${hex(mac(scope, utf8Of(`name ${digest}`)))}`
 
-/** Store a block, encrypted. Once: one that is there is left as it is. */
+/** Store a block, encrypted. An existing block is not stored again. */
 export const putNamed = async (
   store: Store,
   scope: Uint8Array,
@@ -39,11 +39,11 @@ export const putNamed = async (
   const there = await store.hasBlocks([id])()
   if (isLeft(there)) return there
   if (there.right[0] === true) return right(digest)
-  const put = await store.putBlocks([sealed])() // it was damaged
+  const put = await store.putBlocks([sealed])() // the stored block was damaged or missing
   return isLeft(put) ? put : right(digest)
 }
 
-/** The encrypted forms of blocks; undefined for one that was not stored so. */
+/** The ids of blocks' encrypted forms; undefined for a block that has none. */
 const readStored = async (
   store: Store,
   scope: Uint8Array,
@@ -59,7 +59,7 @@ const readStored = async (
   return right(ids)
 }
 
-/** The contents of blocks; of those that were not stored so, what the store has under their ids. */
+/** The contents of blocks. A block without an encrypted form is read by its own id. */
 export const getNamed = async (
   store: Store,
   scope: Uint8Array,
@@ -81,7 +81,7 @@ export const getNamed = async (
   return right(contents)
 }
 
-/** Whether there are blocks. */
+/** Whether the blocks exist. */
 export const hasNamed = async (
   store: Store,
   scope: Uint8Array,

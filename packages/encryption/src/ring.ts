@@ -1,4 +1,4 @@
-/** The host's keys: they wrap the keys of sessions, and encrypt nothing else. */
+/** The host's keys. They wrap session keys, and encrypt nothing else. */
 import type { Store } from 'indelible/store'
 import { fromBase64, hex, randomBytes, toBase64 } from './aes.ts'
 
@@ -10,38 +10,38 @@ export interface HostKey {
   readonly key: Uint8Array
 }
 
-/** The keys of a host. `keyRing` makes one of keys in memory; write your own to ask a key server. */
+/** The keys of a host. `keyRing` makes one from keys in memory. To use a key server, write your own. */
 export interface KeyRing {
   /** The key that wraps new session keys. */
   readonly current: HostKey
   /**
-   * Another key, by its name.
+   * Returns a key by its name.
    *
    * @returns its 32 bytes, or a promise of them; undefined if there is none
    */
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
   /**
-   * Where the wrapped keys of sessions are kept. Give a store of its own, whose backups you can do without: then a session
-   * key that was destroyed is in no backup of the sessions. Default: the store of the sessions.
+   * The store for wrapped session keys. Use a separate store, whose backups you can do without:
+   * then no backup of the sessions contains a destroyed session key. Default: the sessions' store.
    */
   readonly keysIn?: Store
 }
 
 /**
- * A key of the host, with random bytes.
+ * A new host key with random bytes.
  *
- * @param id its name. Default: a random one
+ * @param id its name. Default: a random name
  */
 export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkedKey({ id, key: randomBytes(32) })
 
-/** A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets. */
+/** A key as text: its name, a colon, and its bytes in base64. Store it like your other secrets. */
 export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`
 
 /**
- * A key from its text.
+ * Parses a key from its text.
  *
- * @param text what `hostKeyText` gave
- * @throws TypeError if it is not such a text
+ * @param text the result of `hostKeyText`
+ * @throws TypeError for any other text
  */
 export const hostKeyOf = (text: string): HostKey => {
   const [, id = '', base64 = ''] = /^([^:]*):(.*)$/.exec(text.trim()) ?? []
@@ -49,11 +49,11 @@ export const hostKeyOf = (text: string): HostKey => {
 }
 
 /**
- * A ring of keys in memory. The first one wraps new session keys; the others open what they wrapped.
+ * A ring of keys in memory. The first key wraps new session keys; the others open the keys that they wrapped.
  *
  * @param keys the keys, the current one first
- * @param options where the wrapped keys of sessions are kept
- * @throws TypeError if there is no key, two of one name, or one that is none
+ * @param options the store for wrapped session keys
+ * @throws TypeError for no keys, two keys with one name, or an invalid key
  * @example
  * const ring = keyRing([hostKeyOf(process.env.SESSION_KEY)])
  */

@@ -1,4 +1,4 @@
-/** Rows and their blocks, encrypted and decrypted. */
+/** Encrypts and decrypts rows and their blocks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, utf8Of } from 'indelible/json/kit'
 import type { BlockId, Hash } from 'indelible/proof/kit'
@@ -8,21 +8,21 @@ import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'i
 import { fromBase64, mac, toBase64 } from './aes.ts'
 import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 
-/** What new rows of a log are encrypted by. */
+/** The key for new rows of a log. */
 export interface OwnKey {
   /** The id of the key. */
   readonly name: string
   readonly key: Uint8Array
-  /** The secret of the scope: with the digest of a block it makes the block's key. */
+  /** The secret of the scope. With a block's digest it determines the block's key. */
   readonly scope: Uint8Array
 }
 
-/** The key of a block: the same for the same bytes of one scope. */
+/** The key of a block. Equal blocks of one scope have the same key. */
 export const blockKey = (scope: Uint8Array, digest: BlockId): Uint8Array => mac(scope, utf8Of(`block ${digest}`))
 
 type Rows = Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>
 
-/** Rows as they are stored from a position on. Those that this key has encrypted already stay. */
+/** Encrypts rows for an append at a position. Rows already encrypted with this key are unchanged. */
 export const encryptRows = (
   own: OwnKey,
   from: number,
@@ -65,13 +65,13 @@ export const encryptRows = (
   return right({ rows: encrypted, blocks: [...stored.values()], attached: [...attached] })
 }
 
-/** How the rows of a key begin. */
+/** The start of all row bodies encrypted with a key. */
 export const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
 
-/** What a row is beside its text. */
+/** The fields of a row beside its text. */
 export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
 
-/** The text of a row as it is stored: it opens only as this row, at this place, with these blocks. */
+/** The stored body of a row. It can only be decrypted as this row, at this position, with these blocks. */
 export const encryptedRowBody = (
   { name, key }: Pick<OwnKey, 'name' | 'key'>,
   place: RowPlace,
@@ -79,7 +79,7 @@ export const encryptedRowBody = (
   blocks: readonly BlockId[] = [],
 ): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
 
-/** What stands for an erased row can't be read as a row, nor a note as a message. */
+/** The context that a row is bound to. A stub can't pass for a row, nor a note for a message. */
 const aboutRow = (
   { kind, position, at, salt, erased }: RowPlace,
   { key, blocks }: Omit<EncryptedText, 'cipher'>,
@@ -124,7 +124,7 @@ interface JsonEnvelope {
   readonly message?: unknown
 }
 
-/** A row as it was appended; undefined if it is not what the key encrypted for this place. */
+/** A row as it was appended; undefined if it is not what the key encrypted for this position. */
 export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
   const parts = readEncrypted(row.body)
   const body = parts && openText(key, parts.cipher, aboutRow(row, parts))
@@ -132,10 +132,10 @@ export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefin
 }
 
 /**
- * The content of a block of an encrypted row.
+ * Decrypt a block of an encrypted row.
  *
- * @param key the key, as the decrypted row has it
- * @returns the content; undefined if it is not that key's
+ * @param key the key from the decrypted row
+ * @returns the content; undefined if the key does not fit
  */
 export const decryptBlock = (key: string, bytes: Uint8Array): Uint8Array | undefined => {
   const secret = fromBase64(key)

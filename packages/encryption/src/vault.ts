@@ -1,6 +1,6 @@
 /**
- * The keys of sessions, wrapped by the host's: each is the metadata of a log of its own, so that it is kept by any store,
- * shared by forks, changed in one place and removed in one.
+ * The session keys, wrapped with the host's. Each is the metadata of a log of its own, so that any
+ * store can keep it, forks share it, and it is changed and removed in one place.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
@@ -13,18 +13,18 @@ import { deriveKey, openText, sealText } from './sealed.ts'
 
 const markKey = 'indelible.key'
 
-/** How many keys are kept unwrapped in memory. */
+/** The number of unwrapped keys cached in memory. */
 const mostKnown = 10_000
 
-/** How often a key was destroyed in this process: what is in memory is then looked at again, by every vault. */
+/** The number of keys destroyed in this process. When it changes, every vault drops its cached keys. */
 let destroyed = 0
 
 type NoKey = StoreFaultOf<'NoKey'>
 
-/** What can go wrong with keys: that there is one already is said only to whoever makes one. */
+/** The faults of keys. `LogExists` occurs only when a key is created. */
 export type KeyFault = MediumFault | StoreFaultOf<'NoKey' | 'LogExists'>
 
-/** Where the place of the keys is in no order, that is the same as one that can't be reached. */
+/** Other faults of the key store become `Io`, as if it could not be reached. */
 const keyFault = (fault: StoreFault, operation: string): KeyFault => {
   switch (fault._tag) {
     case 'NoKey':
@@ -42,10 +42,10 @@ const keyFault = (fault: StoreFault, operation: string): KeyFault => {
   }
 }
 
-/** A key in memory. */
+/** A cached key. */
 interface KnownKey {
   readonly secret: Uint8Array
-  /** When it was last seen where keys are kept: milliseconds since 1970. */
+  /** When it was last found in the key store, in milliseconds since 1970. */
   readonly seen: number
 }
 
@@ -61,7 +61,7 @@ export class Vault {
     this.#store = ownStore(store)
   }
 
-  /** A new key under this name; `LogExists`, if there is one. */
+  /** Create a key with this name; `LogExists` if there is one. */
   async make(name: string): Promise<Either<KeyFault, Uint8Array>> {
     const secret = randomBytes(32)
     const created = await this.#store.create({
@@ -74,7 +74,7 @@ export class Vault {
     return right(secret)
   }
 
-  /** Whether the key of this name was seen where keys are kept, not longer ago than so many milliseconds. */
+  /** Whether this key was found in the key store within the last `within` milliseconds. */
   isFresh(name: string, within: number): boolean {
     this.#forgetDestroyed()
     const known = this.#known.get(name)
@@ -87,8 +87,8 @@ export class Vault {
   }
 
   /**
-   * The key of this name, for the log `of`. One that is in memory is used if it still stands where keys are kept: that is
-   * looked at.
+   * The key with this name, for the log `of`. A cached key is used only if the key store still has
+   * it, which is checked.
    */
   async get(name: string, of: string): Promise<Either<KeyFault, Uint8Array>> {
     this.#forgetDestroyed()
@@ -133,7 +133,7 @@ export class Vault {
     return right(secret)
   }
 
-  /** The key of this name, which is made if there is none. It is never destroyed. */
+  /** The key with this name, which is created if there is none. Such a key is never destroyed. */
   async getOrMake(name: string): Promise<Either<KeyFault, Uint8Array>> {
     const known = this.#known.get(name)
     if (known !== undefined) return right(known.secret)
@@ -141,32 +141,32 @@ export class Vault {
     return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
   }
 
-  /** Say that the log of this id is encrypted: a plain one in its place is somebody's else. False: that was said before. */
+  /** Record that the log with this id is encrypted, so that a plain log in its place is detected. False if recorded. */
   async mark(id: string): Promise<Either<KeyFault, boolean>> {
     const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
     if (!isLeft(said)) return right(true)
     return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
   }
 
-  /** Whether the log of this id is encrypted, as far as is said where keys are kept. */
+  /** Whether the key store records that the log with this id is encrypted. */
   async isMarked(id: string): Promise<Either<KeyFault, boolean>> {
     const said = await this.#store.info(keyedLogOf(id))()
     if (!isLeft(said)) return right(true)
     return said.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(said.left, 'read whether a log is encrypted'))
   }
 
-  /** There is no log of this id any more. */
+  /** Remove that record, because the log was removed. */
   async unmark(id: string): Promise<void> {
     await this.#store.remove(keyedLogOf(id))()
   }
 
-  /** A key that has encrypted nothing. */
+  /** Remove a key that has encrypted nothing. */
   async discard(name: string): Promise<void> {
     this.#known.delete(name)
     await this.#store.remove(keyLogOf(name))()
   }
 
-  /** Whether the key of the log `of` is where keys are kept. False: it was destroyed. */
+  /** Whether the key store has the key of the log `of`. False if it was destroyed. */
   async isThere(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     destroyed += 1
     const found = await this.#store.info(keyLogOf(name))()
@@ -175,7 +175,7 @@ export class Vault {
     return missing.destroyed === true ? right(false) : left(missing.fault)
   }
 
-  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  /** Destroy the key of the log `of`, and record that in a log of its own. False if it had been destroyed before. */
   async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     const there = await this.isThere(name, of)
     if (isLeft(there) || !there.right) return there
@@ -187,7 +187,7 @@ export class Vault {
       : right(true)
   }
 
-  /** Why a key can't be read. */
+  /** The reason why a key can't be read. */
   async #missing(
     name: string,
     of: string,
@@ -202,14 +202,14 @@ export class Vault {
     return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
   }
 
-  /** The metadata of the log that keeps a key, in a scope. */
+  /** The metadata of the log with a wrapped key, in a scope. */
   #wrapped(name: string, scope: string, secret: Uint8Array): JsonObject {
     const { id, key } = checkedKey(this.#ring.current)
     const wrapped = sealText(deriveKey(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
     return { [markKey]: 1, by: id, scope, wrapped }
   }
 
-  /** The same of a key of the log `of`, for another scope. */
+  /** The wrapped key of the log `of`, for another scope. */
   async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
     return mapRight(await this.get(name, of), (secret) => this.#wrapped(name, scope, secret))
   }
@@ -219,7 +219,7 @@ export class Vault {
     return this.#each(async (log) => mapRight(await this.get(nameOf(log), log.id), () => true))
   }
 
-  /** Wrap every key of the scope by the current host key. Returns the number of keys that were wrapped anew. */
+  /** Wrap every key of the scope with the current host key. Returns the number of rewrapped keys. */
   rotate(): Promise<Either<KeyFault, number>> {
     const { current } = this.#ring
     return this.#each(async (log) => {
@@ -236,7 +236,7 @@ export class Vault {
     })
   }
 
-  /** Work on the log of every key, and count those for which it returns true. */
+  /** Call `work` with the log of every key, and count the calls that return true. */
   async #each(work: (log: LogInfo) => Promise<Either<KeyFault, boolean>>): Promise<Either<KeyFault, number>> {
     let count = 0
     for await (const page of pagesOf((from) => this.#store.list({ where: { [markKey]: 1 }, ...from })())) {
@@ -269,7 +269,7 @@ export class Vault {
 
 const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 
-/** What a wrapped key is bound to. */
+/** The context that a wrapped key is bound to. */
 const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
 
 const unwrapKey = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {

@@ -1,4 +1,4 @@
-/** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
+/** A store with encrypted sessions. Rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
 import {
@@ -63,26 +63,26 @@ import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, t
 import { deriveKey, openText, sealText } from './sealed.ts'
 import { Vault } from './vault.ts'
 
-/** What a store with keys does with others' work. */
+/** The options of `withKeys`. */
 export interface KeysOptions {
   /**
-   * Sessions that are not encrypted: `refuse` reads and changes none; `read` reads them; `continue` appends to them in plain
-   * text, too. Any of them can be verified and removed. Default: `refuse`.
+   * What to do with plain sessions: `refuse` neither reads nor changes them, `read` reads them, `continue`
+   * also appends to them in plain text. Any of them can be verified and removed. Default: `refuse`.
    */
   readonly plain?: 'refuse' | 'read' | 'continue'
 }
 
 /**
- * The same store, whose new sessions are encrypted with keys that the ring's current key wraps. Sessions that were created
- * without keys are refused (`NoKey`), unless `plain` says otherwise. Logs that are no sessions stay as they are. The place of
- * the keys says which ids are encrypted: a plain log under such an id is `DamagedLog`, whatever `plain` says.
+ * The same store, with new sessions encrypted by keys that the ring's current key wraps. Sessions created without
+ * keys are refused (`NoKey`), unless `plain` allows them. Logs that are not sessions are not encrypted. The key
+ * store records which ids are encrypted: a plain log with such an id is `DamagedLog`, whatever `plain` is.
  *
- * Cost    of an append: one AES-256-GCM of each row (bench: encryption). The first time that a session is met: one read
- *         of its key
+ * Cost    for an append: one AES-256-GCM of each row (bench: encryption). For the first use of a
+ *         session: one read of its key
  *
- * @param options what becomes of sessions without keys
- * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
- * @throws TypeError if the current key of the ring is none, or the store has keys already
+ * @param options the handling of plain sessions
+ * @returns the store. Closing it closes the wrapped store, but not `ring.keysIn`
+ * @throws TypeError if the current key of the ring is invalid, or the store already has keys
  * @example
  * const store = withKeys(await sqliteStore({ path: 'agents.db' }), keyRing([hostKeyOf(process.env.SESSION_KEY)]))
  */
@@ -98,36 +98,36 @@ export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {})
   return new Encrypting(store, ring, new Vault(ring, places.right), plain).store
 }
 
-/** Makes a task. The one cast: the faults are those of the wrapped store's method, and `NoKey`. */
+/** Makes a task. The only cast: the faults are those of the wrapped store's method, and `NoKey`. */
 const taskOf = <F extends StoreFault, T>(work: () => Promise<Either<StoreFault, T>>, call: string): Task<F, T> =>
   storeTask(work, call) as Task<F, T>
 
 const stepsOf = <F extends StoreFault, T>(work: () => Steps<StoreFault, T>, call: string): Task<F, T> =>
   taskOf(() => untilFault(work), call)
 
-/** To put a block can't fail for want of a key, elsewhere: here that is a failure of the place. */
+/** `putBlocks` of other stores has no `NoKey` fault, so it becomes `Io` here. */
 const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
   left(fault._tag === 'NoKey' ? { _tag: 'Io', operation: 'put blocks', cause: fault } : fault)
 
-/** The name of the secret of a scope. */
+/** The name of the scope's secret. */
 const scopeKey = 'scope'
 
-/** For so many milliseconds rows are appended without a look whether the key still stands where keys are kept. */
+/** For this many milliseconds, rows are appended without checking that the key store still has the key. */
 const freshEnough = 1000
 
-/** A log as it is known here: its keys, and the one that its new rows are encrypted by. Undefined: it is not encrypted. */
+/** The cached state of a log: its keys, and the key of new rows. Undefined if it is not encrypted. */
 type KnownLog = (LogKeys & { readonly own: OwnKey }) | undefined
 
-/** A log, and its metadata as it was given. */
+/** A log with decrypted metadata. */
 interface OpenedLog {
   readonly known: KnownLog
   readonly log: LogInfo
 }
 
-/** By which key a log is the one that is meant. */
+/** The own key of a log; null if it is not encrypted. */
 const keyOf = (known: KnownLog): string | null => known?.own.name ?? null
 
-/** Rows to append, as they are stored in the log of that key. */
+/** Rows ready for an append to the log with this key. */
 type EncryptedRows = ReturnType<StoreEncryption['rows']>
 type ReadyRows = Extract<EncryptedRows, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
 type Ready = Either<StoreFault, ReadyRows>
@@ -138,12 +138,12 @@ class Encrypting {
   readonly #inner: Store
   readonly #vault: Vault
   readonly #plain: NonNullable<KeysOptions['plain']>
-  /** Plain sessions that were met. */
+  /** The plain sessions seen so far. */
   readonly #plainSessions = new Set<string>()
   readonly #logs = new Map<string, KnownLog>()
-  /** The keys of rows, by the secret that they are made of. */
+  /** The row keys, by the secret from which they are derived. */
   readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
-  /** The last append of each log that had to wait before it could be sent: those behind it keep their order. */
+  /** The last append of each log that had to wait. Later appends to the log wait for it, which keeps their order. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly store: Store
 
@@ -151,7 +151,7 @@ class Encrypting {
     this.#inner = inner
     this.#vault = vault
     this.#plain = plain
-    const { index: _, ...rest } = inner // what is encrypted is in no index
+    const { index: _, ...rest } = inner // encrypted rows are not indexed
     const { states } = inner
     this.store = Object.freeze<Store>({
       ...rest,
@@ -201,7 +201,7 @@ class Encrypting {
           const changed =
             known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
           if (changed !== undefined && !isOwnCall(own)) return left(ownMember(changed))
-          const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
+          const place = known === undefined ? inner : ownStore(inner) // the encrypted metadata is a key of the library's own
           const updated = await place.update(id, { ...own, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
@@ -244,7 +244,7 @@ class Encrypting {
     })
   }
 
-  /** Encrypted as the rows of its log are. One that does not open is none: it can be made again. */
+  /** States are encrypted with their log's key. One that can't be decrypted is ignored, because it can be rebuilt. */
   #statesIn(states: LogStates): LogStates {
     const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> =>
       mapRight(await this.#knownOf(id), (known) => known?.own)
@@ -281,7 +281,10 @@ class Encrypting {
     return this.#marked(id, own.right.name, () => this.#createWith(own.right as OwnKey, log, meta))
   }
 
-  /** Make an encrypted log: its id is marked before. Of a log that was not made, the new key has encrypted nothing. */
+  /**
+   * Create an encrypted log, after recording its id. If that fails, the new key has encrypted
+   * nothing and is removed.
+   */
   async #marked(
     id: string,
     newKey: string | undefined,
@@ -324,15 +327,15 @@ class Encrypting {
     return known
   }
 
-  /** The key of rows of this name, for the log `id`. */
+  /** The row key with this name, for the log `id`. */
   async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
     return mapRight(await this.#vault.get(name, id), (secret) => this.#textKeyOf(secret))
   }
 
-  /** A log with its keys. What its metadata says is believed only if its own key has encrypted it. */
+  /** A log with its keys. Its metadata is trusted only if it was encrypted with the log's own key. */
   async #opened(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const opened = await this.#openedBy(log)
-    // Who appends meanwhile goes by what was known before.
+    // A concurrent append uses what was known before.
     if (isLeft(opened)) this.#logs.delete(log.id)
     else this.#logs.set(log.id, opened.right.known)
     return opened
@@ -357,7 +360,7 @@ class Encrypting {
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
   }
 
-  /** A log that is not encrypted. */
+  /** A log without encryption. */
   async #openedPlain(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const { id, meta } = log
     const opened = right({ known: undefined, log })
@@ -375,7 +378,7 @@ class Encrypting {
       : opened
   }
 
-  /** Whether rows may be added to a log that is not encrypted. */
+  /** Whether rows may be added to a log without encryption. */
   #continued(id: string): Either<StoreFaultOf<'NoKey'>, void> {
     return this.#plain !== 'continue' && this.#plainSessions.has(id)
       ? noKey(id, "it can't be continued by a store with keys (withKeys, plain: 'continue')")
@@ -387,7 +390,7 @@ class Encrypting {
     return isLeft(log) ? log : this.#opened(log.right)
   }
 
-  /** The keys of a log, as they are known here; looked up, if they are not. */
+  /** The cached keys of a log; looked up if there are none. */
   async #knownOf(id: string): Promise<Either<StoreFault, KnownLog>> {
     return this.#logs.has(id) ? right(this.#logs.get(id)) : mapRight(await this.#openedNow(id), ({ known }) => known)
   }
@@ -397,7 +400,7 @@ class Encrypting {
     return isLeft(log) ? log : this.#readable(log.right)
   }
 
-  /** With the metadata as it was given. Without the key, with what is clear of it: a log can be verified without. */
+  /** Decrypts the metadata. Without the key only the clear part remains: a log can be verified without its key. */
   async #readable(log: LogInfo): Promise<Either<StoreFault, LogInfo>> {
     const opened = await this.#opened(log)
     if (!isLeft(opened)) return right(opened.right.log)
@@ -406,7 +409,7 @@ class Encrypting {
     return right(encryption === undefined ? log : Object.freeze({ ...log, meta: clearMeta(encryption, log.meta) }))
   }
 
-  /** Without waiting: for a log that is known here. */
+  /** Encrypts rows synchronously, for a log that is cached. */
   #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): EncryptedRows {
     if (!this.#logs.has(id))
       return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
@@ -419,7 +422,7 @@ class Encrypting {
       : encryptRows(known.own, expected.size, append, this.#inner)
   }
 
-  /** Rows that were encrypted for another log than the one that has this id now are not stored. */
+  /** Encrypts rows, and rejects those that were encrypted for an earlier log with this id. */
   #forLog(id: string, append: Append): Ready {
     const { expected, rows } = append
     const known = this.#logs.get(id)
@@ -429,7 +432,7 @@ class Encrypting {
     return mapRight(this.#encrypted(id, append), (stored) => ({ ...stored, ownKey }))
   }
 
-  /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
+  /** Appends to a log are sent in the order of their calls, even those that have to wait first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
     const problem = againstOwnId(id, append)
     if (problem !== undefined) return left(problem)
@@ -447,7 +450,7 @@ class Encrypting {
     return isLeft(begun) ? begun : begun.right.answer
   }
 
-  /** Whether rows can be sent without a look. Whether the log is still the one that is known, the store compares. */
+  /** Whether rows can be sent without a lookup. The store itself checks that the log is still the cached one. */
   #isReady(id: string): boolean {
     const known = this.#logs.get(id)
     return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
@@ -466,7 +469,7 @@ class Encrypting {
   }
 
   async #sent(id: string, append: Append, { rows, blocks, ownKey }: ReadyRows): Promise<Either<StoreFault, Appended>> {
-    const ready = { ...append, rows, blocks, ownKey } // what was planned counts for the same array
+    const ready = { ...append, rows, blocks, ownKey } // the same array, which identifies its plan
     const appended = await this.#inner.append(id, ready)()
     if (!isLeft(appended)) return appended
     if (appended.left._tag === 'OperationMismatch') {
@@ -478,7 +481,7 @@ class Encrypting {
     return isLeft(missed) ? missed : left({ ...appended.left, missed: missed.right })
   }
 
-  /** No text is encrypted to the same bytes twice: whether an operation has appended the same rows, only the key tells. */
+  /** Encrypting a text twice gives different bytes, so a repeated operation can only be compared by decrypting. */
   async *#repeated(
     id: string,
     { expected, rows }: Append,
@@ -489,14 +492,14 @@ class Encrypting {
     if (known === undefined || head === undefined || head.size - from !== rows.length) return yield* fail(fault)
     const stored = yield* need(this.#decrypted(id, yield* need(this.#inner.read(id, { from, to: head.size }))))
     const isSame = stored.every(({ kind, body, erased }, index) => {
-      const row = rows[index] as TimedRow // `encryptRows` gave it
+      const row = rows[index] as TimedRow // from `encryptRows`
       const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
       return row.kind === kind && (erased !== undefined || given?.body === body)
     })
     return isSame ? Object.freeze({ from, head }) : yield* fail(fault)
   }
 
-  /** `MissingBlock`, if one of the attachments is not there. */
+  /** `MissingBlock` if an attachment is missing. */
   async *#missing(attached: readonly BlockId[]): Steps<StoreFault, void> {
     if (attached.length === 0) return
     const there = yield* need(this.#withScope((scope) => hasNamed(this.#inner, scope, attached)))
@@ -504,7 +507,7 @@ class Encrypting {
     if (ids.length > 0) yield* fail({ _tag: 'MissingBlock', ids })
   }
 
-  /** Rows as they were appended. */
+  /** Decrypts rows. */
   async #decrypted(id: string, rows: readonly StoredRow[]): Promise<Either<StoreFault, readonly StoredRow[]>> {
     if (rows.length === 0) return right(rows)
     const opened = await this.#knownOf(id)
@@ -512,14 +515,14 @@ class Encrypting {
     const known = opened.right
     const decrypted = await this.#decryptedBy(id, known, rows)
     if (!isLeft(decrypted) || decrypted.left._tag !== 'DamagedLog') return decrypted
-    // It may be another log of that id by now.
+    // The id may now belong to another log.
     const again = await this.#openedNow(id)
     return isLeft(again) || keyOf(again.right.known) === keyOf(known)
       ? decrypted
       : this.#decryptedBy(id, again.right.known, rows)
   }
 
-  /** A row that its log's key for that place has not encrypted was put there by somebody without keys. */
+  /** Decrypts rows. A row that the log's key for its position has not encrypted was written by someone without keys. */
   async #decryptedBy(
     id: string,
     known: KnownLog,
@@ -571,7 +574,7 @@ class Encrypting {
     return yield* need(this.#readable(yield* need(forked)))
   }
 
-  /** Nothing is found in what is encrypted, so it is read. A log without its key, or with a damaged row, is named. */
+  /** Encrypted texts can't be searched, so they are decrypted. Logs without a key or with a damaged row are listed. */
   async *#containing(texts: readonly string[]): Steps<StoreFault, TextPlaces> {
     const found = yield* need(this.#inner.containing(texts))
     const looking: Looking = {
@@ -602,7 +605,7 @@ class Encrypting {
     for (let from = 0; from < log.head.size; from += 500) {
       const rows = yield* need(this.#inner.read(log.id, { from, to: from + 500 }))
       for (const { position, body, stored = '' } of yield* need(this.#decrypted(log.id, rows))) {
-        if (looking.isIn(stored)) continue // it was found without keys
+        if (looking.isIn(stored)) continue // already found by the inner store
         if (!looking.isIn(body) && !(yield* this.#isInBlocks(log.id, position, body, looking))) continue
         const place = `${position} ${stored}`
         const isOwn = readEncrypted(stored)?.key === known?.own.name
@@ -611,7 +614,7 @@ class Encrypting {
     }
   }
 
-  /** Whether one of the blocks of a row has what is looked for. */
+  /** Whether one of a row's blocks has one of the texts. */
   async *#isInBlocks(
     log: string,
     position: number,
@@ -632,14 +635,14 @@ class Encrypting {
     return false
   }
 
-  /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
+  /** Stubs are encrypted too, each with the key of its row, because they reveal the role. */
   async *#erase(request: EraseRequest): Steps<StoreFault, Erased> {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
       const problem = againstOwnId(log.id)
       if (problem !== undefined) yield* fail(problem)
-      // A log of which nothing is erased needs no key: it is only looked at.
+      // A log without rows to erase needs no key: only its head is checked.
       const known = log.rows.length === 0 ? undefined : (yield* need(this.#openedNow(log.id))).known
       if (known === undefined) {
         logs.push(log)
@@ -661,7 +664,7 @@ class Encrypting {
     return Object.freeze({ ...erased, blocks: Object.freeze([...erased.blocks, ...remaining]) })
   }
 
-  /** What stands for a row, encrypted; the attachments of the row are collected. */
+  /** Encrypts the stub of a row, and collects the row's attachments. */
   async *#stubFor(
     id: string,
     known: NonNullable<KnownLog>,
@@ -670,7 +673,7 @@ class Encrypting {
     attached: Set<BlockId>,
   ): Steps<StoreFault, string> {
     const [row] = yield* need(this.#inner.read(id, { from: position, to: position + 1 }))
-    if (row === undefined || row.erased !== undefined) return stub // beyond the end, or erased already
+    if (row === undefined || row.erased !== undefined) return stub // beyond the end, or already erased
     const reason = againstStub(row.kind, stub)
     if (reason !== undefined) yield* fail({ _tag: 'InvalidRow', index: 0, reason })
     const [plain] = yield* need(this.#decryptedBy(id, known, [row]))
@@ -682,7 +685,7 @@ class Encrypting {
     return encryptedRowBody({ name, key }, { kind, position, at, erased }, stub)
   }
 
-  /** Attachments that are still there: they were stored on their own. */
+  /** The attachments that still exist: they were stored on their own. */
   async *#remaining(attached: readonly BlockId[]): Steps<StoreFault, readonly RemainingBlock[]> {
     const there = yield* need(this.#withScope((scope) => hasNamed(this.#inner, scope, attached)))
     const blocks: RemainingBlock[] = []
@@ -695,39 +698,42 @@ class Encrypting {
   }
 }
 
-/** A search for texts through encrypted logs. */
+/** A search for texts in encrypted logs. */
 interface Looking {
   readonly isIn: (text: string) => boolean
   readonly isInBytes: (bytes: Uint8Array) => boolean
-  /** Whether the blocks that were read have one of the texts. */
+  /** For each block already read, whether it has one of the texts. */
   readonly blocks: Map<BlockId, boolean>
-  /** By row: forks show the rows that they share. */
+  /** The places, by row: rows shared with forks are listed once. */
   readonly places: Map<string, RowPlace>
 }
 
-/** Whether a log, or a part of it, can't be read however often it is tried. */
+/** Whether a log, or part of it, is unreadable, however often it is tried. */
 const isUnreadable = ({ _tag }: StoreFault): boolean =>
   _tag === 'NoKey' || _tag === 'DamagedLog' || _tag === 'DamagedBlock'
 
-/** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
+/**
+ * Whether a row is encrypted with a key other than the log's own. A plain text may look encrypted,
+ * but has no key id.
+ */
 const isOfAnother = (known: KnownLog, body: string): boolean => {
   if (known !== undefined && body.startsWith(beginningOf(known.own.name))) return false
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
 
-/** The first member of the library's own that an update would change, beside what says of the encryption. */
+/** The library's own metadata key that an update would change, apart from the encryption. */
 const changedClear = (before: JsonObject, after: JsonObject): string | undefined =>
   changedOwnMember({ ...before, [encryptionKey]: true }, { ...after, [encryptionKey]: true })
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
-/** The blocks that the message of a row has as images and files. */
+/** The images and files of a row's message that are blocks. */
 const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   const decoded = kind === 'entry' ? decodeRow(body) : undefined
   if (decoded === undefined || isLeft(decoded)) return []
   const message = parseJson(decoded.right.text)
-  return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // it was checked before it was appended
+  return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // checked before it was appended
 }
 
 const noKey = (id: string, reason: string): Either<StoreFaultOf<'NoKey'>, never> =>

@@ -1,4 +1,4 @@
-/** Appends as one statement: heads are compared, logs grown, rows, operations and blocks stored, or none of it, a log each. */
+/** Appends to several logs in one statement: all of a log's rows, operations and blocks are stored, or none. */
 import {
   type Block,
   type CheckedAppend,
@@ -15,7 +15,7 @@ import { joinPeaks, sizedAt, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
-/** The future state of a log: `before`, then each planned append. */
+/** The planned growth of a log: its state before, after, and the planned appends. */
 export interface Growths {
   readonly before: Log
   readonly after: Log
@@ -27,10 +27,10 @@ interface Step {
   readonly growth: Growth
 }
 
-/** Gives the documents of an append for the search index; undefined if they are to be added later. */
+/** Returns the documents of an append for the search index; undefined if they are to be added later. */
 export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
-/** A log with one more append. Undefined: it does not continue it. */
+/** A log with one more planned append; undefined if the append does not continue it. */
 export const growLog = ({ before, after: log, steps }: Growths, append: CheckedAppend): Growths | undefined => {
   if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
   const step = growth(log, append, hash)
@@ -39,7 +39,7 @@ export const growLog = ({ before, after: log, steps }: Growths, append: CheckedA
   return { before, after: { ...log, head, entries, peaks, appended }, steps: [...steps, { append, growth: step }] }
 }
 
-/** The values of a statement, numbered as they are added. */
+/** The values of a statement, numbered in the order of their addition. */
 class Values {
   readonly list: unknown[]
 
@@ -47,7 +47,7 @@ class Values {
     this.list = [scope]
   }
 
-  /** Rows as a table in a statement: an array a column. */
+  /** Rows as a table in a statement, with an array for each column. */
   table(name: string, columns: Readonly<Record<string, string>>, rows: readonly (readonly unknown[])[]): string {
     const names = Object.keys(columns)
     const first = this.list.length + 1
@@ -65,13 +65,13 @@ interface Statement {
 }
 
 /**
- * A statement that gives the keys of the logs that have grown. The others are not at their heads any more, or have seen an
- * operation, or speak of a block that is there and is damaged, or their leases are not as an append claims, or others wait for a
- * turn. A lease is locked until the commit: nobody takes it over before. A row that speaks of a block that is not there is a
- * violation of a foreign key: then nothing is done.
+ * A statement that returns the keys of the logs that have grown. A log does not grow if it is no longer at
+ * its head, if the operation was already appended, if one of the blocks exists and is damaged, if a claimed
+ * lease does not match, or if others wait for a turn. A claimed lease is locked until the commit, so no one
+ * can take it over before. A reference to a missing block violates a foreign key, and then nothing is done.
  *
- * All is in the order of keys and ids, so that two that meet don't wait for each other crosswise. A statement without what it
- * does not need takes the server less time.
+ * Everything is ordered by keys and ids, so that two concurrent statements can't deadlock. Unneeded
+ * parts are left out, which saves the server time.
  */
 export const appendStatement = (
   schema: string,
@@ -178,7 +178,7 @@ export const appendStatement = (
       from ${values.table('m', { log: 'bigint', position: 'bigint', block: 'bytea' }, mentions)} join grown on grown.key = m.log
     )`,
     )
-  } // a block that no row speaks of is not taken
+  } // a block that no row references is not stored
   if (claimed.length > 0) {
     parts.push(
       `claimed as (select * from ${values.table('c', { log: 'bigint', number: 'bigint' }, claimed)})`,

@@ -1,4 +1,4 @@
-/** Blocks in the database, put and read on their own, without a row that references them. */
+/** Blocks in the database that are stored and read on their own. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { Block } from 'indelible/store/kit'
 import { bytesOf } from './append.ts'
@@ -7,7 +7,7 @@ import { plain } from './log.ts'
 import { hash } from './sum.ts'
 import { statementBytes } from './writer.ts'
 
-/** How many blocks one statement carries. */
+/** The maximum number of blocks in one statement. */
 const blockPiece = 2000
 
 export class Blocks {
@@ -39,7 +39,7 @@ export class Blocks {
     return found
   }
 
-  /** Blocks that are there, as their ids say. */
+  /** The blocks that exist and match their ids. */
   async soundIn(scope: string, ids: readonly BlockId[]): Promise<ReadonlySet<BlockId>> {
     const given = [scope, ids.map(bytesOf)]
     const there = `from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`
@@ -47,14 +47,14 @@ export class Blocks {
       return idsOf(await this.#db.read(`select id ${there} and sha256(bytes) = id`, given))
     } catch (error) {
       if (!/^(?:42|22|0A)/.test(stateOf(error) ?? '')) throw error
-      // A cluster whose function has another name, or gives something else.
+      // A cluster without this function, or with a different one.
       const rows = await this.#db.read(`select id, bytes ${there}`, given)
       return idsOf(rows.filter(({ id, bytes }) => blockIdOf(bytes as Buffer, hash) === idOf(id)))
     }
   }
 }
 
-const idOf = (id: unknown): BlockId => (id as Buffer).toString('hex') as BlockId // it was stored as one
+const idOf = (id: unknown): BlockId => (id as Buffer).toString('hex') as BlockId // stored as a block id
 
 const idsOf = (rows: Rows): ReadonlySet<BlockId> => new Set(rows.map(({ id }) => idOf(id)))
 

@@ -1,4 +1,4 @@
-/** How a method of the driver is carried out: finished before a close, tried again, its failure a fault. */
+/** Runs the driver's methods: a close waits for them, conflicts are retried, and errors become faults. */
 import { left } from 'indelible/json/kit'
 import type { Answer } from 'indelible/store/kit'
 import type { Database } from './database.ts'
@@ -14,7 +14,7 @@ export class Calls {
     this.#db = db
   }
 
-  /** Runs a method's work: a close waits for it, conflicts are retried, and an error becomes a fault. */
+  /** Runs a method: a close waits for it, conflicts are retried, and an error becomes a fault. */
   run<T>(operation: string, work: () => Answer<T>): Answer<T> {
     return this.#db.track(async () => {
       try {
@@ -25,7 +25,7 @@ export class Calls {
     })
   }
 
-  /** The same for what reads a log. Rows may be gone because the whole log is: that is no damage. */
+  /** Like `run`, for a method that reads a log. If rows are missing because the log was removed, that is not damage. */
   onLog<T>(operation: string, scope: string, id: string, work: (log: Log, rows: LogRows) => Answer<T>): Answer<T> {
     return this.run(operation, () => this.#withLog(scope, id, work))
   }

@@ -1,18 +1,18 @@
 /**
- * Asking a server to end a statement. A limit on the client's side needs it: pools between refuse `statement_timeout` when a
- * connection starts, and in transaction mode they forget what was set.
+ * Asks the server to end a statement. The client needs this to limit statements: poolers reject
+ * `statement_timeout` in the startup message, and in transaction mode they forget settings.
  */
 import { connect } from 'node:net'
 import type { PostgresClient } from './database.ts'
 
-/** The number that a request to cancel has in place of a protocol version. */
+/** The code of a cancel request, in place of a protocol version. */
 const cancelCode = 80877102
-/** Milliseconds after which nobody waits for the server to take the request. */
+/** How long to wait for the server to accept the request, in milliseconds. */
 const patience = 5000
 
 /**
- * Send a request to cancel, on a connection of its own. The statement then fails with `57014`; if the request is lost, it
- * goes on. A client that is none of `pg` has no keys, and gets none.
+ * Send a cancel request on a separate connection. The statement then fails with `57014`; if the
+ * request is lost, it continues. Clients other than those of `pg` have no keys, and get no request.
  *
  * Source  https://www.postgresql.org/docs/18/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
  */
@@ -25,10 +25,10 @@ export const cancelStatement = (client: PostgresClient): void => {
   socket.on('error', () => undefined)
   socket.setTimeout(patience, () => socket.destroy())
   socket.unref()
-  socket.write(request) // the server closes; PgBouncer 1.18 crashes where the client does
+  socket.write(request) // the server closes the socket; PgBouncer 1.18 crashes if the client does
 }
 
-/** Of a `pg` client. */
+/** The needed fields of a `pg` client. */
 interface Keys extends PostgresClient {
   readonly host: string
   readonly port: number

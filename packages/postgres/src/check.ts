@@ -1,4 +1,4 @@
-/** The tables of a schema held against each other: what no foreign key says. Each a statement over all scopes. */
+/** Checks the tables of a schema beyond their foreign keys, each with one statement over all scopes. */
 import { isLeft, type JsonObject } from 'indelible/json/kit'
 import { type Store, storeFaultText, type StoreFinding, verifyLog } from 'indelible/store/kit'
 import type { Query } from './database.ts'
@@ -9,7 +9,7 @@ import { termsOf } from './terms.ts'
 interface Rule {
   readonly table: string
   readonly what: string
-  /** Gives `scope` and `name` of what breaks it. */
+  /** Returns a query for `scope` and `name` of each violation. */
   readonly find: (schema: string) => string
   readonly repair?: { readonly text: (schema: string) => string; readonly done: string }
 }
@@ -111,7 +111,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Everything of a schema that is not as the rest says, and every log against its tree. Cost: O(everything). */
+/** Checks the tables of a schema, and every log against its tree. Cost: O(everything). */
 export const checkSchema = async (
   query: Query,
   schema: string,
@@ -143,7 +143,7 @@ export const checkSchema = async (
   return Object.freeze(findings)
 }
 
-/** Logs whose columns are not those of their sums. */
+/** Logs whose columns don't match their checksums. */
 const unlike = async (query: Query, schema: string): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = []
   const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
@@ -188,21 +188,21 @@ interface LogSums {
   readonly terms: readonly string[]
 }
 
-/** How many logs one statement reads. */
+/** The number of logs that one statement reads. */
 const piece = 1000
 
 const termsIn = (scope: string, meta: string): readonly string[] => {
   try {
     return termsOf(scope, JSON.parse(meta) as JsonObject)
   } catch {
-    return [] // it can't be read: the check of its rows says so
+    return [] // unreadable metadata is reported by the check of its rows
   }
 }
 
 const sameTerms = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((term) => other.includes(term))
 
-/** What can be rebuilt, by what was found: the sentence of what was done. */
+/** Repairs a finding, if possible, and returns a description of the repair. */
 export const rebuild = async (
   query: Query,
   schema: string,

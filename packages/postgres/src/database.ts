@@ -1,29 +1,29 @@
 /**
- * Statements on a pool of connections. A connection that is lost is told apart from a statement that the server refused:
- * of the first, nobody knows what became of what it carried.
+ * Runs statements on a connection pool. A lost connection is distinguished from a statement that
+ * the server rejected: after a lost connection, the outcome of its statement is unknown.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 
-/** Which store it is. */
+/** The store's database. */
 export interface Place {
-  /** For people; without a password. */
+  /** The name for people, without a password. */
   readonly name: string
   /** The schema, quoted. */
   readonly schema: string
-  /** Milliseconds that a statement may take. */
+  /** The maximum duration of a statement, in milliseconds. */
   readonly timeout: number
 }
 
 /** The part of a `pg` pool that the store uses. */
 export interface PostgresPool {
-  /** Get a connection. */
+  /** Returns a connection. */
   readonly connect: () => Promise<PostgresClient>
-  /** The options of the pool: `max` is the number of its connections. */
+  /** The options of the pool. `max` is its maximum number of connections. */
   readonly options?: { readonly max?: number | undefined }
   /**
-   * Hear of each new connection before anybody gets it. Without it, a server that ends a connection at that moment ends the
-   * process with an `error` event that nobody hears.
+   * Calls a listener for each new connection before it is used. Without this, if the server closes
+   * a connection at that moment, its unhandled `error` event ends the process.
    */
   readonly on?: (event: 'connect', listener: (client: PostgresClient) => void) => unknown
   /** Close all connections. */
@@ -43,14 +43,14 @@ export interface PostgresClient {
     readonly name?: string
   }) => Promise<{ readonly rows: unknown[] }>
   /**
-   * Give the connection back to the pool.
+   * Return the connection to the pool.
    *
-   * @param destroy true: close it instead
+   * @param destroy if true, close it instead
    */
   readonly release: (destroy?: boolean) => void
-  /** Listen for an error of the connection. */
+  /** Add a listener for errors or notifications of the connection. */
   readonly on: PostgresListeners
-  /** Stop listening. */
+  /** Remove a listener. */
   readonly off: PostgresListeners
 }
 
@@ -60,41 +60,41 @@ export interface PostgresListeners {
   (event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
 }
 
-/** A connection that listens. */
+/** A connection that listens for notifications. */
 export interface Listening {
   readonly end: () => void
 }
 
-/** The connection is gone, with or without what was sent. */
+/** The connection was lost. It is unknown whether the statement ran. */
 export class ConnectionLost extends Error {}
 
-/** No connection could be had: nothing was sent. */
+/** No connection could be made, so nothing was sent. */
 export class Unreachable extends Error {}
 
 export type Rows = readonly Readonly<Record<string, unknown>>[]
 
-/** Runs one statement; the text must be one of a few, they are prepared. */
+/** Runs one statement. It is prepared, so the text must be one of a small set. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 
-/** The same; unnamed, it is planned for these values. */
+/** Like `Query`. If `isNamed` is false, the statement is planned for these values. */
 type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
 
-/** How long a statement may take. */
+/** The limit of a statement's duration. */
 export interface Limit {
   /** Milliseconds. */
   readonly timeout: number
-  /** Asks the server to end the statement that a connection waits for. */
+  /** Asks the server to end the current statement of a connection. */
   readonly cancel: (client: PostgresClient) => void
 }
 
-/** Milliseconds that a statement may take now, where that is less than the limit. */
+/** The current limit in milliseconds, if it is lower than the general limit. */
 const shorter = new AsyncLocalStorage<number>()
 
-/** Do something of which each statement may take only so many milliseconds. */
+/** Limits the duration of each statement in `work`. */
 export const within = <T>(milliseconds: number, work: () => Promise<T>): Promise<T> =>
   shorter.run(Math.max(1, Math.ceil(milliseconds)), work)
 
-/** Pools, which stores may share, whose connections have a listener for errors. */
+/** Pools whose connections have an error listener. Stores may share a pool. */
 const listenedPools = new WeakSet<PostgresPool>()
 
 export class Database {
@@ -106,7 +106,7 @@ export class Database {
   readonly #names = new Map<string, string>()
   readonly #going = new Set<Promise<unknown>>()
 
-  /** @param limit of each statement. Undefined: the pool is somebody's, who limits them. */
+  /** @param limit the limit of each statement. Undefined for a caller's pool, which has its own limits */
   constructor(pool: PostgresPool, place: Place, limit: Limit | undefined) {
     this.#pool = pool
     this.place = place
@@ -114,17 +114,17 @@ export class Database {
     this.#limit = limit
     if (listenedPools.has(pool)) return
     listenedPools.add(pool)
-    // For as long as a connection lives: its server can end it while the pool has taken its own listener off, and ours is
-    // not on yet. Whoever uses it learns of that by the statement that fails.
+    // The listener stays as long as the connection: the server can close it while the pool has
+    // removed its own listener and ours is not yet added. The next statement on it then fails.
     pool.on?.('connect', (client) => void client.on('error', () => undefined))
   }
 
-  /** The most connections at a time. */
+  /** The maximum number of concurrent connections. */
   get connections(): number {
     return this.#pool.options?.max ?? 1
   }
 
-  /** A statement that changes nothing. If its connection is lost another one is asked, and any of the pool may be lost unseen. */
+  /** Run a statement that changes nothing. A lost connection is retried, once for each connection of the pool. */
   readonly read: Query = async (text, values) => {
     for (let others = this.connections; ; others--) {
       try {
@@ -136,18 +136,18 @@ export class Database {
     }
   }
 
-  /** The same, planned for these very values: a statement that is prepared by name gets one plan for all. */
+  /** Like `read`, but planned for these values. A prepared statement has one plan for all values. */
   async readFresh(text: string, values: readonly unknown[]): Promise<Rows> {
     return this.#connected((query) => query(text, values, false), 'alone')
   }
 
-  /** A statement that may change something, and is a transaction of its own. */
+  /** Run a statement that may change something, as its own transaction. */
   readonly write: Query = (text, values) => this.#connected((query) => query(text, values), 'alone')
 
   /**
-   * Several statements in one transaction, for which the server keeps to the limit.
+   * Several statements in one transaction. The server enforces the limit.
    *
-   * @param first a statement that is sent with its beginning
+   * @param first a statement to send with `begin`
    */
   transaction<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T> {
     return this.#connected(async (query, abandon) => {
@@ -159,7 +159,8 @@ export class Database {
         await query('commit')
         return result
       } catch (error) {
-        // What counts is why it failed. A connection that can't be rolled back must not go back to the pool with its locks.
+        // The original error is thrown. If rollback fails, the connection is closed, so that it
+        // does not return to the pool with its locks.
         if (!(error instanceof ConnectionLost)) await query('rollback').catch(abandon)
         throw error
       }
@@ -167,9 +168,9 @@ export class Database {
   }
 
   /**
-   * Hold a connection that hears a channel's notifications. Undefined where the pool has only one: it is needed.
+   * Hold a connection that listens on a channel. Undefined if the pool has only one, which is needed for statements.
    *
-   * @param lost called once, when the connection is gone
+   * @param lost called once, when the connection is lost
    */
   async listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listening | undefined> {
     if ((this.#pool.options?.max ?? 2) < 2) return undefined
@@ -179,7 +180,7 @@ export class Database {
       if (ended) return
       ended = true
       client.off('notification', onNotification)
-      client.release(true) // it must not go back to the pool listening
+      client.release(true) // it must not return to the pool while it listens
     }
     const onNotification = ({ payload }: { readonly payload?: string | undefined }): void => heard(payload ?? '')
     client.on('error', () => {
@@ -197,7 +198,7 @@ export class Database {
     return { end }
   }
 
-  /** Wait for what is being done, and `work` of several statements counts as one: it may go on after a close began. */
+  /** Makes a close wait for `work`, which may run several statements, even after the close has started. */
   track<T>(work: () => Promise<T>): Promise<T> {
     const going = work()
     const settled = going.then(
@@ -217,7 +218,7 @@ export class Database {
     return this.#limit && Math.min(shorter.getStore() ?? Infinity, this.#limit.timeout)
   }
 
-  /** @param how each statement `alone`, limited from here; or `together` in a transaction, limited by the server */
+  /** @param how `alone`: each statement is limited here; `together`: they are a transaction, limited by the server */
   async #connected<T>(
     work: (query: AnyQuery, abandon: () => void) => Promise<T>,
     how: 'alone' | 'together',
@@ -233,7 +234,7 @@ export class Database {
     }
     let broken = false
     const onError = (): void => {
-      broken = true // whoever waits for an answer is told; unheard, it would end the process
+      broken = true // a pending statement fails; without this listener, the event would end the process
     }
     client.on('error', onError)
     try {
@@ -241,9 +242,9 @@ export class Database {
         const most = how === 'alone' ? this.#most() : undefined
         let timer: ReturnType<typeof setTimeout> | undefined
         const end = (every: number): void => {
-          broken = true // the request may come late, and must not end what this connection is used for next
+          broken = true // a late cancel request must not end the next statement of this connection
           this.#limit?.cancel(client)
-          timer = setTimeout(end, every, every) // one that comes before the statement ends nothing
+          timer = setTimeout(end, every, every) // a request that arrives before the statement has no effect
         }
         if (most !== undefined) timer = setTimeout(end, most, Math.max(50, most / 10))
         try {
@@ -268,11 +269,11 @@ export class Database {
       }, onError)
     } finally {
       client.release(broken)
-      if (!broken) client.off('error', onError) // a broken one may say more
+      if (!broken) client.off('error', onError) // a broken one may emit more errors
     }
   }
 
-  /** A pool may be shared, so the name of a prepared statement says what its text is. */
+  /** A pool may be shared, so the name of a prepared statement is derived from its text. */
   #nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
@@ -283,7 +284,7 @@ export class Database {
 }
 
 /**
- * The state that the server gave with a refusal; undefined where it has not answered, or has only said goodbye.
+ * The SQLSTATE of a rejected statement; undefined if the server did not answer, or only announced its shutdown.
  *
  * Source  https://www.postgresql.org/docs/18/errcodes-appendix.html: classes 08 and 57P are about the connection
  */
@@ -294,11 +295,11 @@ export const stateOf = (error: unknown): string | undefined => {
   return code.startsWith('08') || code.startsWith('57P') ? undefined : code
 }
 
-/** Whether a cluster has no such function, or does not support it. */
+/** Whether a cluster lacks a function or feature. */
 export const isUnsupported = (error: unknown): boolean => ['42883', '0A000'].includes(stateOf(error) ?? '')
 
 /**
- * What to do where there is no connection.
+ * Advice for a failed connection.
  *
  * Source  https://www.postgresql.org/docs/18/errcodes-appendix.html
  */
@@ -313,6 +314,6 @@ const adviceFor = (error: unknown): string => {
 }
 
 const messageOf = (error: unknown): string => {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ') // of all addresses of a host
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ') // one for each address of the host
   return error instanceof Error ? error.message : String(error)
 }

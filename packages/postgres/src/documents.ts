@@ -1,27 +1,27 @@
 /**
- * The documents of the search index: what a schema keeps of each row beside it, in the statement that appends it, until the
- * row is removed. `search` makes the tables and asks them.
+ * The documents of the search index: a schema stores them for each row, in the statement that
+ * appends it, until the row is removed. `search.ts` creates the tables and queries them.
  */
 import type { BlockId } from 'indelible/proof/kit'
 import type { CheckedAppend, GrownRow } from 'indelible/store/kit'
 import { stateOf, type Database, type Query } from './database.ts'
 
-/** The characters of a tsvector's terms: the server takes no more than a megabyte of them. */
+/** The maximum length of a tsvector's terms in characters. The server accepts at most a megabyte. */
 const mostText = 250_000
 
-/** Milliseconds after which it is looked again whether there is an index. */
+/** How often to check again whether an index exists, in milliseconds. */
 const lookAgain = 5000
 
-/** What is stored of a row. */
+/** The index terms of a row. */
 export interface Document {
   readonly position: number
-  /** A row with too many terms for one tsvector has several of them. */
+  /** The number of the part. A row with too many terms for one tsvector has several. */
   readonly part: number
   /** A tsvector, as text. */
   readonly terms: string
 }
 
-/** Makes documents for appends, while there is an index. */
+/** Makes documents for appends, if there is an index. */
 export class Documents {
   readonly #db: Database
   readonly #name: string
@@ -33,7 +33,7 @@ export class Documents {
     this.#name = nameOf(db.schema)
   }
 
-  /** The documents of an append, if there is an index and they can be made of what the append has. */
+  /** The documents of an append, if there is an index and the append has all the needed blocks. */
   of(scope: string, { terms, blocks }: CheckedAppend, rows: readonly GrownRow[]): readonly Document[] | undefined {
     if (terms === undefined || this.isThereNow() !== true) return undefined
     const given = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
@@ -47,18 +47,18 @@ export class Documents {
     return isWhole ? documents : undefined
   }
 
-  /** What is remembered of the index is wrong: somebody has dropped it. */
+  /** Called when another process has dropped the index. */
   lost(): void {
     this.#known = { there: false, at: performance.now() }
   }
 
-  /** As it was known lately. Undefined: it is not known yet, and looked for. */
+  /** Whether an index exists, as far as known. An unknown or old answer starts a lookup. Undefined if unknown. */
   isThereNow(): boolean | undefined {
     if (this.#known === undefined || performance.now() - this.#known.at > lookAgain) void this.look().catch(() => {})
     return this.#known?.there
   }
 
-  /** Whether there is an index, looked up now. */
+  /** Looks up whether an index exists. */
   look(): Promise<boolean> {
     return (this.#looking ??= this.#db.track(async () => {
       try {
@@ -76,12 +76,12 @@ export class Documents {
   }
 }
 
-/** Whether a statement failed because the index is not there any more. */
+/** Whether a statement failed because the index no longer exists. */
 export const isIndexGone = (error: unknown): boolean =>
   stateOf(error) === '42P01' && error instanceof Error && /\bsearch(?:_until)?\b/.test(error.message)
 
 /**
- * Forget rows of a segment in the transaction that removes or erases them, where there is an index.
+ * Remove rows of a segment from the index, if there is one, in the transaction that removes or erases them.
  *
  * @param from the first position
  * @param to the position after the last one; undefined for all
@@ -101,13 +101,12 @@ export const forgetRows = async (
   )
 }
 
-/** Forget a segment that is removed, in the transaction that removes it, where there is an index. */
+/** Forget a segment, if there is an index, in the transaction that removes it. */
 export const forgetSegment = async (query: Query, schema: string, scope: string, segment: number): Promise<void> => {
   if (!(await isThere(query, schema))) return
   await query(`delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`, [scope, segment])
 }
 
-/** The name of a quoted schema. */
 const nameOf = (schema: string): string => schema.slice(1, -1).replaceAll('""', '"')
 
 const isThere = async (query: Query, schema: string): Promise<boolean> => {
@@ -118,11 +117,11 @@ const isThere = async (query: Query, schema: string): Promise<boolean> => {
   return found !== undefined
 }
 
-// Terms that no text has: their first character is for private use.
+// These terms start with a private-use character, so no text has them.
 export const scopeTerm = (scope: string): string => `\ue0ff${scope}`
 export const partTerm = '\ue0fe'
 
-/** As a word of a tsvector or a tsquery. */
+/** Quotes a term for a tsvector or a tsquery. */
 export const quoteTerm = (term: string): string => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 export const documentsOf = (scope: string, position: number, terms: readonly string[]): readonly Document[] => {

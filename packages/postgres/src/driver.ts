@@ -1,4 +1,4 @@
-/** The store driver over PostgreSQL. Each method takes a fixed number of statements, for any arguments. */
+/** The store driver for PostgreSQL. Each method takes a fixed number of statements, whatever its arguments. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
   notDeleted,
@@ -62,7 +62,7 @@ export const postgresDriver = (
         if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
         return appended
       }),
-    // With one connection there is none for the turn.
+    // With a single connection, none can be held for a turn.
     ...(db.connections > 1 && {
       turn: (scope, id) =>
         calls.run('wait for a turn', async () => {
@@ -81,7 +81,7 @@ export const postgresDriver = (
       const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
       if (isLeft(gone)) return gone
       elsewhere.changed(signalKey(scope, id))
-      // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
+      // The log is gone. Its rows are deleted in pieces, so that a long log does not block everything.
       const swept = await calls.run('delete the rows', async () => {
         await sweeper.sweep(scope, gone.right)
         return right(await sweeper.tidy())
@@ -117,7 +117,7 @@ export const postgresDriver = (
           ])
           return right(found[0] && String(found[0]['text']))
         }),
-      // Who removes the log meanwhile waits, and removes this, too.
+      // A concurrent removal of the log waits, and then removes the state, too.
       write: (scope, id, text) =>
         calls.run('write a state', async () => {
           const written = await db.write(

@@ -1,29 +1,29 @@
 /**
- * What other processes do to the database: told by NOTIFY, and asked for where that does not come through.
+ * Changes by other processes: reported by NOTIFY, and by polling where notifications don't arrive.
  *
- * A process notifies after its commit, so that no commit waits for another one's notification, and for many appends
- * at once. One connection listens while somebody watches. Notifications can be lost: the process that commits may die
- * before it sends one, and a pooler or a cluster may carry none. So there is a poll as well: five a second until a
- * notification of our own has come back on the connection, then one in five seconds.
+ * A process notifies after its commit, so that no commit waits for another one's notification, and once for
+ * many appends. One connection listens while there are watchers. Notifications can be lost: a process may die
+ * between its commit and the notification, and some poolers and clusters don't deliver them. So there is also a
+ * poll: 5 times a second until a notification of our own has arrived on the connection, then once in 5 seconds.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { Signals, type Wake } from 'indelible/store/kit'
 import { isUnsupported, type Database, type Listening } from './database.ts'
 
-/** Milliseconds that a process gathers changes for, before it notifies. */
+/** How long a process collects changes before it notifies, in milliseconds. */
 const gatherMs = 20
-/** Milliseconds between two polls. */
+/** The interval between two polls, in milliseconds. */
 const fastPoll = 200
 const slowPoll = 5000
-/** Milliseconds until a lost connection is replaced. */
+/** The delay before a lost connection is replaced, in milliseconds. */
 const replaceMs = 1000
-/** Changes of more logs than this are told as one of all: a payload has 8,000 bytes. */
+/** Changes of more logs than this are sent as a change of all: a payload is limited to 8,000 bytes. */
 const mostNamed = 200
 
 export class Elsewhere {
   readonly #db: Database
   readonly #channel: string
-  /** Names this process's notifications. */
+  /** Identifies this process's notifications. */
   readonly #own = randomBytes(6).toString('hex')
   readonly #signals = new Signals()
   readonly #changed = new Set<string>()
@@ -31,7 +31,7 @@ export class Elsewhere {
   #canNotify = true
   #listening: Listening | undefined
   #connecting = false
-  /** A notification of our own has come back, so those of others do. */
+  /** True once a notification of our own has arrived, so those of others do, too. */
   #trusted = false
   #poll: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
@@ -54,14 +54,14 @@ export class Elsewhere {
     }
   }
 
-  /** A log was changed by this process. */
+  /** Records that this process changed a log. */
   changed(key: string): void {
     if (!this.#canNotify || this.#ended) return
     this.#changed.add(digest(key))
     this.#gathering ??= setTimeout(() => void this.#notify(), gatherMs).unref()
   }
 
-  /** What was gathered is sent, and nothing more is heard. */
+  /** Send the collected changes, and stop listening. */
   async end(): Promise<void> {
     this.#ended = true
     this.#rest()
@@ -77,7 +77,7 @@ export class Elsewhere {
     await this.#send(`${this.#own} ${named.join(' ')}`)
   }
 
-  /** A notification that can't be sent costs its hearers a poll. */
+  /** Send a notification. If that fails, watchers find the change by polling. */
   async #send(payload: string): Promise<void> {
     try {
       await this.#db.write('select pg_notify($1::text, $2::text)', [this.#channel, payload])
@@ -116,7 +116,7 @@ export class Elsewhere {
       )
       if (this.#ended || this.#signals.empty) return listening?.end()
       this.#listening = listening
-      if (listening === undefined) return // no connection can be spared
+      if (listening === undefined) return // the pool has no connection to spare
       await this.#send(this.#own)
     } catch {
       this.#lost()
@@ -138,10 +138,10 @@ export class Elsewhere {
   #heard(payload: string): void {
     const [sender, ...keys] = payload.split(' ')
     if (sender === this.#own) {
-      // What was committed before the connection listened is found by this poll.
+      // Wakes watchers once, for commits before the connection listened.
       if (!this.#trusted && !this.#signals.empty) this.#signals.send()
       this.#trusted = true
-      return // our own changes are told within the process
+      return // watchers in this process are already signaled
     }
     if (keys.includes('*')) this.#signals.send()
     else for (const key of keys) this.#signals.send(key)

@@ -1,6 +1,7 @@
 /**
- * Erasing rows in the database, in one transaction: stubs take the place of the bodies, blocks that nothing else references
- * go, and the ledger says so. PostgreSQL writes new versions of rows; what becomes of the old ones is its own affair.
+ * Erases rows in the database. One transaction replaces the bodies with stubs, removes blocks that
+ * nothing else references, and appends to the ledger. PostgreSQL writes new versions of the rows;
+ * when it removes the old ones is beyond our control.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
@@ -35,7 +36,7 @@ import { hash } from './sum.ts'
 
 type ErasedExceptRows = Omit<Erased, 'rows'>
 
-/** A row that is erased, by its place. */
+/** A row to erase. */
 interface ErasedRow {
   readonly segment: number
   readonly position: number
@@ -43,14 +44,14 @@ interface ErasedRow {
   readonly stub: string
 }
 
-/** So many texts are looked for by the server. */
+/** Up to this many texts are searched for by the server. */
 const serverTexts = 16
 
-/** How many rows, and about how many bytes of blocks, are read at once. */
+/** The number of rows, and the approximate number of block bytes, in one read. */
 const rowPiece = 5000
 const blockBytes = 8_000_000
 
-/** Ends a transaction: nothing of it stays. */
+/** Thrown to roll back an erasure, with its fault. */
 class EraseRefused extends Error {
   readonly fault: StoreFault
 
@@ -102,7 +103,7 @@ export class Eraser {
   async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const { schema } = this.#db.place
     const blocks = await this.#blocksWith(scope, texts)
-    // For few texts the server looks into each row. For many all rows are read once: its search for one costs as much each time.
+    // For few texts, the server searches the rows. For many, all rows are read once, because the server's cost is per text.
     const places =
       texts.length <= serverTexts
         ? await this.#db.read(
@@ -132,7 +133,7 @@ export class Eraser {
     })
   }
 
-  /** The rows with a text, piece by piece. */
+  /** The rows with a text, read in pieces. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
     const { schema } = this.#db.place
     const found: Rows[number][] = []
@@ -155,7 +156,7 @@ export class Eraser {
     return found
   }
 
-  /** The blocks with a text, piece by piece. */
+  /** The blocks with a text, read in pieces. */
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
     const isIn = byteFinderOf(texts)
     const { schema } = this.#db.place
@@ -187,7 +188,7 @@ export class Eraser {
     { logs, ledger }: CheckedErasure,
   ): Promise<Omit<ErasedExceptRows, 'residue'>> {
     const { schema } = this.#db.place
-    // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
+    // Erasures and removals of a scope run one at a time: two that drop the last two mentions of a block must see each other.
     await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
     const gone: ErasedRow[] = []
     for (const { id, expected, rows, ...claim } of logs) {
@@ -222,7 +223,7 @@ export class Eraser {
        and log in (select l.key from ${schema}.log l where l.scope = $1::text and l.segments && $2::bigint[])`,
       [scope, gone.map(({ segment }) => segment)],
     )
-    // Now that the rows are locked: whoever was just adding one to the search index has done so.
+    // The rows are locked now, so a concurrent addition to the search index is complete.
     for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
@@ -242,14 +243,14 @@ export class Eraser {
       ids,
     )
     const blocks = left.map(({ id, kept, rows }): RemainingBlock => ({
-      block: (id as Buffer).toString('hex') as BlockId, // it was stored as one
+      block: (id as Buffer).toString('hex') as BlockId, // stored as a block id
       rows: Number(rows),
       kept: kept === true,
     }))
     return { head, blocks }
   }
 
-  /** The ledger with one more append. */
+  /** Append to the ledger, or create it. */
   async #record(query: Query, scope: string, { id, meta, append }: CheckedErasure['ledger']): Promise<Head> {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {
@@ -264,7 +265,7 @@ export class Eraser {
     return growths.after.head
   }
 
-  /** A log that stays as it is until the end of the transaction. */
+  /** A log, locked until the end of the transaction. */
   async #locked(query: Query, scope: string, id: string, expected: Head): Promise<Log | undefined> {
     const { schema } = this.#db.place
     await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
@@ -274,7 +275,7 @@ export class Eraser {
   }
 }
 
-/** The segments that hold the rows of a log, in order, each with the row after its last. */
+/** The segments with the rows of a log, in order, each with the position after its last row. */
 const endsOf = ({ stretches, head }: Log): readonly { readonly segment: number; readonly to: number }[] =>
   stretches
     .map(({ segment, base }, index) => ({ segment, base, to: stretches[index + 1]?.base ?? head.size }))
@@ -286,5 +287,5 @@ const deadRows: Residue = {
     'PostgreSQL keeps the old versions of rows until VACUUM has removed them and their room is used again, and in its write-ahead log and backups',
 }
 
-/** The rows of a ledger are not searched. */
+/** Rows of a ledger are not indexed. */
 const noDocuments: Parameters<typeof appendStatement>[3] = () => undefined

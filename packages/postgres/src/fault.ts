@@ -1,4 +1,4 @@
-/** PostgreSQL's errors, as faults of the store. */
+/** Turns PostgreSQL's errors into store faults. */
 import type { OpenStoreFault } from 'indelible/store/kit'
 import { ConnectionLost, stateOf, within, type Place } from './database.ts'
 
@@ -11,11 +11,11 @@ const readOnly = '25006'
 const diskFull = '53100'
 export const queryCanceled = '57014'
 const lockNotAvailable = '55P03'
-// Somebody has made it since it was looked for.
+// Another process has created it meanwhile.
 const duplicateSchema = '42P06'
 const duplicateTable = '42P07'
 
-/** Whether the same again may go well: somebody else was quicker, or in the way. */
+/** Whether a retry may succeed, because another transaction was first or in the way. */
 export const isPassing = (error: unknown): boolean =>
   [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
@@ -40,10 +40,10 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
 }
 
 /**
- * Do something that others may be in the way of, again and again until it is done or the time is over. A later try has what
- * is left of the time, also for a statement that has to wait.
+ * Retry work while other transactions are in the way, until it succeeds or the time is over. A
+ * retry gets the remaining time, also for each statement that has to wait.
  *
- * @param since when the time began. Default: now
+ * @param since the start of the time. Default: now
  */
 export const patiently = async <T>(
   timeout: number,
@@ -58,7 +58,7 @@ export const patiently = async <T>(
     } catch (error) {
       if (!isPassing(error) || performance.now() + pause > until) throw error
     }
-    // Not all waiters at the same moment again.
+    // Random, so that waiters don't all retry at the same moment.
     await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())))
   }
 }

@@ -1,4 +1,4 @@
-/** Leases in the database. The server's clock decides, so the clocks of the machines need not agree. */
+/** Leases in the database. They use the server's clock, so the clocks of machines need not agree. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
   againstClaim,
@@ -13,7 +13,7 @@ import {
 } from 'indelible/store/kit'
 import type { Database, Query, Rows } from './database.ts'
 
-/** A log's lease, and the time of the server. */
+/** A log's lease, and the server's time. */
 interface FoundLease {
   readonly key: string
   readonly row: LeaseRow | undefined
@@ -27,7 +27,7 @@ export class Leases {
     this.#db = db
   }
 
-  /** Decided by a read first: one that changes nothing locks nothing. */
+  /** Decides with a read first, so that a call without a change takes no lock. */
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
     const first = await this.#find(this.#db.read, scope, id)
     if (first === undefined) return left({ _tag: 'NoSuchLog', id })
@@ -35,7 +35,7 @@ export class Leases {
     if (isLeft(foreseen)) return foreseen
     if (foreseen.right.row === undefined) return right(foreseen.right.lease)
     return this.#db.transaction(async (query): Answer<Lease | undefined> => {
-      // A row to lock. A log that is being removed is waited for, and has none.
+      // Adds a row to lock. Waits for a concurrent removal of the log; then there is none.
       await query(
         `insert into ${this.#db.schema}.lease (scope, log, number, holder, expires)
          select scope, key, 0, null, clock_timestamp() from ${this.#db.schema}.log where scope = $1::text and id = $2::text for key share
@@ -62,13 +62,13 @@ export class Leases {
     })
   }
 
-  /** Why a change can't be made, as far as is known at this moment. */
+  /** The fault of a change that the lease forbids, as of now. */
   async against(query: Query, scope: string, id: string, claim: LeaseClaim): Promise<StoreFault | undefined> {
     const found = claims(claim) ? await this.#find(query, scope, id) : undefined
     return found && againstClaim(id, found.row, claim, found.now)
   }
 
-  /** Undefined: there is no such log. */
+  /** Undefined if there is no such log. */
   async #find(query: Query, scope: string, id: string): Promise<FoundLease | undefined> {
     const [found] = await query(
       `select l.key, s.number, s.holder, s.stop_requested, extract(epoch from s.expires)::float8 * 1000 as expires, extract(epoch from clock_timestamp())::float8 * 1000 as now

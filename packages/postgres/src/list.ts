@@ -1,4 +1,4 @@
-/** One page of a list of logs. One that can't be read is named beside the others. */
+/** Lists logs page by page. Unreadable logs are listed separately. */
 import type { JsonObject } from 'indelible/json/kit'
 import {
   type CheckedQuery,
@@ -15,10 +15,10 @@ import type { Query, Rows } from './database.ts'
 import { exactSizes, infoOf, logColumns, readable, sizedAt, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
 
-/** How many keys of logs a piece has. */
+/** The number of log keys in a piece. */
 const inPiece = 1000
 
-/** The digest is one that all servers have: it tells changes, and proves nothing. */
+/** Digests of groups of logs. MD5, because all servers have it: it detects changes, and proves nothing. */
 export const piecesOf = async (query: Query, schema: string, scope: string): Promise<readonly LogPiece[]> => {
   const text = `select key / ${inPiece} as piece, count(*) as logs,
       md5(string_agg(id || ' ' || size || ' ' || encode(root, 'hex'), ',' order by key)) as digest
@@ -36,7 +36,7 @@ export const piecesOf = async (query: Query, schema: string, scope: string): Pro
   )
 }
 
-/** How many logs a statement gives that looks for more with the wanted metadata. */
+/** The number of logs in one statement, while looking for more that match the filter. */
 const listPiece = 1000
 
 export const listLogs = async (
@@ -55,7 +55,7 @@ export const listLogs = async (
   const wanted = terms.length === 0 ? '' : ' and terms @> $5::bigint[]'
   let last: Cursor = { value: undefined, key: 0 }
   let before: Cursor = after ?? { value: by === 'id' ? '' : mostValue, key: Number.MAX_SAFE_INTEGER }
-  // Most pages are full after the first piece: the terms leave out what is not wanted, but for a chance.
+  // Most pages are full after the first statement: the terms exclude almost all logs that don't match.
   for (let many = limit + 1; ; many = listPiece) {
     const isLarge = by === 'entries' && Number(before.value) >= exactSizes
     const { behind, order, cursorOf } = isLarge ? large : orders[by]
@@ -77,7 +77,7 @@ export const listLogs = async (
   }
 }
 
-/** An order of logs: what comes after the key $3 and the value $4, both of which it names, and the cursor of a row. */
+/** An order of logs: its condition for logs after the key $3 and the value $4 (it must use both), and its cursor. */
 interface Order {
   readonly behind: string
   readonly order: string
@@ -109,12 +109,12 @@ const orders: Readonly<Record<CheckedQuery['by'], Order>> = {
   },
 }
 
-/** By entries, before those that the index has in order. */
+/** The order by entries for large logs, whose order in the index is not exact. */
 const large: Order = {
   behind: `sized >= ${exactSizes} and sized <= ${sizedAt('$4::bigint')} and (entries, key) < ($4::bigint, $3::bigint)`,
   order: 'sized desc, entries desc, key desc',
   cursorOf: cursorBySize,
 }
 
-/** Above every time and number of entries. */
+/** Larger than any time and number of entries. */
 const mostValue = Number.MAX_SAFE_INTEGER

@@ -1,25 +1,25 @@
-/** A log as the database has it. */
+/** A log in the database. */
 import type { JsonObject } from 'indelible/json/kit'
 import { Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
 export interface Log {
   readonly id: string
-  /** Of the log, and of the segment of its own rows. */
+  /** The key of the log, and of its own segment. */
   readonly key: number
-  /** The segments that hold its rows, in order; the last is its own. */
+  /** The segments with its rows, in order. The last is its own. */
   readonly stretches: readonly Stretch[]
   readonly head: Head
   readonly entries: number
   readonly peaks: readonly Uint8Array[]
   readonly created: number
-  /** The time of its own last row, if it has one. */
+  /** The time of its last own row; undefined without one. */
   readonly appended: number | undefined
   readonly meta: JsonObject
   readonly version: number
 }
 
-/** A segment, and the position of the first row that the log has of it. */
+/** A segment, and the position of the log's first row in it. */
 export interface Stretch {
   readonly segment: number
   readonly base: number
@@ -37,28 +37,28 @@ export const findLog = async (query: Query, schema: string, scope: string, id: s
 export const infoOf = ({ id, head, entries, created, appended, meta, version }: Log): LogInfo =>
   logInfo({ id, head, entries, created, appended, meta, version })
 
-/** A compact range's peaks as they are kept: one after the other. */
+/** The peaks of a compact range in stored form: concatenated. */
 export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
 
 /**
- * The time by which a log is listed, as SQL: of its last use, in seconds. An append in the same second changes no column of
- * an index, so the server writes nothing to any index of the log. Logs of the same second are sorted when they are listed.
+ * The sort key of a log's last use in seconds, as SQL. An append in the same second changes no indexed column,
+ * so the server writes to no index of the log. Logs with the same key are sorted when they are listed.
  */
 export const usedAt = (time: string): string => `(${time}) / 1000`
 
 /**
- * The number of entries by which a log is listed, as SQL: its first three bits. An append to a long log seldom changes it. Logs
- * of the same first bits are sorted when they are listed.
+ * The sort key of a log's number of entries, as SQL: its first three bits. An append to a long log
+ * seldom changes it. Logs with the same key are sorted when they are listed.
  */
 export const sizedAt = (entries: string): string => {
-  const rest = `greatest(length(ltrim((${entries})::bit(64)::text, '0')) - 3, 0)` // of its digits; log() takes 20 times as long
+  const rest = `greatest(length(ltrim((${entries})::bit(64)::text, '0')) - 3, 0)` // by binary digits; log() takes 20 times as long
   return `((${entries}) >> ${rest}) << ${rest}`
 }
 
-/** Smaller numbers are listed by themselves. */
+/** Below this number of entries, the sort key is exact. */
 export const exactSizes = 8
 
-/** Bytes of our own: a driver's may stand in a buffer that more is in. */
+/** A copy: a driver's bytes may be part of a larger buffer. */
 export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /** The columns as `pg` returns them: a bigint is a string of digits. */
@@ -77,7 +77,7 @@ interface LogRow {
   readonly changes: string
 }
 
-/** A log of a row, or what is wrong with it. */
+/** The log in a row, or its damage. */
 export const readable = (row: Rows[number]): Log | Damaged => {
   try {
     return logOf(row as unknown as LogRow) // selected by `logColumns`

@@ -1,4 +1,4 @@
-/** The logs of a schema: adding, describing, forking and removing them. What is appended to them is in `writer`. */
+/** The logs of a schema: adding, describing, forking and removing them. `writer.ts` appends to them. */
 import { left, right, type JsonObject } from 'indelible/json/kit'
 import { emptyRange, peakEnds, type CompactRange } from 'indelible/proof/kit'
 import {
@@ -32,7 +32,7 @@ interface Origin {
   readonly stretches: readonly Stretch[]
   readonly range: CompactRange
   readonly entries: number
-  /** The log that it is a fork of. */
+  /** The log that it is forked from. */
   readonly source: Log | undefined
 }
 
@@ -84,7 +84,7 @@ export class Logs {
       if (log === undefined || (its !== undefined && log.key !== its.key)) return left({ _tag: 'NoSuchLog', id })
       if (log.version !== expected)
         return left({ _tag: 'MetaConflict', id, expected, actual: log.version, meta: log.meta })
-      // Its lease was another's for a moment: the statement sees that it is not any more.
+      // Another holder's lease was in the way, but no longer is: retry.
     }
   }
 
@@ -94,7 +94,7 @@ export class Logs {
     const ends = peakEnds(at).map((peakEnd) => peakEnd - 1)
     const found = await rows.at(ends) // the last of them is the last row
     const entries = entriesBefore(at, found.get(at - 1))
-    const peaks = ends.map((position) => found.get(position)?.node as Uint8Array) // `at` throws if one is not there
+    const peaks = ends.map((position) => found.get(position)?.node as Uint8Array) // `at` throws if one is missing
     const stretches = log.stretches.filter(({ base }) => base < at)
     const origin = { stretches, range: { size: at, peaks }, entries, source: log }
     const forked = await this.#start(this.#db.write, scope, to, origin, meta)
@@ -103,11 +103,11 @@ export class Logs {
     return left(there === undefined ? { _tag: 'NoSuchLog', id: log.id } : { _tag: 'LogExists', id: to })
   }
 
-  /** Remove a log, and give its segment, whose rows are still there. */
+  /** Remove a log, but not its rows, and return its segment. */
   async remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Answer<number> {
     return this.#db.transaction(async (query): Answer<number> => {
       const s = this.#db.schema
-      // The log first, as for an erasure. Who makes another log changes the row of the scope.
+      // Locks the log first, as an erasure does. Creating a log changes the row of the scope.
       await query(`select 1 from ${s}.log where scope = $1::text and id = $2::text for update`, [scope, id])
       if (unchanged !== undefined) {
         if (unchanged.head === undefined)
@@ -131,7 +131,7 @@ export class Logs {
     })
   }
 
-  /** A log and its first rows, as a part of a transaction. Undefined: there is one already. Throws DamagedThere. */
+  /** Creates a log with its first rows, inside a transaction. Undefined if it exists. Throws DamagedThere. */
   async createIn(
     run: Query,
     scope: string,
@@ -149,7 +149,7 @@ export class Logs {
     return growths.after
   }
 
-  /** A log and its first rows, in one transaction. */
+  /** Creates a log with its first rows, in one transaction. */
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     for (;;) {
       let problem: StoreFault | undefined
@@ -173,7 +173,7 @@ export class Logs {
     }
   }
 
-  /** A new log: its key is the next of its scope. Undefined: there is one already, or `source` is not there any more. */
+  /** Adds a log, with the next key of its scope. Undefined if it exists, or if `source` no longer does. */
   async #start(
     run: Query,
     scope: string,
@@ -224,10 +224,10 @@ export class Logs {
   }
 }
 
-/** A block that is given with rows is there already, and is not what its id says. */
+/** Thrown if a block of the append already exists and is damaged. */
 class DamagedThere extends Error {}
 
-/** The lease is locked until the commit, as in an append: nobody takes it over before. */
+/** The update statement. A claimed lease is locked until the commit, as in an append, so no one can take it over. */
 const updateText = (schema: string, isClaiming: boolean): string =>
   `${
     isClaiming
@@ -243,5 +243,5 @@ const updateText = (schema: string, isClaiming: boolean): string =>
     ${isClaiming ? 'and (select number from held) is not distinct from $8::bigint' : ''}
   returning ${logColumns}`
 
-/** A valid version; -1 if the value is not one. */
+/** The version; -1 if it is not a valid one. */
 const versionIn = (version: number): number => (Number.isSafeInteger(version) ? version : -1)

@@ -1,4 +1,4 @@
-/** Opening a schema: whose it is, of which format, and bringing it up to date. */
+/** Opens a schema: checks its owner and format, and upgrades it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
 import { againstFormat, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
@@ -6,12 +6,12 @@ import { isUnsupported, type Database, type Query } from './database.ts'
 import type { Place } from './database.ts'
 import { formatsFor } from './schema.ts'
 
-/** "INDL", and what is locked under it: whoever brings a schema up to date. */
+/** "INDL": the class of the advisory lock for upgrading a schema. */
 const lockClass = 0x494e444c
 
 const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
 
-/** The schema ready for use. One that has today's format is only looked at. */
+/** Prepares a schema for use. A schema in the current format is only read. */
 export const prepare = async (db: Database, create: boolean): Promise<Either<OpenStoreFault, void>> => {
   const { place } = db
   const formats = formatsFor(place.schema)
@@ -27,7 +27,7 @@ export const prepare = async (db: Database, create: boolean): Promise<Either<Ope
     })
   } catch (error) {
     if (!isUnsupported(error)) throw error
-    return db.transaction(bringUpToDate) // who does the same at the same time is refused, and tries again
+    return db.transaction(bringUpToDate) // a concurrent upgrade is rejected and retried
   }
 }
 
@@ -36,7 +36,7 @@ const update = async (
   place: Place,
   formats: readonly Format[],
 ): Promise<Either<OpenStoreFault, void>> => {
-  const found = await formatOf(query, place, formats) // again: another process may have been quicker
+  const found = await formatOf(query, place, formats) // again: another process may have upgraded it first
   if (isLeft(found)) return found
   const { schema } = place
   if (found.right === undefined) {
@@ -53,7 +53,7 @@ const update = async (
       `create table if not exists ${schema}.indelible (format integer primary key, fingerprint text not null)`,
     )
   }
-  const last = formats.at(-1) as Format // there is one
+  const last = formats.at(-1) as Format // the list is not empty
   for (const { sql } of formats.slice(found.right ?? 0)) await query(sql)
   await query(`delete from ${schema}.indelible`)
   await query(`insert into ${schema}.indelible (format, fingerprint) values ($1::integer, $2::text)`, [
@@ -63,13 +63,13 @@ const update = async (
   return right(undefined)
 }
 
-/** The number of its format. Undefined: there is no store, or none that is finished. */
+/** The number of its format. Undefined if there is no store, or an incomplete one. */
 const formatOf = async (
   query: Query,
   place: Place,
   formats: readonly Format[],
 ): Promise<Either<OpenStoreFault, number | undefined>> => {
-  // In the catalogue, which also names what this user may not read: that is no empty schema.
+  // Uses the catalog, which also lists tables that this user can't read: such a schema is not empty.
   const tables =
     "pg_catalog.pg_class t join pg_catalog.pg_namespace n on n.oid = t.relnamespace where n.nspname = $1::text and t.relkind in ('r', 'p', 'v', 'f')"
   const [there] = await query(
@@ -89,7 +89,7 @@ const formatOf = async (
     number: Number(format ?? 0),
     fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
   }
-  // A format without a fingerprint is from before the formats were counted anew, however high its number.
+  // A format without a fingerprint predates the current numbering of formats, however high its number.
   const problem =
     found.fingerprint === undefined
       ? ({ _tag: 'OlderStore', path: place.name, found: found.number } as const)
@@ -99,7 +99,7 @@ const formatOf = async (
 
 const unquote = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
 
-/** A number for a text, the same in every process. */
+/** Hashes a text to a number, equal in every process. */
 const hashOf = (text: string): number => {
   let hash = 0
   for (const char of text) hash = (Math.imul(hash, 31) + (char.codePointAt(0) ?? 0)) | 0

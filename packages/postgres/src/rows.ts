@@ -1,4 +1,4 @@
-/** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
+/** Reads the rows of a log from the database, across its segments, in a fixed number of statements. */
 import {
   Damaged,
   decodePlace,
@@ -13,12 +13,12 @@ import {
 import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
 
-/** What is kept beside a row. */
+/** The data beside a row. */
 interface Beside extends RowPlace {
   readonly node: Uint8Array
 }
 
-/** How many rows one statement reads. */
+/** The number of rows that one statement reads. */
 const piece = 5000
 
 export class LogRows {
@@ -45,7 +45,7 @@ export class LogRows {
     return Object.freeze(rows)
   }
 
-  /** What is kept beside rows, and where they stand among their kind. Throws Damaged. */
+  /** The nodes and places of rows. Throws Damaged. */
   async at(positions: readonly number[]): Promise<ReadonlyMap<number, Beside>> {
     const wanted = [...new Set(positions)]
     if (wanted.length === 0) return new Map()
@@ -70,7 +70,7 @@ export class LogRows {
 
   async nodes(positions: readonly number[]): Promise<Uint8Array[]> {
     const found = await this.at(positions)
-    return positions.map((position) => (found.get(position) as Beside).node.slice()) // `at` throws if one is not there
+    return positions.map((position) => (found.get(position) as Beside).node.slice()) // `at` throws if one is missing
   }
 
   async #between(from: number, to: number): Promise<readonly StoredRow[]> {
@@ -95,13 +95,13 @@ export class LogRows {
     return rows
   }
 
-  /** The positions that a range stands for. */
+  /** The positions of a range. */
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head
     if (only === undefined) return positionsOf(this.#log, slice, neverAsked)
     const count = only === 'entry' ? entries : size - entries
-    // A log of that kind alone has as many rows, so its range is that among the kind.
+    // The index range among rows of this kind, as for a log with only such rows.
     const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, neverAsked)
     if (start >= end) return { start: 0, end: 0 }
     const [first, last] = await Promise.all([
@@ -111,17 +111,17 @@ export class LogRows {
     return { start: first, end: last + 1 }
   }
 
-  /** The position of the row of a kind with this index: of so many candidates at once, the one before which it can't be. */
+  /** The position of the row with this index among its kind. Each step reads many candidates in one statement. */
   async #positionOf(kind: RowKind, index: number, count: number): Promise<number> {
-    let low = index // as many rows of its kind come before it
-    let high = this.#log.head.size - (count - index) // and as many after
+    let low = index // at least this many rows come before it
+    let high = this.#log.head.size - (count - index) // and at least this many after
     while (low < high) {
       const step = Math.max(1, Math.ceil((high - low) / 64))
       const probes = Array.from({ length: Math.ceil((high - low) / step) }, (_, probe) => low + probe * step)
       const found = await this.at(probes)
       for (const position of probes) {
-        const row = found.get(position) as RowPlace // `at` throws if one is not there
-        const through = row.kind === kind ? row.index + 1 : position - row.index // how many of the kind up to there
+        const row = found.get(position) as RowPlace // `at` throws if one is missing
+        const through = row.kind === kind ? row.index + 1 : position - row.index // rows of the kind up to this one
         if (through > index) {
           high = position
           break
@@ -139,12 +139,12 @@ export class LogRows {
   }
 }
 
-/** Ranges over all rows are found without looking at any. */
+/** A range over all rows is computed without reading any. */
 const neverAsked = (): RowPlace => {
   throw new Error('no row is asked for')
 }
 
-/** PostgreSQL's text has no U+0000. It stands as U+0001 and a 0, and U+0001 itself as U+0001 and a 1; JSON has neither. */
+/** PostgreSQL text has no U+0000. U+0001 escapes it (as U+0001 and 0), and itself (U+0001 and 1). JSON has neither. */
 export const escapeBody = (body: string): string =>
   body.includes('\u0001') || body.includes('\0')
     ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010')

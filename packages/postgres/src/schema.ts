@@ -1,15 +1,15 @@
 /**
- * What a store keeps in its schema. Each format is a step from the one before; a schema is brought up to date in one
- * transaction. Where a cluster makes each table for itself, one that is cut off is gone on with by whoever opens it next:
- * so a step does nothing where it has been done. Beside these tables, `indelible` says which format they have.
+ * The tables of a store's schema. Each format is an upgrade of the one before. A schema is upgraded in one
+ * transaction. Some clusters commit each table separately; there the next opening continues an interrupted
+ * upgrade, so every statement has no effect if repeated. The table `indelible` records the format.
  *
- * The scope is the first column of every key and every statement names one scope, so a cluster can spread the tables by
- * it. Keys are numbers that the scope itself counts: no sequence, so they are in the order of creation on every server.
- * A log and the segment of its rows have the same key. What a fork shares stays with the segment that it was forked from.
+ * The scope is the first column of every key, and every statement names one scope, so a cluster can distribute the
+ * tables by it. Keys are counted per scope, without sequences, so they are in creation order on every server. A log
+ * and its own segment have the same key. Rows shared with a fork belong to the segment it was forked from.
  */
 import type { Format } from 'indelible/store/kit'
 
-/** The formats, in order, for the schema of that quoted name: format 1 is the first. */
+/** The formats, in order, for a schema with this quoted name, starting with format 1. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
     fingerprint: '1ef1b981bc4581a40def66646ce5ae72387231e03299c346cf9adbce7dbadd86',
@@ -115,5 +115,5 @@ export const formatsFor = (schema: string): readonly Format[] => [
   },
 ]
 
-/** As a part of a statement. */
+/** Quotes an identifier for a statement. */
 export const quoteIdentifier = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

@@ -1,9 +1,9 @@
 /**
- * The search index of a schema: a table with the terms of each row as a `tsvector`, an index (GIN) on it, and how far the rows
- * of each segment are indexed. All are made when they are first asked for, and follow from the other tables.
+ * The search index of a schema: a table with the terms of each row as a `tsvector`, a GIN index on it, and
+ * the indexed length of each segment. All are created on first use, and are derived from the other tables.
  *
- * Terms are given to the server as they are: none of its text search configurations has a part in it, so every store finds
- * the same.
+ * Terms are passed to the server as they are. Its text search configurations have no influence, so
+ * every store finds the same rows.
  */
 import { isLeft, right } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
@@ -32,22 +32,22 @@ import type { Database, Rows } from './database.ts'
 import { documentsOf, isIndexGone, partTerm, quoteTerm, scopeTerm, type Documents } from './documents.ts'
 import { unescapeBody } from './rows.ts'
 
-/** How many rows one transaction indexes. */
+/** The number of rows that one transaction indexes. */
 const pieceRows = 200
 
-/** How many documents are looked through for a frequent word. */
+/** The number of most recent documents that are checked before the GIN index is used. */
 const lastDocuments = 2000
 
-/** How many rows of some logs are found at once. */
+/** The maximum number of rows that `findIn` finds. */
 const mostInLogs = 10_000
 
-/** How many terms the server is asked for. The others are looked for in the rows that it finds. */
+/** The maximum number of terms in a query. The caller checks the others in the rows found. */
 const mostTerms = 64
 
-/** A count of the rows that are not indexed which lasts longer than this many milliseconds is not made for each search. */
+/** If counting unindexed rows takes longer than this many milliseconds, a count of 0 is reused. */
 const quickCount = 50
 
-/** Rows of a segment that are not indexed. */
+/** The unindexed rows of a segment. */
 interface Lag {
   readonly scope: string
   readonly segment: number
@@ -176,8 +176,8 @@ export class Search implements IndexDriver {
   }
 
   /**
-   * Index rows: how many of them are encrypted. Undefined: somebody else has indexed them. The rows are locked meanwhile, so
-   * that none is erased in between.
+   * Index rows. Returns the number of encrypted ones; undefined if another process has indexed the
+   * rows. The rows are locked meanwhile, so that none can be erased.
    */
   async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<number | undefined> {
     const s = this.#db.schema
@@ -202,7 +202,7 @@ export class Search implements IndexDriver {
         const asked = [...wanted]
         const got = asked.length === 0 ? undefined : await this.#blocks.get(scope, asked)
         for (const [id, bytes] of got ?? []) blocks.set(id, bytes)
-        if (got !== undefined && got.size > 0) continue // with the blocks; those that are missing stay so
+        if (got !== undefined && got.size > 0) continue // again, with the blocks; missing blocks stay missing
         await query(
           `insert into ${s}.search (scope, segment, position, part, terms)
            select $1::text, $2::bigint, d.position, d.part, d.terms::tsvector from unnest($3::bigint[], $4::smallint[], $5::text[]) as d (position, part, terms)
@@ -226,7 +226,7 @@ export class Search implements IndexDriver {
     })
   }
 
-  /** Forget rows of segments that are gone, removed by a process that knows no index. */
+  /** Forget the rows of segments that were removed by a process without the index. */
   async #forgetGone(): Promise<void> {
     const s = this.#db.schema
     await this.#db.write(
@@ -288,8 +288,8 @@ export class Search implements IndexDriver {
         behind,
       )
     } else {
-      // A frequent word is found among the last documents, any other one soon by the GIN index. Which of them it is, the
-      // planner can only guess: where it guesses wrong, it looks through all documents.
+      // A frequent word is found among the most recent documents, and any other quickly by the GIN
+      // index. The planner can only guess which case applies, and a wrong guess scans all documents.
       found = await rowsOf(
         `select d.segment, d.position, d.terms from ${s}.search d where d.scope = $1::text and ${behind}
          order by d.segment desc, d.position desc limit ${lastDocuments}`,
@@ -321,7 +321,7 @@ export class Search implements IndexDriver {
     return { rows, ...(end !== undefined && { next: end }) }
   }
 
-  /** The logs that have a row: that of its segment, and its forks that have it, and theirs. */
+  /** The logs that have a row: that of its segment, and the forks that share it, recursively. */
   async #logsWith(scope: string, places: readonly RowCursor[]): Promise<ReadonlyMap<string, readonly string[]>> {
     if (places.length === 0) return new Map()
     const s = this.#db.schema
@@ -346,12 +346,12 @@ export class Search implements IndexDriver {
     return logs
   }
 
-  /** Whether there is an index. One that was there lately is taken for there. */
+  /** Whether there is an index. A recent positive answer is reused. */
   async #isThere(): Promise<boolean> {
     return this.#documents.isThereNow() === true || this.#documents.look()
   }
 
-  /** How many rows are not indexed. Where counting lasts, a count is used for twenty times as long. */
+  /** The number of unindexed rows. If counting is slow, a count of 0 is reused for 20 times as long. */
   async #behind(): Promise<number> {
     const now = performance.now()
     if (this.#counted !== undefined && now < this.#counted.until) return this.#counted.rows
@@ -369,7 +369,7 @@ export class Search implements IndexDriver {
   }
 }
 
-/** Each segment, where its rows end, and how far they are indexed. Of one whose log is removed, forks share the rows. */
+/** Each segment, the end of its rows, and how far they are indexed. An orphan's rows end where its last fork starts. */
 const reach = (s: string): string => `
   select g.scope, g.key as segment, coalesce(u.until, g.base) as "from",
     coalesce(l.size, (select max(f.base) from ${s}.segment f where f.scope = g.scope and f.parent = g.key), g.base) as "to"

@@ -1,6 +1,6 @@
 /**
- * A store in PostgreSQL, for records that more than one machine writes to. All processes with the same database and
- * schema share it.
+ * A store in PostgreSQL, for records that several machines write to. All processes with the same
+ * database and schema share it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from 'indelible/json/kit'
@@ -15,34 +15,35 @@ import { faultOf, patiently } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoteIdentifier } from './schema.ts'
 
-/** How to open a PostgreSQL store: with a connection string, or with a pool of yours. */
+/** The options of `postgresStore`: a connection string, or your own pool. */
 export type PostgresOptions = (
   | {
-      /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows, and `schema`. */
+      /** `postgres://user:password@host:port/database`, with the parameters of `pg`, and `schema`. */
       readonly connectionString: string
-      /** The most connections at a time. Default: 10. */
+      /** The maximum number of connections. Default: 10. */
       readonly connections?: number
       readonly pool?: never
     }
   | {
-      /** A pool of `pg`. It stays yours: it is not ended with the store, and its time limits and its `error` listener are your choice. */
+      /** Your own pool of `pg`. The store does not end it; its time limits and `error` listener are up to you. */
       readonly pool: PostgresPool
       readonly connectionString?: never
       readonly connections?: never
     }
 ) & {
   /**
-   * The schema of the tables. It is created if it does not exist. Default: that of the connection string, or
-   * `indelible`.
+   * The schema of the tables. It is created if it does not exist. Default: the `schema` of the
+   * connection string, or `indelible`.
    */
   readonly schema?: string
-  /** Whether to create a missing schema and its tables; if false, that is `NoStore`. Default: true. */
+  /** Whether to create a missing schema and its tables. If false, the fault is `NoStore`. Default: true. */
   readonly create?: boolean
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
   /**
-   * The most milliseconds for one statement, and for waiting for other writers, before `Busy`. A server that does not
-   * answer at all gets one second more. Statements on a `pool` of yours are limited by that pool. Default: 30,000.
+   * The maximum duration of a statement, and of waiting for other writers, in milliseconds, before
+   * `Busy`. A server that does not respond gets one more second. Statements on your own `pool` are
+   * limited by that pool. Default: 30,000.
    */
   readonly timeout?: number
   /**
@@ -54,17 +55,16 @@ export type PostgresOptions = (
 }
 
 /**
- * Open the store in a schema of a database, or create it.
+ * Open the store in a database schema, or create it.
  *
- * A write resolves when its transaction is committed. It is then as durable as the server's `synchronous_commit` makes
- * it. A lost connection is an `Io` fault; the next call gets another connection.
+ * A write resolves when its transaction is committed. Its durability is that of the server's
+ * `synchronous_commit`. A lost connection is an `Io` fault; the next call gets another connection.
  *
- * Cost    appends that wait together share one statement and one commit (bench: postgres)
+ * Cost    concurrent appends share one statement and one commit (bench: postgres)
  *
  * @param options the connection string or the pool, the schema, and time limits
- * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A schema of another
- * program
- * is not changed
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`,
+ * `Busy`, `Io`. Another program's schema is not changed
  * @example
  * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })
  * const session = await createSession(store)
@@ -129,20 +129,20 @@ const poolOf = (
     const own = new Pool({
       connectionString,
       max: connections,
-      query_timeout: timeout + 1000, // for a server that does not answer at all
+      query_timeout: timeout + 1000, // for a server that does not respond
       connectionTimeoutMillis: Math.min(timeout, 10_000),
       keepAlive: true,
       application_name: 'indelible',
       allowExitOnIdle: true,
     })
-    own.on('error', () => {}) // an idle connection was lost: the pool has dropped it, and nothing was on it
+    own.on('error', () => {}) // an idle connection was lost; the pool has removed it, and it had no pending statement
     return right(own)
   } catch (cause) {
     return left({ _tag: 'Io', operation: 'read the connection string', cause })
   }
 }
 
-/** An address, or a folder of sockets as `pg` takes it. */
+/** Whether it is an address, or a folder of sockets, which `pg` also accepts. */
 const isAddress = (connectionString: string): boolean =>
   /^(?:postgres(?:ql)?|socket):/i.test(connectionString)
     ? URL.canParse(connectionString)
@@ -153,7 +153,7 @@ const schemaIn = (connectionString: string | undefined): string | undefined =>
     ? (new URL(connectionString).searchParams.get('schema') ?? undefined)
     : undefined
 
-/** The host and the database of a connection string: what may be shown. */
+/** The host and the database of a connection string, without its secrets. */
 const nameOf = (connectionString: string | undefined): string => {
   if (connectionString === undefined || !URL.canParse(connectionString)) return 'the database'
   const { host, pathname } = new URL(connectionString)

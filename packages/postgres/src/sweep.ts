@@ -1,12 +1,13 @@
 /**
- * Deleting the rows of removed logs, a piece at a time. A crash in between leaves a removed segment with the rest of its
- * rows; the next removal goes on with it. A segment whose log is there is never swept, whatever it is marked as.
+ * Deletes the rows of removed logs, in several transactions. A crash in between leaves a removed
+ * segment with its remaining rows, and the next removal continues with it. A segment whose log
+ * exists is never deleted, whatever its state.
  */
 import type { Database } from './database.ts'
 import { forgetRows, forgetSegment } from './documents.ts'
 import { patiently } from './fault.ts'
 
-/** Rows that one transaction deletes. */
+/** The number of rows that one transaction deletes. */
 const piece = 1000
 
 export class Sweeper {
@@ -17,7 +18,7 @@ export class Sweeper {
     this.#db = db
   }
 
-  /** Go on with what a crash has left behind, once, after a removal: reading deletes nothing. */
+  /** Finish the work of crashed removals, once, after a removal. Reads never delete. */
   async tidy(): Promise<void> {
     if (this.#tidied) return
     this.#tidied = true
@@ -27,7 +28,7 @@ export class Sweeper {
       await this.sweep(scope as string, Number(key))
   }
 
-  /** Delete what no fork of a removed log shares, and its segment if nothing is left of it. */
+  /** Delete the rows of a removed log that no fork shares, and its segment if none remain. */
   async sweep(scope: string, key: number): Promise<void> {
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
@@ -35,12 +36,12 @@ export class Sweeper {
     }
   }
 
-  /** One transaction of it. The segment to go on with, if there is one. */
+  /** Runs one transaction. Returns the segment to continue with, if any. */
   #piece(scope: string, key: number): Promise<number | undefined> {
     const { schema } = this.#db.place
     return this.#db.transaction(async (query) => {
-      // One at a time in a scope: two that drop the last two mentions of a block must see each other. A change, and not only
-      // a lock, so that where transactions keep to what they saw first the second of them is refused and tried again.
+      // One at a time in a scope: two that drop the last two mentions of a block must see each other. This
+      // is an update, not just a lock, so that with snapshot isolation the second one fails and is retried.
       await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
       const [found] = await query(
         `select s.parent, s.base, s.state,
@@ -55,7 +56,7 @@ export class Sweeper {
       const from = Math.max(Number(found['base']), Number(found['shared'] ?? 0))
       const last = found['last'] === null ? -1 : Number(found['last'])
       if (last >= from) {
-        const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
+        const start = Math.max(from, last - piece + 1) // from the end, so that the remaining rows have no gap
         await query(
           `with dropped as (
              delete from ${schema}.row where scope = $1::text and segment = $2::bigint and position >= $3::bigint
@@ -78,7 +79,7 @@ export class Sweeper {
       await forgetSegment(query, schema, scope, key)
       const { parent } = found
       if (parent === null) return undefined
-      // What is above may now be free, if its log is removed too.
+      // The parent may now be free, if its log was removed too.
       await query(`update ${schema}.segment set state = 1 where scope = $1::text and key = $2::bigint and state = 2`, [
         scope,
         parent,

@@ -1,11 +1,11 @@
 /**
- * What metadata says, as numbers that an index can hold: a part of the digest of each scalar and of where it stands. Two
- * may have the same number, so what the index finds is looked at again.
+ * Encodes metadata as numbers for an index: part of a digest of each scalar with its path.
+ * Different values may have the same number, so rows found by the index are checked again.
  */
 import { sumOf } from './sum.ts'
 import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 
-/** The terms of metadata, or of a condition on it, in decimal digits. Arrays have none. */
+/** The terms of metadata, or of a filter on it, in decimal digits. Arrays have none. */
 export const termsOf = (scope: string, meta: JsonObject): readonly string[] => {
   const terms = new Set<string>()
   const gather = (value: Json, path: readonly string[]): void => {

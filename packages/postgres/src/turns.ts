@@ -1,16 +1,16 @@
 /**
- * Turns of the writers that meet at one log. The server grants its advisory locks in the order in which they were asked
- * for, so a turn is such a lock: of a transaction, on a connection of its own, that ends with the turn.
+ * Turns of the writers of one log. The server grants advisory locks in the order of requests, so a
+ * turn is such a lock, held by a transaction on its own connection.
  */
 import { createHash } from 'node:crypto'
 import { isUnsupported, within, type Database } from './database.ts'
 
 export class Turns {
   readonly #db: Database
-  /** How many more connections may wait or be kept for turns. Those who have a turn need others, so half of them stay. */
+  /** Connections left for turns: initially half of the pool, because the holder of a turn needs another one. */
   #free: number
   readonly #waiting: (() => void)[] = []
-  /** What ends the turns that are held. */
+  /** Functions that end the current turns. */
   readonly #held = new Set<() => void>()
   #closed = false
   #supported = true
@@ -20,7 +20,7 @@ export class Turns {
     this.#free = Math.floor(db.connections / 2)
   }
 
-  /** Whether the server has a line to wait in. */
+  /** Whether the server supports advisory locks. */
   get supported(): boolean {
     return this.#supported
   }
@@ -29,7 +29,7 @@ export class Turns {
     this.#supported = false
   }
 
-  /** Waits until all who asked before are done, for as long as the store waits for anything. @returns what ends the turn */
+  /** Waits for all earlier requests, up to the store's timeout. @returns a function that ends the turn */
   async take(scope: string, id: string): Promise<() => void> {
     const { timeout } = this.#db.place
     if (!this.#supported) return () => undefined
@@ -45,11 +45,11 @@ export class Turns {
               granted(() => void (this.#held.delete(end) && end()))
               if (this.#closed) end()
             }),
-          // A process that is stopped, or cut off, does not end its turn.
+          // Ends the turn of a process that is stopped or cut off.
           `set local idle_in_transaction_session_timeout = ${Math.ceil(timeout / 3)}; select pg_advisory_xact_lock(${this.keyOf(scope, id)})`,
         ),
       )
-      // A connection that is lost later has ended the turn: that is no failure of an append.
+      // Losing the connection later ends the turn. That must not fail an append.
       void held.catch(refused).finally(() => this.#next())
     }).catch((error: unknown) => {
       if (!isUnsupported(error)) throw error
@@ -58,7 +58,7 @@ export class Turns {
     }) as Promise<() => void>
   }
 
-  /** Ends every turn: the store is closed. */
+  /** Ends all turns when the store is closed. */
   close(): void {
     this.#closed = true
     for (const end of this.#held) end()
@@ -70,7 +70,7 @@ export class Turns {
     else next()
   }
 
-  /** What is locked for a log: 64 bits, as a signed number. */
+  /** The lock key of a log: 64 bits, as a signed number. */
   keyOf(scope: string, id: string): string {
     const digest = createHash('sha256').update(`indelible turn\0${this.#db.schema}\0${scope}\0${id}`).digest()
     return digest.readBigInt64BE().toString()

@@ -1,8 +1,9 @@
 /**
- * Appends of one handle. What waits together goes in one statement, a few of them at a time; never two for one log.
+ * The appends of one handle. Concurrent appends share a statement. A few statements run at a time,
+ * but never two for one log.
  *
- * What the logs were like after the last append is remembered, so that the next one is one round trip. It need not be
- * true: an append that does not find the log as it is remembered does nothing, and looks again.
+ * The state of logs after their last append is cached, so that the next append takes one round trip. The cache
+ * need not be right: an append that does not find the log in the cached state does nothing, and reads it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/json/kit'
@@ -44,13 +45,13 @@ interface Job {
   readonly answer: (answered: AppendAnswer) => void
 }
 
-/** How many appends go in one statement. */
+/** The maximum number of appends in one statement. */
 const batchJobs = 128
-/** How many bytes go in one, about: they are sent as hexadecimal digits, and CockroachDB takes no message of more than 16 MiB. */
+/** The approximate maximum of bytes in a statement. They are sent in hexadecimal, and CockroachDB's limit is 16 MiB. */
 export const statementBytes: number = 4 << 20
-/** How many statements are on their way at a time. */
+/** The maximum number of concurrent statements. */
 const lanes = 4
-/** How many logs are remembered. */
+/** The number of cached logs. */
 const maxKnown = 4096
 
 export class Writer {
@@ -59,7 +60,7 @@ export class Writer {
   readonly #documents: Documents
   readonly #turns: Turns
   readonly #known = new RecentMap<string, Log>(maxKnown)
-  /** Logs that a statement is on its way for. */
+  /** Logs with a pending statement. */
   readonly #busy = new Set<string>()
   #queue: Job[] = []
   #going = 0
@@ -82,7 +83,7 @@ export class Writer {
     })
   }
 
-  /** What is called in one turn goes together. */
+  /** Batches the calls of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -110,7 +111,7 @@ export class Writer {
     this.#schedule()
   }
 
-  /** The first that wait, of one scope, without those whose logs are busy. The order within a log is kept. */
+  /** The next jobs of one scope whose logs are not busy, first come first. The order within a log is kept. */
   #nextBatch(): readonly Job[] {
     const batch: Job[] = []
     const rest: Job[] = []
@@ -143,7 +144,7 @@ export class Writer {
       const undone = await this.#together(scope, batch)
       const seen = undone.length === batch.length ? recalled : undefined // nothing was sent since
       for (const job of undone) logs.set(keyOf(job), [...(logs.get(keyOf(job)) ?? []), job])
-      // A log that somebody holds up does not hold up the others.
+      // A log that is blocked must not block the others.
       const rest = [...logs.values()]
       const lane = async (): Promise<void> => {
         for (let jobs = rest.shift(); jobs !== undefined; jobs = rest.shift())
@@ -154,12 +155,12 @@ export class Writer {
       const fault = faultOf(error, this.#db.place, 'append')
       for (const job of batch) {
         this.#known.delete(keyOf(job))
-        job.answer(left(fault)) // those that have an answer keep it
+        job.answer(left(fault)) // jobs already answered keep their result
       }
     }
   }
 
-  /** One statement for all that continue their logs. Gives those that it did not do. */
+  /** Append all jobs that continue their cached logs, in one statement. Returns the jobs that were not appended. */
   async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
     const growths = new Map<string, { readonly growth: Growths; readonly jobs: readonly Job[] }>()
     const rest: Job[] = []
@@ -180,14 +181,14 @@ export class Writer {
           scope,
           planned.map(({ growth }) => growth),
         )
-      // Of several logs one may be held up: then there is time for the others.
+      // One of several logs may be blocked. This leaves time for the others.
       keys = await (planned.length === 1 ? work() : within(this.#db.place.timeout / 2, work))
     } catch (error) {
-      // One log had all of the time. Those that are not in the statement have some of their own.
+      // A single log has used all of the time. Jobs outside the statement have time of their own.
       const isOver = stateOf(error) === queryCanceled && planned.length === 1 && rest.length === 0
       if (stateOf(error) === undefined || isOver) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
-      return batch // one of them can't be done, and must not take the others with it
+      return batch // one of them can't be appended, and must not fail the others
     }
     const undone = new Set<Job>(rest)
     for (const { growth, jobs } of planned) {
@@ -204,9 +205,9 @@ export class Writer {
   }
 
   /**
-   * One append, whatever is in its way. Its time began when the batch was sent.
+   * Append one job, with retries. Its time started when the batch was sent.
    *
-   * @param seen the log, if it was looked at just before
+   * @param seen the log, if it was just read
    */
   async #alone(job: Job, since: number, seen: Log | undefined): Promise<AppendAnswer> {
     const { scope, id, append } = job
@@ -229,7 +230,7 @@ export class Writer {
             rangeOf(log.head, log.peaks, hash)
             const growth = growLog({ before: log, after: log, steps: [] }, append)
             if (growth === undefined) {
-              this.#known.set(keyOf(job), log) // whoever is refused tries again
+              this.#known.set(keyOf(job), log) // a refused writer will retry
               return left(await this.#conflict(log, append.expected, rows))
             }
             if (refused && append.respectTurns) return left(conflict(id, append.expected, log.head, []))
@@ -237,7 +238,7 @@ export class Writer {
               const keys = await this.#run(scope, [growth])
               if (!keys.has(log.key)) {
                 await this.mend(scope, append)
-                continue // it has changed since it was looked at
+                continue // the log has changed since it was read
               }
             } catch (error) {
               const missing = stateOf(error) === foreignKey ? await this.missing(scope, append) : []
@@ -245,7 +246,7 @@ export class Writer {
               throw error
             }
             this.#known.set(keyOf(job), growth.after)
-            return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // it was grown by one
+            return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // the growth has one step
           }
         },
         since,
@@ -276,7 +277,7 @@ export class Writer {
     return new Set(done.map(({ key }) => Number(key)))
   }
 
-  /** Blocks that are given and are there already must be the same: those that were damaged are whole again. */
+  /** Replaces damaged stored blocks by those of the append. */
   async mend(scope: string, { blocks }: CheckedAppend): Promise<void> {
     if (blocks.length === 0) return
     const { schema } = this.#db.place
@@ -287,7 +288,7 @@ export class Writer {
     )
   }
 
-  /** Look up the logs that are not remembered, and give those that can be read. */
+  /** Read the logs that are not cached. Returns the readable ones. */
   async #recall(scope: string, batch: readonly Job[]): Promise<ReadonlyMap<string, Log>> {
     const seen = new Map<string, Log>()
     const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
@@ -296,15 +297,15 @@ export class Writer {
     const found = await patiently(this.#db.place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const row of found) {
       const log = readable(row)
-      if (log instanceof Damaged || !isSound(log)) continue // looked at again, and said, by itself
-      const job = unknown.get(log.id) as Job // only what was asked for is found
+      if (log instanceof Damaged || !isSound(log)) continue // `#alone` reads it again and reports the damage
+      const job = unknown.get(log.id) as Job // only requested logs are found
       this.#known.set(keyOf(job), log)
       seen.set(keyOf(job), log)
     }
     return seen
   }
 
-  /** What the log was like counts for nothing: the next append looks first. */
+  /** Removes a log from the cache, so that the next append reads it. */
   forget(scope: string, id: string): void {
     this.#known.delete(keyOf({ scope, id }))
   }
@@ -322,7 +323,7 @@ export class Writer {
     )
     if (found === undefined) return undefined
     const [from, size] = [Number(found['base']), Number(found['size'])]
-    if (size > log.head.size) return undefined // it was appended after the log was looked at: then the head has changed too
+    if (size > log.head.size) return undefined // appended after the log was read, so the head has changed, too
     const head = { size, root: (found['root'] as Buffer).toString('hex') }
     const stored = size === from ? [] : await rows.read({ from, to: size })
     return repeatedAppend(log.id, { operation, from, head }, append.rows, stored)
@@ -340,7 +341,7 @@ export class Writer {
       : divergedFault(id, expected, actual)
   }
 
-  /** Blocks that an append references and that are missing. */
+  /** The missing blocks among those that an append references. */
   async missing(scope: string, append: CheckedAppend): Promise<readonly BlockId[]> {
     const named = namedElsewhere(append)
     if (named.length === 0) return []
@@ -353,9 +354,9 @@ export class Writer {
   }
 }
 
-const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0${id}` // neither has a NUL
+const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0${id}` // neither contains a NUL
 
-/** Whether one of the steps is the same operation: that one answers for both, once it is done. */
+/** Whether one of the steps has the same operation. Its result then answers both. */
 const repeats = ({ steps }: Growths, { append }: Job): boolean =>
   append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
 
@@ -369,6 +370,6 @@ const isSound = ({ head, peaks }: Log): boolean => {
   }
 }
 
-/** What rows that are not there are for who wanted them. */
+/** The fault of damage; undefined for other errors. */
 export const damageOr = (error: unknown, id: string): StoreFault | undefined =>
   error instanceof Damaged ? { _tag: 'DamagedLog', id, position: error.position, reason: error.reason } : undefined

@@ -1,16 +1,16 @@
 /**
- * What tool messages hold beside results: answers to approval requests. They are kept at the end of the assistant's
- * message that asks, so that its results follow it directly, as every provider wants it; a word says where they stood.
+ * Approval responses, which share tool messages with results. They are kept at the end of the assistant message that
+ * asked, because every provider requires results directly after their calls. A mark records their original place.
  *
- * `after:N` is a tool message of their own after N with results, and `after` goes on with it; `in:N:I` is index I of the
- * Nth with results.
+ * `after:N` is a separate tool message after N tool messages with results; a plain `after` continues it. `in:N:I` is
+ * index I of tool message N with results.
  */
 import type { JsonObject } from '../../json/index.ts'
 import type { Part, ProviderPart } from '../../message/index.ts'
 import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
 import { format } from './format.ts'
 
-/** The parts of a tool message that are no results, marked. `follows` is how many tool messages with results came before. */
+/** A tool message's parts other than results, marked. `follows`: the tool messages with results before it. */
 export const setAside = (wire: JsonObject, content: readonly Part[], follows: number): readonly ProviderPart[] => {
   const alone = content.every(isProvider)
   return content.flatMap((part, index) => {
@@ -29,13 +29,13 @@ const markPart = (part: ProviderPart, as: string): ProviderPart =>
 
 export const isProvider = (part: Part): part is ProviderPart => part.type === 'provider'
 
-/** What was set aside with one assistant's message, on its way back. */
+/** The parts set aside with one assistant message, to be written back. */
 export class Aside {
   readonly #alone = new Map<number, Fresh[]>()
   readonly #among = new Map<number, Map<number, unknown>>()
   #open: unknown[] | undefined
 
-  /** Whether the part is one that was set aside; it is held then. */
+  /** Takes a part if it was set aside. Returns whether it was. */
   take(part: Part): boolean {
     if (!isProvider(part) || part.provider !== format) return false
     const kept = keptBy(format, part)
@@ -53,14 +53,14 @@ export class Aside {
     return true
   }
 
-  /** The tool messages that stand before the one with results number `follows`. */
+  /** The separate tool messages before tool message `follows` with results. */
   before(follows: number): readonly Fresh[] {
     const found = this.#alone.get(follows) ?? []
     this.#alone.delete(follows)
     return found
   }
 
-  /** The content of the tool message number `follows`: its results, with what stands among them. */
+  /** The content of tool message `follows`: its results with the parts among them. */
   among(follows: number, results: readonly unknown[]): unknown[] {
     const others = this.#among.get(follows)
     if (others === undefined) return [...results]
@@ -73,7 +73,7 @@ export class Aside {
     return [...content, ...[...others].flatMap(([index, raw]) => (index >= content.length ? [raw] : []))]
   }
 
-  /** Whatever has found no place: the tool messages that it stood in have no results any more. */
+  /** The parts left over because their tool messages no longer have results. */
   rest(): readonly Fresh[] {
     const content = [...this.#among.values()].flatMap((others) => Array.from(others.values()))
     return [...this.#alone.values()].flat().concat(content.length > 0 ? [{ role: 'tool', content }] : [])

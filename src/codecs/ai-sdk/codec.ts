@@ -9,11 +9,10 @@ import type { AiUiMessage } from './ui-wire.ts'
 import type { AiModelMessage } from './wire.ts'
 
 /**
- * Model messages of the AI SDK (`ai`): what `generateText` and `streamText` take, and give back in `responseMessages`.
+ * Model messages of the AI SDK (`ai`): the input of `generateText` and `streamText`, and their `responseMessages`.
  *
- * Reads every part and kind of output; `URL` objects, bytes and undefined fields of live messages too, in the form that
- * they have as JSON, bytes as base64. Results carry the name of their tool, taken from the call where another format
- * leaves it out.
+ * Reads all parts and kinds of output. `URL` objects, bytes and undefined fields of live messages are read in their
+ * JSON form, bytes as base64. Results carry their tool's name, taken from the call if the source format omits it.
  *
  * Source  `ai` 7.0.173
  * @example
@@ -25,12 +24,12 @@ export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, 
 /**
  * UI messages of the AI SDK (`ai`): what `useChat` holds and applications store.
  *
- * A message of the assistant holds a whole turn, and a tool part a call with its result: reading makes of each step what
- * the assistant says and then the results, writing gathers them again. A message without an id gets one by its position
- * in the conversation, `msg-0`.
+ * An assistant message holds a whole turn, and a tool part a call with its result. Reading splits
+ * each step into an assistant message and its results; writing combines them again. A message
+ * without an id gets one from its position, such as `msg-0`.
  *
- * Chats with calls that wait (for an approval, for the rest of their input) are written with `allow: 'open-calls'`, each
- * call in the state that it was left in.
+ * Chats with waiting calls (for an approval, or with unfinished input) are written with `allow:
+ * 'open-calls'`, each call in its last state.
  *
  * Source  `ai` 7.0.173, `convertToModelMessages`
  * @example

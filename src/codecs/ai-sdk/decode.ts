@@ -1,4 +1,4 @@
-/** From the wire of AI SDK model messages. */
+/** Decodes AI SDK model messages. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
@@ -35,7 +35,7 @@ import { isPicture, mediaTypeOf, readData } from './media.ts'
 import { readOutput } from './output.ts'
 import { readReasoning } from './reasoning.ts'
 
-/** Decode `messages`: an array. */
+/** Decodes `messages`, an array. */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeLive(format, wire, (value) => readModelMessages(aList(value)))
 
@@ -43,7 +43,7 @@ const roles: ReadonlyMap<unknown, Role> = new Map(
   (['system', 'user', 'assistant', 'tool'] as const).map((role) => [role, role]),
 )
 
-/** Read messages that are frozen JSON already. Throws Unexpected. */
+/** Reads messages that are already frozen JSON. Throws Unexpected. */
 const readModelMessages = (wire: readonly Json[]): readonly Message[] => {
   const reader = new Reader()
   readEach(wire, (message) => reader.read(anObject(message)))
@@ -51,12 +51,12 @@ const readModelMessages = (wire: readonly Json[]): readonly Message[] => {
 }
 
 /**
- * A message of the wire is a message, but that answers to approval requests, which stand in tool messages, are kept at
- * the end of the assistant's message: so its results follow it directly, as they do for every provider.
+ * Each wire message becomes one message, except that approval responses in tool messages move to
+ * the end of the assistant message, so that results follow it directly, as every provider requires.
  */
 class Reader {
   readonly #messages: Message[] = []
-  /** Where the assistant's message is that tool messages follow now. */
+  /** The index of the assistant message that the current tool messages follow. */
   #spoken = -1
   #aside: Part[] = []
 
@@ -96,7 +96,7 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
     ...keep(format, wire, { role }, wordFor(role, content, typeof wire['content'] === 'string'), ['content']),
   })
 
-/** How the content stood, where it would be written otherwise: in one array, or as text. */
+/** The mark for content in a form that would not be written by default: an array or a text. */
 const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
   return role === 'system' || isOnePlainText(content) || !content.every(({ type }) => usual[role].includes(type))
@@ -104,7 +104,7 @@ const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts'
     : undefined
 }
 
-/** What a message of each role holds, and is written back as one. */
+/** The parts that each role may hold when written as one message. */
 const usual: { readonly [role in Role]: readonly Part['type'][] } = {
   system: [],
   developer: [],
@@ -139,10 +139,10 @@ const readPart = (wire: JsonObject): Part => {
   }
 }
 
-/** What has no word in the message model: approvals, custom parts, files of reasoning, whatever comes later. */
+/** A part without an equivalent in the message model: approvals, custom parts, reasoning files, future kinds. */
 const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
 
-/** A picture is an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
+/** A picture becomes an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
 const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
   const asImage = wire['type'] === 'image'
   const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined

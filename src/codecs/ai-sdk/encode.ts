@@ -1,4 +1,4 @@
-/** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
+/** Encodes AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
 import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
@@ -23,7 +23,7 @@ export const encode = (
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<AiModelMessage[]>> => {
   const writer = new Writer()
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   const wire = writer.wire as unknown as AiModelMessage[]
   const encoded = encodeMessages(
     format,
@@ -45,19 +45,19 @@ const understood = { [uiFormat]: Object.keys({ ...contentNames, ...callNames, ..
 
 class Writer {
   readonly wire: Fresh[] = []
-  /** The names of the calls by id: `ai` wants them on the results too. */
+  /** Tool names by call id: `ai` requires them on results too. */
   readonly #called = new Map<string, string>()
-  /** Those that nothing has answered yet. */
+  /** The ids of calls without a result so far. */
   readonly #open = new Set<string>()
-  /** The calls that their provider answers, where they stand. */
+  /** The ids of calls whose provider puts the results directly after them. */
   readonly #byProvider = new Set<string>()
   #aside = new Aside()
-  /** How many tool messages have followed what was last said. */
+  /** The number of tool messages since the last other message. */
   #tools = 0
 
   write(message: Message, writing: Writing): void {
-    if (message.id !== undefined) writing.lose(['id'], 'model messages of ai have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.id !== undefined) writing.lose(['id'], 'ai model messages have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'tool') this.endRun()
     const kept = keptBy(format, message)
     if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
@@ -67,14 +67,14 @@ class Writer {
     else this.#writeTurns(message, message.role === 'assistant' ? 'assistant' : 'user', kept, writing)
   }
 
-  /** Write what was set aside and has no place among results. */
+  /** Writes the set-aside parts that have no place among results. */
   endRun(): void {
     for (const tool of this.#aside.rest()) this.wire.push(tool)
     this.#aside = new Aside()
     this.#tools = 0
   }
 
-  /** All of a message in one, as it stood. */
+  /** Writes a whole message as one, in its original form. */
   #writeAsRead({ role, content }: Message, kept: Kept, writing: Writing): void {
     const parts: Fresh[] = []
     for (const [index, part] of content.entries()) {
@@ -104,17 +104,17 @@ class Writer {
         translate(written, part, uiFormat, contentNames)
       } else if (part.type === 'tool_result')
         results.push(this.#writeResult(part, undefined, writing, ['content', index]))
-      else writing.lose(['content', index], 'instructions of ai are text')
+      else writing.lose(['content', index], 'ai instructions can only be text')
     }
     if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
     if (texts.length === 0 && message.content.length > 0) return
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
-    if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are written as one')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer role: written as system')
+    if (texts.length > 1) writing.lose(['content'], 'ai instructions are a single text: these are joined')
     written['content'] = texts.join('\n')
     this.#put(written, kept)
   }
 
-  /** What is said, by whom it can be said, and results in tool messages between. */
+  /** Writes content under a role that may have it, with results in tool messages in between. */
   #writeTurns(message: Message, speaker: 'user' | 'assistant', kept: Kept | undefined, writing: Writing): void {
     let rest = kept
     const put = (role: string, content: unknown): void => {
@@ -138,10 +138,11 @@ class Writer {
       if (!apart && !spoken)
         writing.lose(
           ['role'],
-          `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: written as ${speaker}`,
+          `a ${message.role} message with ${speaker === 'user' ? 'content other than results' : 'calls'}: written as ${speaker}`,
         )
       spoken ||= !apart
-      // What is said after results comes after them; but not while one is still to come, which would stand apart from its call.
+      // Content after results is written after them, but not while another result is due, which
+      // would then be apart from its call.
       if (!apart && results.length > 0 && this.#open.size === (part.type === 'tool_call' ? 1 : 0)) flush()
       ;(apart ? results : said).push(written)
     }
@@ -155,11 +156,12 @@ class Writer {
       case 'text':
         return content({ type: 'text', text: part.text }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: written as text')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
+        writing.lose(path, 'ai has no refusal type: written as text')
         return { type: 'text', text: part.text }
       case 'reasoning':
-        if (role !== 'assistant' && role !== 'any') return void writing.lose(path, 'only the assistant reasons')
+        if (role !== 'assistant' && role !== 'any')
+          return void writing.lose(path, 'only the assistant can have reasoning')
         return content(writeReasoning(format, part, 'providerOptions', writing, path), part, kept)
       case 'image':
       case 'file':
@@ -211,7 +213,7 @@ const writeFile = (
   const [first, second] = kept?.as?.split(' ') ?? []
   const asImage = first === 'image'
   const data = writeData(source, asImage ? second : first)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return content(
     {

@@ -1,4 +1,4 @@
-/** The two formats of `ai`. What one of them keeps, the other says where it has a name for it. */
+/** The two formats of `ai`. A field kept by one is written by the other if it has a name for it. */
 import type { JsonObject } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { keptBy, restore, type Fresh } from '../residual.ts'
@@ -6,10 +6,10 @@ import { keptBy, restore, type Fresh } from '../residual.ts'
 export const format = 'ai-sdk'
 export const uiFormat = 'ai-sdk-ui'
 
-/** Names of fields that are kept by one format, and what the other calls them. */
+/** Fields kept by one format, with their names in the other. */
 export type Names = { readonly [theirs: string]: string }
 
-/** Say what the format `from` kept with a message or part. Changes and returns `written`. */
+/** Writes the fields that the format `from` kept with a message or part. Modifies and returns `written`. */
 export const translate = (written: Fresh, owner: Message | Part, from: string, names: Names): Fresh => {
   const fields = keptBy(from, owner)?.fields
   return fields === undefined ? written : restore(written, { fields: renameFields(fields, names) })

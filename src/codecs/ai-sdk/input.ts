@@ -1,23 +1,23 @@
 /**
- * What a tool is called with: `ai` holds the parsed value, a message the text that the model wrote.
+ * Tool inputs: `ai` holds the parsed value, a message the model's text.
  *
- * Text that is no JSON stands as a string, as `ai` itself keeps such a call; so a string that is no JSON text is read
- * as the text itself, and a custom tool's free text comes through too.
+ * Text that is not JSON stays a string, as in `ai` itself. A string that is not JSON text is
+ * therefore read as the text, which also supports the free text of custom tools.
  */
 import { admit, formatPath, inspectJson, isLeft, jsonIn, type Json } from '../../json/index.ts'
 import { thaw } from '../residual.ts'
 
-/** The arguments that an input was parsed from. None is no text. */
+/** The arguments text of an input; empty if there is none. */
 export const argumentsOf = (input: Json | undefined): string => {
   if (input === undefined) return ''
   return typeof input === 'string' && jsonIn(input) === undefined ? input : JSON.stringify(input)
 }
 
-/** The input that is written again for one that was read. */
+/** The input that encoding would write for an input that was read. */
 export const inputAgain = (input: Json | undefined): Json =>
   input === undefined || (typeof input === 'string' && input.trim() === '') ? {} : input
 
-/** The input that arguments parse to, and what of the text does not come through. No text is a call without arguments. */
+/** The parsed arguments, with losses for anything in the text that can't be kept. Empty text means no arguments. */
 export const inputOf = (args: string): { readonly input: unknown; readonly losses: readonly string[] } => {
   if (args.trim() === '') return { input: {}, losses: none }
   const read = inspectJson(args)

@@ -1,4 +1,4 @@
-/** Values as code that calls `ai` holds them: with `URL` objects, bytes, dates, and fields that are undefined. */
+/** Converts live values of `ai` to JSON: `URL` objects, bytes, dates and undefined fields. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, isLeft, type Json, maxDepth } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
@@ -6,7 +6,7 @@ import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type { Message } from '../../message/index.ts'
 
-/** `decodeWire`, which only knows JSON, for wire that is JSON or live. JSON pays nothing for it. */
+/** `decodeWire` for JSON and for live values. JSON input has no extra cost. */
 export const decodeLive = (
   format: string,
   wire: unknown,
@@ -17,13 +17,13 @@ export const decodeLive = (
   try {
     return decodeWire(format, jsonForm(wire, 0, new Map()), read)
   } catch {
-    return decoded // code of the caller's ran (a trap, a toJSON) and threw: what is not JSON was named before
+    return decoded // user code (a trap or `toJSON`) threw; the first fault already names the value that is not JSON
   }
 }
 
 /**
- * The value as `JSON.stringify` would write it, but that bytes become base64, which is what `ai` takes in their place.
- * What JSON has no form for stays, to be refused.
+ * The value as `JSON.stringify` would write it, except that bytes become base64, which `ai` accepts
+ * instead. Values without a JSON form are left, to be rejected.
  */
 const jsonForm = (value: unknown, depth: number, seen: Map<object, unknown>): unknown => {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return value
@@ -48,7 +48,7 @@ const formOf = (value: object, depth: number, seen: Map<object, unknown>): unkno
   )
 }
 
-/** By their tag, so that those of another realm count too. */
+/** Checked by tag, which also works for values of other realms. */
 const bytesOf = (value: object): Uint8Array | undefined => {
   const tag = Object.prototype.toString.call(value)
   if (tag === '[object Uint8Array]') return value as Uint8Array

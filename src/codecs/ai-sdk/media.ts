@@ -1,21 +1,21 @@
-/** Pictures and files: `ai` says both as files, and their data in several spellings. */
+/** Pictures and files: `ai` writes both as files, with several spellings for the data. */
 import { isObject, base64OfText, textOfBase64, type Json } from '../../json/index.ts'
 import type { FilePart, ImagePart, Source } from '../../message/index.ts'
 import { sourceOf, urlOf } from '../source.ts'
 
 declare const URL: new (url: string) => URL
 
-/** A source that can be written. */
+/** A source that can be written directly. */
 export type Resolved = Exclude<Source, { type: 'block' }>
 
-/** Data as it was read: what of it is said again, and the word for its spelling where that is not the usual one. */
+/** Data that was read: the part of it that encoding would write, and its spelling if not the default. */
 export interface ReadData {
   readonly source: Source
   readonly written: Json
   readonly spelling?: 'url' | 'data-url' | 'bare' | 'text'
 }
 
-/** Undefined for what a source can't be: a provider's reference, or something new. */
+/** Undefined for data that a source can't represent: a provider's reference or a future kind. */
 export const readData = (data: Json | undefined, mediaType: string | undefined): ReadData | undefined => {
   if (typeof data === 'string') {
     if (!isUrl(data)) return { source: bytesSource(data, mediaType), written: data, spelling: 'bare' }
@@ -37,19 +37,19 @@ export const readData = (data: Json | undefined, mediaType: string | undefined):
   return undefined
 }
 
-/** A URL as a source: the bytes that it holds, or where they are. */
+/** A URL as a source: its bytes for a data URL, otherwise its address. */
 export const urlSource = (url: string, mediaType: string | undefined): Source => {
   const source = sourceOf(url)
   return source.type === 'url' && isFull(mediaType) ? freeze({ ...source, mediaType }) : source
 }
 
-/** Bytes with the whole of their media type: some providers want no less, and `ai` too looks at the first bytes for it. */
+/** Bytes with a complete media type, which some providers require; if unknown, found from the first bytes. */
 export const bytesSource = (data: string, mediaType: string | undefined): Source => {
   const full = isFull(mediaType) ? mediaType : signatures.find(([first]) => data.startsWith(first))?.[1]
   return freeze({ type: 'base64', data, mediaType: full ?? mediaType ?? 'application/octet-stream' })
 }
 
-/** How files of these types begin, in base64. */
+/** The first characters of these file types in base64. */
 const signatures = [
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -58,21 +58,21 @@ const signatures = [
   ['JVBERi0', 'application/pdf'],
 ] as const
 
-/** `image/png`; not `image`, and not `image/*`, which `ai` takes too. */
+/** True for `image/png`, but not for `image` or `image/*`, which `ai` also accepts. */
 const isFull = (mediaType: string | undefined): mediaType is string =>
   mediaType !== undefined && /^[^/*]+\/[^/*]+$/.test(mediaType)
 
-/** Where text stands for data, `ai` takes it as a URL if it is one, and as base64 otherwise. */
+/** `ai` takes a string of data as a URL if it is one, otherwise as base64. */
 const isUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:/i.test(text)
 
 export const isPicture = (mediaType: string | undefined): boolean =>
   mediaType !== undefined && /^image(?:\/|$)/i.test(mediaType)
 
-/** The media type of a part, which `ai` always wants; its kind alone where nothing more is known. */
+/** The media type of a part, which `ai` always requires; a generic one if it is unknown. */
 export const mediaTypeOf = ({ type }: Pick<ImagePart | FilePart, 'type'>, source: Source): string =>
   source.mediaType ?? (type === 'image' ? 'image' : 'application/octet-stream')
 
-/** Data in its spelling; the usual ones are a URL as text and bytes tagged as such. Undefined for a URL without a scheme. */
+/** Data in a spelling. Default: URLs as strings, bytes as tagged data. Undefined for a URL without a scheme. */
 export const writeData = (source: Resolved, spelling: string | undefined): string | object | undefined => {
   if (spelling === 'url') return { type: 'url', url: liveUrl(urlOf(source)) }
   if (source.type === 'url') return isUrl(source.url) ? source.url : undefined
@@ -86,7 +86,7 @@ const writeBytes = (data: string, spelling: string | undefined): object => {
   return text === undefined ? { type: 'data', data } : { type: 'text', text }
 }
 
-/** Data where `ai` takes nothing but tagged data. */
+/** Data for places where `ai` only accepts tagged data. */
 export const writeTagged = (source: Resolved, spelling: string | undefined): object | undefined => {
   if (spelling === 'url') return { type: 'url', url: liveUrl(urlOf(source)) }
   if (source.type === 'base64') return writeBytes(source.data, spelling)
@@ -95,8 +95,8 @@ export const writeTagged = (source: Resolved, spelling: string | undefined): obj
 }
 
 /**
- * The object that `ai` wants where a URL is tagged. As JSON it is the same text; where it would not be, the text stays,
- * which `ai` takes as well.
+ * The `URL` object that `ai` requires in tagged data. If its JSON would differ from the text, the
+ * text is used, which `ai` accepts as well.
  */
 const liveUrl = (text: string): URL | string => {
   const url = parseUrl(text)

@@ -1,4 +1,4 @@
-/** What tools answered: `ai` has a kind for each of text, JSON, parts, errors, and calls that a person denied. */
+/** Tool outputs: `ai` has kinds for text, JSON, parts, errors, and calls denied by a person. */
 import {
   anObject,
   aString,
@@ -27,15 +27,15 @@ import {
   type Resolved,
 } from './media.ts'
 
-/** What the model is told where a person denied a call and gave no reason. */
+/** The text for the model if a person denied a call without a reason. */
 export const deniedText = 'Tool call execution denied.'
 
 export interface ReadOutput {
   readonly content: readonly ResultPart[]
   readonly isError?: true
-  /** What of the output is said again. */
+  /** The part of the output that encoding would write. */
   readonly written: Json
-  /** Its kind, where the content does not tell. */
+  /** The kind of output, if the content does not show it. */
   readonly as?: 'json' | 'denied' | 'content' | 'raw'
 }
 
@@ -89,7 +89,7 @@ const readItem = (wire: JsonObject): ResultPart => {
   return freeze({ ...part, ...keep(format, wire, written, type === 'file' ? read.spelling : type) })
 }
 
-/** The data of an item, `written` under its field. Beside `file` there are the kinds that came before it. */
+/** The data of an item, with `written` under its field. Supports `file` and the older kinds. */
 const readItemData = (type: string, { data, url }: JsonObject, mediaType: string | undefined): ReadData | undefined => {
   if (type === 'file' && isObject(data)) {
     const read = readData(data, mediaType)
@@ -102,7 +102,7 @@ const readItemData = (type: string, { data, url }: JsonObject, mediaType: string
   return undefined
 }
 
-/** An output of the kind that it was; of the kind that says it, where it is another's or was shortened since. */
+/** Writes an output in its original kind, or in the best fitting kind if it came from elsewhere or was shortened. */
 export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): Fresh => {
   const as = keptBy(format, part)?.as
   const isError = part.isError === true
@@ -117,14 +117,14 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
     if (item !== undefined) items.push(item)
   }
   if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
-    if (items.length > 1) writing.lose([...path, 'content'], 'an error of ai is one text: its texts are written as one')
+    if (items.length > 1) writing.lose([...path, 'content'], 'an ai error is a single text: its texts are joined')
     return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
   }
-  if (isError) writing.lose([...path, 'isError'], 'ai has no mark for parts that are an error; only the text says so')
+  if (isError) writing.lose([...path, 'isError'], 'ai cannot mark parts as an error; only the text shows it')
   return { type: 'content', value: items }
 }
 
-/** Whether the text of a result was JSON, in either format of `ai`. */
+/** Whether a result's text was JSON in either format of `ai`. */
 export const isJson = (part: ToolResultPart): boolean =>
   [format, uiFormat].some((name) => keptBy(name, part)?.as === 'json')
 
@@ -137,7 +137,7 @@ const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | unde
   }
   const source = writing.resolve(part.source, [...path, 'source'])
   const data = writeItemData(source, kept?.as)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
   return restore<Fresh>(
     {
       ...data,

@@ -1,7 +1,8 @@
 /**
- * Reasoning: `ai` says its text, and what its provider wants back in that provider's own options.
+ * Reasoning: `ai` holds its text, and what its provider expects back in that provider's options.
  *
- * Source  `@ai-sdk/anthropic` (`signature`, `redactedData`) and `@ai-sdk/openai` (`itemId`, `reasoningEncryptedContent`
+ * Source  `@ai-sdk/anthropic` (`signature`, `redactedData`) and `@ai-sdk/openai` (`itemId`,
+ * `reasoningEncryptedContent`
  *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
  */
 import {
@@ -18,10 +19,10 @@ import type { Writing } from '../losses.ts'
 import type { ReasoningPart } from '../../message/index.ts'
 import { keep, keptBy } from '../residual.ts'
 
-/** The name under which a kind of message has provider options: UI messages call them metadata. */
+/** The field for provider options: UI messages call it metadata. */
 export type OptionsKey = 'providerOptions' | 'providerMetadata'
 
-/** @param usual what is written beside text and options */
+/** @param usual the default fields other than text and options */
 export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {
   const text = readIn(wire, 'text', aString)
   const signature = option(ownField(wire, key), 'anthropic', 'signature')
@@ -43,7 +44,7 @@ export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey,
   })
 }
 
-/** Text and options as `ai` has them, without what the format kept. */
+/** The text and options in the form of `ai`, without kept fields. */
 export const writeReasoning = (
   format: string,
   part: ReasoningPart,
@@ -53,14 +54,14 @@ export const writeReasoning = (
 ): { [field: string]: unknown } => {
   const { text, summary = [] } = part
   if (text !== '' && summary.length > 0)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the text is written, its summary is not')
+    lose([...path, 'summary'], 'ai reasoning has a single text: the summary is omitted')
   if (text === '' && summary.length > 1)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the summary is written as one')
+    lose([...path, 'summary'], 'ai reasoning has a single text: the summaries are joined')
   const options = optionsOf(part, keptBy(format, part)?.as)
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }
 
-/** Reasoning that is sealed whole is Anthropic's, but for what OpenAI's own codec read; the other seals are OpenAI's. */
+/** Fully encrypted reasoning is Anthropic's, unless OpenAI's codec read it. Other encrypted reasoning is OpenAI's. */
 const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | undefined => {
   const { text, summary, signature, encrypted } = ownFields(part)
   if (signature === undefined && encrypted === undefined) return undefined

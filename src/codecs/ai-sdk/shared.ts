@@ -1,10 +1,10 @@
-/** Parts that both formats of `ai` have, under names of their own, and the message model does not. */
+/** Parts that exist in both formats of `ai` under different names, but not in the message model. */
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
 import { thaw, type Fresh } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { readData } from './media.ts'
 
-/** Custom parts and files of reasoning. */
+/** Whether it is a custom part or a reasoning file. */
 export const isShared = (raw: Json): raw is JsonObject =>
   isObject(raw) && (raw['type'] === 'custom' || raw['type'] === 'reasoning-file')
 

@@ -1,6 +1,6 @@
 /**
- * From the wire of AI SDK UI messages. A message of the assistant holds all steps of a turn, and a tool part its call
- * and its result: each step becomes what the assistant says and, after it, its results.
+ * Decodes AI SDK UI messages. An assistant message holds all steps of a turn, and a tool part its
+ * call and its result. Each step becomes an assistant message followed by its results.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -34,7 +34,7 @@ import { isPicture, mediaTypeOf, urlSource } from './media.ts'
 import { readReasoning } from './reasoning.ts'
 import { isToolPart, readTool } from './ui-tool.ts'
 
-/** Decode UI messages: an array. */
+/** Decodes UI messages, an array. */
 export const decodeUi = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeLive(format, wire, (value) => {
     const messages: Message[] = []
@@ -47,10 +47,10 @@ export const decodeUi = (wire: unknown): Either<DecodeFault, Decoded> =>
     return messages
   })
 
-/** @param follows whether it follows a message of the assistant, of which it is to be told apart */
+/** @param follows whether it follows another assistant message, so that a mark must separate them */
 const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => {
   const role = wire['role']
-  // `ai` 3 had messages of tools; chats that were stored by it have them still.
+  // `ai` 3 had tool messages, and chats stored by it still have them.
   if (role !== 'system' && role !== 'user' && role !== 'assistant' && role !== 'tool')
     throw new Unexpected(['role'], 'one of system, user, assistant', role)
   const parts = readIn(wire, 'parts', aList)
@@ -73,7 +73,7 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
   ]
 }
 
-/** A message under construction. Its marks record how it was written, if that differs from the default. */
+/** A message under construction, with the marks of a form that is not the default. */
 interface Draft {
   readonly role: Role
   readonly content: Part[]
@@ -81,7 +81,7 @@ interface Draft {
   readonly rest?: Pick<Message, 'id' | 'meta'>
 }
 
-/** The steps of one message. Each begins with `step-start`, but for those that are told to have none. */
+/** The steps of one message. Each starts with `step-start`, unless marked otherwise. */
 class Turn {
   readonly #drafts: Draft[] = []
   #step: Draft | undefined
@@ -102,16 +102,16 @@ class Turn {
     else {
       step.content.push(tool.call)
       if (tool.result === undefined) return
-      // What its provider answered stands where it was called; what the application answered comes next.
+      // A provider's result stays next to its call; an application's result goes into the next message.
       if (ownField(wire, 'providerExecuted') === true) step.content.push(tool.result)
       else this.#results.push(tool.result)
     }
   }
 
-  /** All messages of the turn. The first has the id of the whole, and what was kept of it. */
+  /** All messages of the turn. The first one gets the whole message's id and kept fields. */
   end(ofWhole: (words: readonly string[]) => Pick<Message, 'id' | 'meta'>): readonly Message[] {
     const last = this.#drafts.findLast(({ role }) => role !== 'tool')
-    // A step that was begun and not gone on with is no message of its own.
+    // A step that was started but has no content is not a separate message.
     if (this.#step?.content.length === 0 && this.#step.words.length === 0 && last?.role === 'assistant')
       last.content.push(raw({ type: 'step-start' }))
     else if (this.#step !== undefined || this.#drafts.length === 0) {
@@ -150,7 +150,7 @@ class Turn {
   }
 }
 
-/** What somebody said to the assistant between two of its steps. */
+/** A message that somebody sent to the assistant between two of its steps. */
 const readSteering = (wire: JsonObject): Draft | undefined => {
   const { type, id, parts } = wire
   if (type !== 'steering-message' || typeof id !== 'string' || !Array.isArray(parts) || !parts.every(isObject))
@@ -177,7 +177,7 @@ const readSaid = (wire: JsonObject, role: Role): Part => {
   }
 }
 
-/** What has no word in the message model: sources, data of the application, files of reasoning, whatever comes later. */
+/** A part without an equivalent in the message model: sources, application data, reasoning files, future kinds. */
 const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: freeze(wire) })
 
 const readFile = (wire: JsonObject, url: string): ImagePart | FilePart => {

@@ -1,4 +1,4 @@
-/** To the wire of AI SDK UI messages: all that the assistant and its tools say in a row is one message, step by step. */
+/** Encodes AI SDK UI messages: consecutive messages of the assistant and its tools become one message, step by step. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -21,27 +21,27 @@ export const encodeUi = (
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
   const writer = new Writer()
-  // The one cast: what is written below is made of the shapes of ui-wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in ui-wire.ts, plus fields restored from the format's own wire.
   const wire = writer.wire as unknown as AiUiMessage[]
   return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
     [modelFormat]: [...understood, ...Object.keys(names)],
   })
 }
 
-/** What model messages keep under other names. */
+/** Fields that model messages keep under other names. */
 const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
 
 class Writer {
   readonly wire: Fresh[] = []
-  /** The parts of the assistant's message that is being written. */
+  /** The parts of the assistant message being written. */
   #turn: Fresh[] | undefined
-  /** Its calls that nothing has answered yet, by id. */
+  /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
   write(message: Message, writing: Writing): void {
-    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'system' && keptBy(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
-      writing.lose(['meta', modelFormat], 'options of a whole message: ai-sdk-ui has those of parts')
+      writing.lose(['meta', modelFormat], 'message-level options: ai-sdk-ui only has options per part')
     const kept = keptBy(format, message)
     const calls = message.content.some(({ type }) => type === 'tool_call')
     if (message.role === 'assistant' || calls) this.#writeStep(message, kept, writing)
@@ -61,7 +61,7 @@ class Writer {
     const words = kept?.as?.split(' ') ?? []
     if (words.includes('message') || kept?.fields !== undefined || kept?.absent !== undefined) this.#turn = undefined
     if (this.#turn !== undefined && message.id !== undefined)
-      writing.lose(['id'], 'belongs to a turn, which in ai-sdk-ui is one message with the id of its first')
+      writing.lose(['id'], 'is part of a turn, which in ai-sdk-ui is one message with its first id')
     let begun = words.includes('no-step')
     const begin = (): Fresh[] => {
       this.#turn ??= this.#start('assistant', [], message, kept, writing)
@@ -88,15 +88,15 @@ class Writer {
   }
 
   /**
-   * Answer the call; where several have its id, one that is not known to wait. Says whether the step goes on: it ends when
-   * the application has answered all of its calls.
+   * Adds a result to its call. If several calls have its id, one not known to be waiting is preferred. Returns
+   * whether the step continues: it ends when the application has answered all of its calls.
    */
   #answer(part: ToolResultPart, which: 'first' | 'last', writing: Writing, path: Path): boolean {
     const open = this.#open.get(part.callId) ?? []
     const done = ({ left }: ToolPart): boolean => left === undefined
     const tool = (which === 'first' ? open.find(done) : open.findLast(done)) ?? open[0]
     if (tool === undefined) {
-      writing.lose(path, 'answers no call of its turn')
+      writing.lose(path, 'does not answer a call of its turn')
       return true
     }
     if (open.length === 1) this.#open.delete(part.callId)
@@ -109,21 +109,21 @@ class Writer {
     return tool.providerExecuted || this.#open.size > 0
   }
 
-  /** A message of somebody else than the assistant: the results in it go to their calls. `ai` wants a part in the rest. */
+  /** Writes a message not from the assistant. Results in it go to their calls. `ai` requires a part in the rest. */
   #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
     for (const [index, part] of message.content.entries())
       if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
     const parts = this.#writeParts(message.content, role, writing)
     const words = kept?.as?.split(' ') ?? []
-    const isTool = message.role === 'tool' && words.includes('tool') // as it was stored
+    const isTool = message.role === 'tool' && words.includes('tool') // in its stored form
     if (parts.length === 0 && !isTool && (message.content.length > 0 || message.role === 'tool')) {
-      if (message.id !== undefined) writing.lose(['id'], 'its message has no other content in ai-sdk-ui')
+      if (message.id !== undefined) writing.lose(['id'], 'the message has no other content in ai-sdk-ui')
       return
     }
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer role: written as system')
     if (message.role === 'tool' && !isTool)
-      writing.lose(['role'], 'a tool message with more than results: written as user')
+      writing.lose(['role'], 'a tool message with content other than results: written as user')
     if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
     if (parts.length === 0 && !words.includes('empty')) parts.push({ type: 'text', text: '' })
     this.#turn = undefined
@@ -163,11 +163,11 @@ class Writer {
       case 'text':
         return writeRestored({ type: 'text', text: part.text, ...state }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: written as text')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
+        writing.lose(path, 'ai has no refusal type: written as text')
         return { type: 'text', text: part.text, ...state }
       case 'reasoning':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant reasons')
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can have reasoning')
         return writeRestored(
           { ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state },
           part,
@@ -175,7 +175,7 @@ class Writer {
         )
       case 'image':
       case 'file':
-        if (role === 'system') return void writing.lose(path, 'instructions of ai are text')
+        if (role === 'system') return void writing.lose(path, 'ai instructions can only be text')
         return writeFile(part, kept, writing, path)
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh

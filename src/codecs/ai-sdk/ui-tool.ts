@@ -1,4 +1,4 @@
-/** A tool part of a UI message: a call, its state, and what became of it. */
+/** A tool part of a UI message: a call, its state, and its result. */
 import { aString, isObject, jsonIn, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
@@ -7,7 +7,7 @@ import { format as modelFormat, translate, uiFormat as format, type Names } from
 import { argumentsOf, inputAgain, inputOf } from './input.ts'
 import { deniedText, isJson, texts } from './output.ts'
 
-/** States of a call that nothing has answered. */
+/** The states of a call without a result. */
 const waiting = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
 const states: ReadonlySet<unknown> = new Set([...waiting, 'output-available', 'output-error', 'output-denied'])
 
@@ -20,7 +20,7 @@ export const isToolPart = (wire: JsonObject): boolean => {
   )
 }
 
-/** Fields that belong to the answer. All others belong to the call. */
+/** Fields that belong to the result. All others belong to the call. */
 const ofAnswer = ['output', 'errorText', 'resultProviderMetadata', 'preliminary', 'approval']
 
 export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; readonly result?: ToolResultPart } => {
@@ -72,7 +72,7 @@ const readAnswer = (wire: JsonObject, state: string, callId: string, name: strin
     return made(texts(errorText), true, { errorText })
   }
   const { approved, reason } = ownFields(isObject(approval) ? approval : ({} as JsonObject))
-  // A call that a person refused is answered, whether or not the model has been told.
+  // A call denied by a person has its answer, whether or not the model has seen it.
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false))
     return made(
       texts(typeof reason === 'string' ? reason : deniedText),
@@ -87,10 +87,10 @@ const callNames: Names = { providerOptions: 'callProviderMetadata', providerExec
 const resultNames: Names = { providerOptions: 'resultProviderMetadata' }
 export const understood: readonly string[] = [...Object.keys(callNames), ...Object.keys(resultNames)]
 
-/** A tool part in the making: written when it is called, completed when it is answered. */
+/** A tool part being built: created with the call, completed with the result. */
 export class ToolPart {
   readonly written: Fresh
-  /** The state that its call was left in, where it is known that nothing answered it. */
+  /** The last state of a call known to have no result. */
   readonly left: string | undefined
 
   constructor(part: ToolCallPart, { lose }: Writing, path: Path) {
@@ -117,12 +117,12 @@ export class ToolPart {
   answer(part: ToolResultPart, writing: Writing, path: Path): void {
     const kept = keptBy(format, part)
     const { written } = this
-    // The call had been left waiting; now that there is a result, nothing waits any more.
+    // The call was left waiting, but now has a result, so nothing waits any more.
     if (this.left !== undefined) {
       for (const field of ['rawInput', 'inputEncoding']) delete written[field]
       const { approval } = written
       if (approval !== undefined && !(isObject(approval) && approval['approved'] === true)) {
-        writing.lose(path, 'answers a call whose approval was never given: the approval is left out')
+        writing.lose(path, 'answers a call that was never approved: the approval is omitted')
         delete written['approval']
       }
     }
@@ -145,10 +145,10 @@ const textOf = ({ content }: ToolResultPart, { lose }: Writing, path: Path): str
         [...path, 'content', index],
         part.type === 'provider'
           ? `is known only to ${part.provider}`
-          : `a result of ai-sdk-ui is text or JSON: it holds no ${part.type}`,
+          : `an ai-sdk-ui result is text or JSON: it cannot hold ${part.type} parts`,
       )
   }
-  if (said.length > 1) lose([...path, 'content'], 'a result of ai-sdk-ui is one text: its texts are written as one')
+  if (said.length > 1) lose([...path, 'content'], 'an ai-sdk-ui result is a single text: its texts are joined')
   return said.join('\n')
 }
 

@@ -1,12 +1,12 @@
 /**
- * The wire of AI SDK UI messages: what `useChat` holds and applications store. Assignable to the SDK's `UIMessage[]`
- * (a type test says so) without depending on it.
+ * The wire types of AI SDK UI messages: what `useChat` holds and applications store. Assignable to
+ * the SDK's `UIMessage[]` (checked by a type test) without depending on it.
  *
  * Source  `ai` 7.0.173, `UIMessage`
  */
 import type { ProviderOptions } from './wire.ts'
 
-/** A message as `useChat` holds it. */
+/** A message as held by `useChat`. */
 export interface AiUiMessage {
   id: string
   role: 'system' | 'user' | 'assistant'
@@ -33,7 +33,7 @@ export interface UiReasoningPart {
   providerMetadata?: ProviderOptions
 }
 
-/** Pictures too. The URL may hold the bytes. */
+/** A file or picture. The URL may contain the bytes. */
 export interface UiFilePart {
   type: 'file'
   mediaType: string
@@ -42,7 +42,7 @@ export interface UiFilePart {
   providerMetadata?: ProviderOptions
 }
 
-/** A call, and its result once there is one. */
+/** A call with its result, if any. */
 export type UiToolPart = {
   type: `tool-${string}`
   toolCallId: string

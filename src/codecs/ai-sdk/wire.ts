@@ -1,58 +1,58 @@
 /**
- * The wire of AI SDK model messages: what `messages` of `generateText` and `streamText` may hold. Assignable to the
- * SDK's `ModelMessage[]` (a type test says so) without depending on it.
+ * The wire types of AI SDK model messages: `messages` of `generateText` and `streamText`.
+ * Assignable to the SDK's `ModelMessage[]` (checked by a type test) without depending on it.
  *
  * Source  `ai` 7.0.173, `ModelMessage`
  */
 import type { Mutable } from '../residual.ts'
 
 declare global {
-  /** The runtime's own: named here for programs with neither Node's types nor the DOM's. */
+  /** The runtime's own type, declared for programs without Node's or the DOM's types. */
   interface URL {}
 }
 
-/** A message as `generateText` takes it. */
+/** A message as passed to `generateText`. */
 export type AiModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
-/** What a provider wants to know beside the content, under the provider's name. */
+/** Options for a provider in addition to the content, under the provider's name. */
 export type ProviderOptions = { [provider: string]: { [option: string]: Mutable } }
 
-/** A message of the system. */
+/** A system message. */
 export interface SystemMessage {
   role: 'system'
   content: string
   providerOptions?: ProviderOptions
 }
 
-/** A message of the user. */
+/** A user message. */
 export interface UserMessage {
   role: 'user'
   content: string | (TextPart | FilePart)[]
   providerOptions?: ProviderOptions
 }
 
-/** A message of the assistant. */
+/** An assistant message. */
 export interface AssistantMessage {
   role: 'assistant'
   content: string | (TextPart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart)[]
   providerOptions?: ProviderOptions
 }
 
-/** The result of a call. */
+/** A tool message with results. */
 export interface ToolMessage {
   role: 'tool'
   content: ToolResultPart[]
   providerOptions?: ProviderOptions
 }
 
-/** A part of text. */
+/** A text part. */
 export interface TextPart {
   type: 'text'
   text: string
   providerOptions?: ProviderOptions
 }
 
-/** Pictures too. `data` as text is a URL. */
+/** A file or picture. `data` as a string is a URL. */
 export interface FilePart {
   type: 'file'
   data: string | FileData
@@ -61,7 +61,7 @@ export interface FilePart {
   providerOptions?: ProviderOptions
 }
 
-/** The content of a file, or where it is. */
+/** A file's content or address. */
 export type FileData = { type: 'data'; data: string } | { type: 'url'; url: URL }
 
 /** Reasoning. */
@@ -71,7 +71,7 @@ export interface ReasoningPart {
   providerOptions?: ProviderOptions
 }
 
-/** A call of a tool. */
+/** A tool call. */
 export interface ToolCallPart {
   type: 'tool-call'
   toolCallId: string
@@ -90,7 +90,7 @@ export interface ToolResultPart {
   providerOptions?: ProviderOptions
 }
 
-/** What a tool gave, by its kind. */
+/** A tool's output, by kind. */
 export type ToolOutput =
   | { type: 'text' | 'error-text'; value: string }
   | { type: 'json' | 'error-json'; value: Mutable }

@@ -1,4 +1,4 @@
-/** Parts as blocks of the wire. Each writer gives the block, or nothing and says what is lost. */
+/** Writes parts as blocks. Each writer returns the block, or records a loss and returns nothing. */
 import { textOfBase64, type Path } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type {
@@ -20,20 +20,20 @@ import { inputOf, valueOf } from '../input.ts'
 import { format, keepsMark } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
-/** Who says it, and what is lost on the way. */
+/** Who speaks, and where losses go. */
 export interface Saying {
   readonly role: 'system' | 'user' | 'assistant'
-  /** Write what is marked as found, as found. */
+  /** Whether to write content marked `exact` in its original form. */
   readonly exact: boolean
   readonly ids: CallIds
   readonly writing: Writing
 }
 
-/** Where a part is written. */
+/** The place of a part that is being written. */
 interface Place extends Saying {
   readonly path: Path
   readonly kept: Kept | undefined
-  /** Whether the part itself is marked as found. */
+  /** Whether this part is written in its original form. */
   readonly asFound: boolean
 }
 
@@ -41,12 +41,12 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
   const kept = keptBy(format, part)
   const place: Place = { ...saying, path, kept, asFound: saying.exact && keepsMark(kept, 'exact') }
   if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !place.asFound)
-    return losePart(place, 'instructions are text: Anthropic has no other blocks for them')
+    return losePart(place, 'Anthropic instructions can only be text')
   switch (part.type) {
     case 'text':
       return writeText(part, place)
     case 'refusal':
-      losePart(place, 'Anthropic has no refusal: written as text')
+      losePart(place, 'Anthropic has no refusal type: written as text')
       return writeText({ type: 'text', text: part.text }, { ...place, asFound: false })
     case 'image':
       return writeImage(part, place)
@@ -65,7 +65,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
   }
 }
 
-/** @param inside the steps to it within the part */
+/** @param inside the path within the part */
 const losePart = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
   void writing.lose([...path, ...inside], reason)
 
@@ -74,7 +74,7 @@ const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): U
 
 const writeText = ({ text }: TextPart, place: Place): Block | undefined =>
   isBlank(text) && !place.asFound
-    ? losePart(place, 'Anthropic takes no empty text')
+    ? losePart(place, 'Anthropic does not accept empty text')
     : restore({ type: 'text', text }, place.kept)
 
 const writeImage = (part: ImagePart, place: Place): Block | undefined => {
@@ -86,7 +86,7 @@ const writeImage = (part: ImagePart, place: Place): Block | undefined => {
         ? urlRefused(source)
         : isImageType(source.mediaType)
           ? emptyRefused(source)
-          : `Anthropic takes no ${source.mediaType}`
+          : `Anthropic does not accept ${source.mediaType}`
   return refused !== undefined && !place.asFound
     ? losePart(place, refused)
     : restore({ type: 'image', source: writtenSource(source) }, place.kept)
@@ -100,21 +100,21 @@ const writeDocument = (part: FilePart, place: Place): Block | undefined => {
   return said && restore({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, place.kept)
 }
 
-const onlyTheUser = 'only the user shows images and files to Anthropic'
+const onlyTheUser = 'Anthropic accepts images and files only from the user'
 
 type Url = Source & { readonly type: 'url' }
 type Bytes = Source & { readonly type: 'base64' }
 
 const urlRefused = ({ url }: Url): string | undefined =>
-  isFetched(url) ? undefined : 'Anthropic fetches http and https URLs only'
+  isFetched(url) ? undefined : 'Anthropic only fetches http and https URLs'
 const emptyRefused = ({ data }: Bytes): string | undefined =>
-  data === '' ? 'is empty, which Anthropic does not take' : undefined
+  data === '' ? 'is empty, which Anthropic does not accept' : undefined
 
 const writtenUrl = (source: Url, place: Place): Block | undefined => {
   const refused =
     source.mediaType === undefined || source.mediaType === 'application/pdf'
       ? urlRefused(source)
-      : `Anthropic fetches no ${source.mediaType}`
+      : `Anthropic does not fetch ${source.mediaType}`
   return refused !== undefined && !place.asFound ? losePart(place, refused) : writtenSource(source)
 }
 
@@ -126,7 +126,8 @@ const writtenBytes = (source: Bytes, place: Place): Block | undefined => {
   if (empty !== undefined && !asFound) return losePart(place, empty)
   if (mediaType === 'application/pdf') return writtenSource(source)
   const text = isTextual.test(mediaType) ? textOfBase64(data) : undefined
-  if (text === undefined) return asFound ? writtenSource(source) : losePart(place, `Anthropic takes no ${mediaType}`)
+  if (text === undefined)
+    return asFound ? writtenSource(source) : losePart(place, `Anthropic does not accept ${mediaType}`)
   if (mediaType !== 'text/plain') losePart(place, `is ${mediaType}: written as text/plain`, 'source', 'mediaType')
   return { type: 'text', media_type: 'text/plain', data: text }
 }
@@ -134,16 +135,16 @@ const isTextual = /^(?:text\/|application\/(?:json|xml|x?yaml|javascript|typescr
 
 const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined => {
   const { kept, asFound } = place
-  if (place.role !== 'assistant' && !asFound) return losePart(place, 'only the assistant thinks')
-  // What is sealed whole is Anthropic's, but for what OpenAI's own codec read: the codec of the AI SDK takes it so too.
+  if (place.role !== 'assistant' && !asFound) return losePart(place, 'only the assistant can have thinking')
+  // Fully encrypted reasoning belongs to Anthropic, unless OpenAI's codec read it. The AI SDK's codec does the same.
   const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
   if (isRedacted && part.encrypted !== undefined)
     return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
   if (part.encrypted !== undefined) losePart(place, 'is for another provider', 'encrypted')
   if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !asFound)
-    return losePart(place, "Anthropic takes no reasoning without a signature of Anthropic's")
+    return losePart(place, 'Anthropic only accepts reasoning with its own signature')
   if (part.summary !== undefined && part.summary.length > 0)
-    losePart(place, 'Anthropic has no summaries of reasoning', 'summary')
+    losePart(place, 'Anthropic has no reasoning summaries', 'summary')
   return restore(
     { type: 'thinking', thinking: part.text, ...(part.signature !== undefined && { signature: part.signature }) },
     kept,
@@ -153,9 +154,10 @@ const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined =>
 const writeCall = (part: ToolCallPart, place: Place): Block => {
   const { asFound } = place
   const id = place.ids.of(part.id, asFound)
-  if (id !== part.id) losePart(place, `is not of letters, digits, _ and -, or taken: written as ${id}`, 'id')
+  if (id !== part.id) losePart(place, `must consist of letters, digits, _ and - and be unique: written as ${id}`, 'id')
   const name = asFound || fitsName(part.name) ? part.name : fittingName(part.name)
-  if (name !== part.name) losePart(place, `is not of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
+  if (name !== part.name)
+    losePart(place, `must consist of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
   const { input, losses } = asFound ? { input: valueOf(part.arguments), losses: [] } : inputOf(part.arguments)
   for (const loss of losses) losePart(place, loss, 'arguments')
   return restore({ type: 'tool_use', id, name, input }, place.kept)
@@ -164,16 +166,16 @@ const writeCall = (part: ToolCallPart, place: Place): Block => {
 const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block => {
   const { path, kept, asFound } = place
   const content = answersOf(part, path, (answer, at) => {
-    // A result without content is a result: an empty text in it is not lost.
+    // A result may be empty, so dropping its empty text is not a loss.
     if (answer.type === 'text' && answer.text === '' && !(saying.exact && keepsMark(keptBy(format, answer), 'exact')))
       return undefined
     if (part.isError === true && !asFound && answer.type !== 'text')
-      return void saying.writing.lose(at, 'an error result of Anthropic holds only text')
+      return void saying.writing.lose(at, 'an Anthropic error result can only hold text')
     return writePart(answer, { ...saying, role: 'user' }, at)
   })
   if (content.length === 0 && part.isError === true && !asFound) {
     content.push({ type: 'text', text: 'error' })
-    losePart(place, 'an error result of Anthropic\'s is never empty: written as "error"', 'content')
+    losePart(place, 'an Anthropic error result must not be empty: written as "error"', 'content')
   }
   const asParts = keepsMark(kept, 'parts')
   return restore(

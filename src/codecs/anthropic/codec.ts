@@ -5,27 +5,27 @@ import { encode } from './encode.ts'
 import { format } from './marks.ts'
 import type { AnthropicConversation } from './wire.ts'
 
-/** How a conversation is written for Anthropic. */
+/** Options for encoding for Anthropic. */
 export interface AnthropicEncodeOptions extends EncodeOptions {
   /**
-   * Write what was read as it stood, also where the API refuses it: an empty text, a text after a call, an error result
-   * with an image. With false it is said in terms that the API takes, with a loss for each. Default: true.
+   * Write content in its original form even if the API rejects it: an empty text, a text after a call, an error
+   * result with an image. If false, it is written in an accepted form, with a loss for each. Default: true.
    */
   readonly exact?: boolean
 }
 
-/** The codec of Anthropic Messages. */
+/** The codec for Anthropic Messages. */
 export interface AnthropicCodec extends Codec<AnthropicConversation> {
-  /** Write a settled conversation as a request carries it. */
+  /** Encodes a settled conversation for a request. */
   readonly encode: Encode<AnthropicConversation, AnthropicEncodeOptions>
 }
 
 /**
  * Anthropic Messages: the `system` and `messages` of a request.
  *
- * Reads every block of the stable and the beta API: text with citations, images, documents, calls and results, thinking
- * and redacted thinking; server tools, their results and whatever else there is are carried. `cache_control` stays with
- * its block. The results of a turn become one tool message.
+ * Reads all blocks of the stable and beta API: text with citations, images, documents, calls and results, thinking
+ * and redacted thinking. Server tools, their results and unknown blocks are carried unchanged. `cache_control` stays
+ * with its block. The results of a turn become one tool message.
  *
  * Source  Anthropic API reference, Messages (2026-11)
  * @example

@@ -1,4 +1,4 @@
-/** From the wire of Anthropic Messages: results become tool messages, and everything else stays in its place. */
+/** Decodes Anthropic Messages: results become tool messages, and everything else keeps its place. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   base64OfText,
@@ -36,18 +36,18 @@ import { format, isTurnCall, marks } from './marks.ts'
 import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
 /**
- * Decode `{ system, messages }`, an array of messages, or the body of a response, as `decodeResponse` does. What else a
- * request has is listed as lost.
+ * Decodes `{ system, messages }`, an array of messages, or a response body like `decodeResponse`.
+ * Other fields of a request are listed as losses.
  */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
 
 /**
- * Decode a response of the API: a body with `role` and `content`. It becomes one assistant message with the body's id.
- * The model, the stop reason and the usage go into its `meta` under `anthropic-response`.
+ * Decodes an API response: a body with `role` and `content`. It becomes one assistant message with the body's id. The
+ * model, the stop reason and the usage go into its `meta` under `anthropic-response`.
  *
- * The API sometimes answers with blocks that it refuses in a request, such as an empty text. They are recorded as they
- * are. When the message is sent back, they are left out, with a loss for each.
+ * The API sometimes returns blocks that it rejects in a request, such as an empty text. They are recorded unchanged.
+ * When the message is sent back, they are omitted, with a loss for each.
  *
  * @returns the message; or a fault with the path
  * @example
@@ -56,14 +56,14 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
 export const decodeResponse = (body: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, body, (value) => [readResponse(anObject(value))])
 
-/** What of a response is not in its message otherwise. Not under the codec's name: a request does not carry it. */
+/** The `meta` key for a response's other fields. Not the codec's name, because requests do not include them. */
 export const responseMeta = 'anthropic-response'
 
 /**
- * Decode messages that an application recorded for itself, such as the lines of a session file.
+ * Decodes messages from an application's own storage, such as the lines of a session file.
  *
- * The application cleans them before it sends them. So content that the API refuses is not marked to be written again:
- * encoding leaves it out, with a loss for each. `decode` is for requests, and marks it.
+ * The application cleans them before sending. So content that the API rejects is not marked to be written again:
+ * encoding omits it, with a loss for each. `decode` is for requests and does mark it.
  *
  * @returns the messages; or a fault with the path
  * @example
@@ -127,7 +127,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
     const content = absent
       ? { parts: [], short: false }
       : readIn(wire, 'content', (value) => readContent(value, { role, asFound, last: index === list.length - 1 }))
-    // Whether there is content is kept here, and what it is in the parts.
+    // Keeps whether there is content; the parts keep the content itself.
     const fields = (as: string | undefined): { readonly meta?: Meta } =>
       keep(format, wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
     if (role === 'user') readUser(content, messages, fields, asFound)
@@ -146,7 +146,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
   })
 }
 
-/** The results of a turn are what tools said, the rest is what the user said: a message for each run of either. */
+/** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
 const readUser = (
   { parts, short }: Content,
   messages: Message[],
@@ -172,7 +172,7 @@ const readUser = (
   } while (from < parts.length)
 }
 
-/** Whether the API refuses an assistant message for the order of its blocks. */
+/** Whether the API rejects an assistant message because of the order of its blocks. */
 const isOutOfOrder = (parts: readonly Part[]): boolean => {
   const call = parts.findIndex(isTurnCall)
   return (
@@ -183,16 +183,16 @@ const isOutOfOrder = (parts: readonly Part[]): boolean => {
 
 interface Content {
   readonly parts: readonly Part[]
-  /** Stood as a list that would be written as a string, or not at all. */
+  /** Whether it was a list that would be written as a string or omitted. */
   readonly short: boolean
 }
 
-/** Where a block stands. */
+/** The place of a block. */
 interface Place {
   readonly role: 'system' | 'user' | 'assistant' | 'result'
-  /** Mark what the API refuses, so that it is written again. */
+  /** Whether to mark content that the API rejects, so that it is written again. */
   readonly asFound: boolean
-  /** In the last message. */
+  /** Whether it is in the last message. */
   readonly last?: boolean
 }
 
@@ -212,7 +212,7 @@ const isShort = (list: Json | undefined): boolean =>
 const isPlainText = (block: Json | undefined): boolean =>
   isObject(block) && block['type'] === 'text' && Object.keys(block).length === 2
 
-/** A block. What has no word in the message model, and what lacks what makes it what it is, is carried raw. */
+/** Reads a block. Blocks without an equivalent in the message model, or with missing fields, are carried raw. */
 const readPart = (item: Json, place: Place, isEnd = false): Part => {
   const wire = anObject(item)
   if (wire['type'] === 'text') return readText(wire, place, isEnd)
@@ -305,7 +305,7 @@ const readPlainText = ({ type, media_type, data }: JsonObject): OpenSource | und
     ? freeze({ type: 'base64', mediaType: media_type, data: base64OfText(data) })
     : undefined
 
-/** How a source stands in the wire. */
+/** A source in wire format. */
 export const writtenSource = (source: OpenSource): { type: string; [field: string]: string } =>
   source.type === 'url'
     ? { type: 'url', url: source.url }
@@ -362,7 +362,7 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
   return freeze({
     type: 'tool_result',
     callId,
-    content: freeze(parts as readonly ResultPart[]), // in a result, no block is read as anything else
+    content: freeze(parts as readonly ResultPart[]), // a result has no other kinds of parts
     ...(isError !== undefined && { isError }),
     ...keep(format, wire, written, marks(short && 'parts', asFound && broken && 'exact'), isContent ? ['content'] : []),
   })
@@ -370,7 +370,7 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
 
 const isSaid = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)
 
-/** Array.isArray narrows readonly arrays to nothing useful, and throws for a Proxy that is revoked. */
+/** Array.isArray does not narrow readonly arrays usefully, and throws for a revoked Proxy. */
 const isArray = (value: unknown): value is readonly Json[] => {
   try {
     return Array.isArray(value)

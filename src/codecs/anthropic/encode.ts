@@ -1,4 +1,4 @@
-/** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
+/** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -25,7 +25,7 @@ export const encode = (
     format,
     messages,
     options,
-    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
     wire as unknown as AnthropicConversation,
     (message, writing) => request.add(message, writing),
     {},
@@ -35,24 +35,24 @@ export const encode = (
 
 type Speaker = 'system' | 'user' | 'assistant'
 
-/** A block, and the part it comes from. */
+/** A block and its part. */
 interface WrittenBlock {
   readonly block: Block
   readonly part: Part
   readonly path: Path
 }
 
-/** A wire message that is being written. */
+/** A wire message being written. */
 interface Turn {
   readonly role: Speaker
   readonly said: WrittenBlock[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
-  /** Only results so far, so more of them may follow. */
+  /** Whether it has only results so far, so that more may follow. */
   onlyResults?: boolean
 }
 
-/** Instructions that wait for their place: a system message stands after what the user says. */
+/** Instructions waiting for their place: a system message goes after the user's. */
 interface Waiting extends Turn {
   moved: boolean
 }
@@ -69,19 +69,19 @@ class Request {
   }
 
   add(message: Message, writing: Writing): void {
-    // An id that came with a response is the API's own, which it does not want back.
+    // A response's id belongs to the API, which does not expect it back.
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
-      writing.lose(['id'], 'messages of Anthropic have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: written as system')
+      writing.lose(['id'], 'Anthropic messages have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'Anthropic messages have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer role: written as system')
     const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
     if (this.#exact && (keepsMark(kept, 'exact') || keepsMark(kept, 'message')))
       return this.#repeat(message, kept, writing)
-    if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
+    if (message.content.length === 0) return writing.lose(['content'], 'Anthropic does not accept empty messages')
     this.#speak(message, kept, writing)
   }
 
-  /** Write what was gathered. */
+  /** Writes the collected messages. */
   finish(wire: { system?: string | Block[]; messages: Block[] }, writing: Writing): void {
     this.#place(writing)
     this.#trimEnd(writing)
@@ -96,7 +96,7 @@ class Request {
     }
   }
 
-  /** As it was read, unchecked. */
+  /** Writes a message in its original form, unchecked. */
   #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
@@ -106,7 +106,7 @@ class Request {
     else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
   }
 
-  /** Results belong to the user and calls to the assistant, in any message. */
+  /** Writes results as the user and calls as the assistant, in any message. */
   #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
@@ -119,7 +119,7 @@ class Request {
     if (message.role === 'tool')
       for (const { part, path } of said)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
-          writing.lose(path, "stands beside results: written as the user's")
+          writing.lose(path, "is next to results: written as the user's")
     let first = true
     for (const step of stepsOf(said, own))
       for (const [role, run] of inOrder(step, own, writing)) {
@@ -130,7 +130,7 @@ class Request {
       }
   }
 
-  /** Whether what the user says goes on in the wire message before it: results stand together. */
+  /** Whether user content is appended to the previous wire message, to keep results together. */
   #joins([first]: readonly WrittenBlock[], kept: Kept | undefined): boolean {
     const last = this.#turns.at(-1)
     if (last?.role !== 'user') return false
@@ -173,13 +173,16 @@ class Request {
         kept: [],
         position: turn.position,
       })
-      writing.lose([], `the first message of Anthropic's is the user's: ${JSON.stringify(opening)} is put before it`)
+      writing.lose(
+        [],
+        `an Anthropic conversation must start with the user: ${JSON.stringify(opening)} is inserted before it`,
+      )
     }
     turn.onlyResults = turn.said.length > 0 && turn.said.every(isResult)
     this.#turns.push(turn)
   }
 
-  /** Instructions stand after what the user says and before what the assistant says, in one message. */
+  /** Places instructions after the user's message and before the assistant's, in one message. */
   #place(writing: Writing): void {
     const [first] = this.#waiting
     if (first === undefined) return
@@ -188,13 +191,13 @@ class Request {
       if (!fits)
         writing.lose(
           [],
-          'Anthropic takes instructions only after the user: they stand before the conversation',
+          'Anthropic accepts instructions only after a user message: moved before the conversation',
           position,
         )
       else if (moved)
         writing.lose(
           [],
-          'Anthropic takes instructions only between user and assistant: they stand after what the user says next',
+          'Anthropic accepts instructions only between user and assistant: moved after the next user message',
           position,
         )
     }
@@ -216,22 +219,22 @@ class Request {
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
     last.block['text'] = text.trimEnd()
-    writing.lose([...last.path, 'text'], 'the last text of the assistant can not end in white space', turn.position)
+    writing.lose([...last.path, 'text'], 'the last assistant text must not end in white space: trimmed', turn.position)
   }
 }
 
-/** What is kept with a message, but for fields that the API does not know: "messages.0.id: Extra inputs are not permitted". */
+/** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
   const { fields, ...kept } = keptBy(format, message) ?? {}
   const known = Object.entries(fields ?? {}).filter(([field]) => {
     const isKnown = message.role === 'system' && (field === 'clear_at' || field === 'output_config')
-    if (!isKnown) writing.lose([field], 'is no field of a message of Anthropic')
+    if (!isKnown) writing.lose([field], 'is not a field of an Anthropic message')
     return isKnown
   })
   return { ...kept, fields: Object.fromEntries(known) }
 }
 
-/** The shortest form. */
+/** The shortest possible text. */
 const opening = '(start)'
 
 const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>
@@ -245,12 +248,12 @@ const speakerOf = ({ role }: Message): Speaker =>
 
 const isResult = ({ part }: WrittenBlock): boolean => part.type === 'tool_result'
 
-/** A call that its own message answers ends a step of it: what comes after is said after the results. */
+/** A step of a message. It ends when its calls have results in the same message; later content goes after those. */
 interface Step {
   readonly calls: WrittenBlock[]
   readonly results: WrittenBlock[]
   readonly others: WrittenBlock[]
-  /** Others that stood after a call, or before a result that is not theirs to stand before. */
+  /** Others that were after a call, or before a result that must come first. */
   readonly misplaced: WrittenBlock[]
 }
 
@@ -285,7 +288,7 @@ const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] =
   return steps
 }
 
-/** A step as the API wants it: calls after everything else that the assistant says, results before what the user says. */
+/** A step in the order that the API requires: calls after all other assistant content, results before user content. */
 const inOrder = (
   { calls, results, others, misplaced }: Step,
   own: Speaker,
@@ -293,8 +296,8 @@ const inOrder = (
 ): readonly (readonly [Speaker, WrittenBlock[]])[] => {
   const why =
     calls.length > 0
-      ? 'stands after a call; Anthropic wants the calls last'
-      : 'stands before a result; Anthropic wants the results first'
+      ? 'comes after a call; Anthropic requires calls last'
+      : 'comes before a result; Anthropic requires results first'
   for (const { path } of misplaced) writing.lose(path, why)
   if (own !== 'assistant')
     return calls.length > 0
@@ -316,7 +319,7 @@ const inOrder = (
     ]
   let end = others.length
   for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
-    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic takes no message that ends in thinking')
+    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic does not accept messages that end in thinking')
   return [
     ['user', results],
     ['assistant', others.slice(0, end)],

@@ -1,4 +1,4 @@
-/** The words that the codec keeps in `as`. */
+/** The marks that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
 import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
 import { keptBy, type Kept } from '../residual.ts'
@@ -26,7 +26,7 @@ export const keepsMark: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
   ownField(owner, 'meta') !== undefined && keepsMark(keptBy(format, owner), mark)
 
-/** A call of the turn: not one that a server tool made while it ran, which stands where it was made. */
+/** Whether it is a call of the turn, not one made by a running server tool, which keeps its place. */
 export const isTurnCall = (part: Part): boolean => {
   if (part.type !== 'tool_call') return false
   const fields = keptBy(format, part)?.fields

@@ -1,6 +1,6 @@
 /**
- * The wire of Anthropic Messages: what `system` and `messages` of a request may hold. Assignable to the SDK's
- * `MessageCreateParams['system']` and `['messages']` (a type test says so) without depending on it.
+ * The wire types of Anthropic Messages: `system` and `messages` of a request. Assignable to the SDK's
+ * `MessageCreateParams['system']` and `['messages']` (checked by a type test) without depending on it.
  *
  * Source  Anthropic API reference, Messages, and the types of @anthropic-ai/sdk 1.11.0 (2026-11)
  */
@@ -9,31 +9,31 @@ export interface AnthropicConversation {
   messages: AnthropicMessage[]
 }
 
-/** A message of a request. */
+/** A request's message. */
 export type AnthropicMessage = UserMessage | AssistantMessage | SystemMessage
 
-/** A message of the user. */
+/** A user message. */
 export interface UserMessage {
   role: 'user'
   content: string | UserBlock[]
 }
 
-/** A message of the assistant. */
+/** An assistant message. */
 export interface AssistantMessage {
   role: 'assistant'
   content: string | AssistantBlock[]
 }
 
-/** Instructions in the middle of a conversation, after what the user says. Not every model takes them. */
+/** Instructions within a conversation, after a user message. Not every model accepts them. */
 export interface SystemMessage {
   role: 'system'
   content: string | TextBlock[]
 }
 
-/** A block of a user's message. */
+/** A block of a user message. */
 export type UserBlock = TextBlock | ImageBlock | DocumentBlock | ToolResultBlock
 
-/** A block of an assistant's message. */
+/** A block of an assistant message. */
 export type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
 
 /** Text. */
@@ -50,7 +50,7 @@ export interface ImageBlock {
     | { type: 'url'; url: string }
 }
 
-/** A document: a PDF or a text. */
+/** A PDF or text document. */
 export interface DocumentBlock {
   type: 'document'
   source:
@@ -73,7 +73,7 @@ export interface RedactedThinkingBlock {
   data: string
 }
 
-/** A call of a tool. */
+/** A tool call. */
 export interface ToolUseBlock {
   type: 'tool_use'
   id: string

@@ -1,27 +1,27 @@
-/** Calls and their results, found for each other. Ids are optional in the wire: without them name and order tell. */
+/** Pairs calls with results. Ids are optional in the wire; without them, names and order decide. */
 
-/** The id of a call that has none in the wire. It is not written. */
+/** The id for a call without one. It is not written back. */
 const madeId = (count: number): string => `call-without-id-${count}`
 
 /**
- * Whether the id of a call stands for none: the wire had no id, and none is written.
+ * Whether a call id was generated because the wire had none. It is not written back.
  *
  * @param id the id of a call, or the `callId` of a result
  */
 export const isMadeId = (id: string): boolean => /^call-without-id-\d+$/.test(id)
 
-/** The ids of a conversation, as it is read. */
+/** Assigns ids while a conversation is read. */
 export class CallReader {
   #made: number
-  /** Calls of the last turn of the model that wait for a result. */
+  /** The calls of the model's last turn that have no result yet. */
   #open: { readonly id: string; readonly name: string }[] = []
 
-  /** @param before how many calls without an id came before */
+  /** @param before the number of earlier calls without an id */
   constructor(before: number) {
     this.#made = before
   }
 
-  /** The model speaks again: what it called before is not waited for. */
+  /** Starts a model turn: earlier calls no longer wait for results. */
   turn(): void {
     this.#open = []
   }
@@ -33,7 +33,7 @@ export class CallReader {
     return known
   }
 
-  /** The id of the call that a result is for: the first one of that name that waits, if the result does not say it. */
+  /** The id of a result's call. Without an id, the first waiting call with that name. */
   result(id: string | undefined, name: string | undefined): string {
     const at = this.#open.findIndex((call) => (id === undefined ? call.name === name : call.id === id))
     const [found] = at === -1 ? [] : this.#open.splice(at, 1)

@@ -5,19 +5,20 @@ import { encode, type GeminiEncodeOptions } from './encode.ts'
 import { format } from './marks.ts'
 import type { GeminiConversation } from './wire.ts'
 
-/** The codec of Gemini. */
+/** The codec for Gemini. */
 export interface GeminiCodec extends Codec<GeminiConversation> {
-  /** Write a settled conversation as a request carries it. */
+  /** Encodes a settled conversation for a request. */
   readonly encode: Encode<GeminiConversation, GeminiEncodeOptions>
 }
 
 /**
  * Gemini: the `systemInstruction` and `contents` of `generateContent`.
  *
- * Reads text, reasoning with its signatures, bytes and files, calls and results; code that the model ran and whatever else
- * there is is carried. Ids of calls are optional: a call without one is called `call-without-id-0` and so on, which is not
- * written, and a result without one belongs to the first waiting call of its name. Contents of the model in a row, as the
- * chat of `@google/genai` keeps the chunks of a stream, are one message. Both spellings of fields are read.
+ * Reads text, reasoning with signatures, bytes and files, calls and results. Code that the model ran, and anything
+ * else, is carried unchanged. Call ids are optional: a call without one gets `call-without-id-0` and so on, which is
+ * not written back, and a result without one belongs to the first waiting call with its name. Consecutive model
+ * contents, as the chat of `@google/genai` stores stream chunks, become one message. Both spellings of field names
+ * are read.
  *
  * Source  Gemini API reference, Content; Vertex AI reference, Content; @google/genai 3.1.0 (2026-11)
  * @example

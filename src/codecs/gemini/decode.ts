@@ -1,4 +1,4 @@
-/** From the wire of Gemini: results become tool messages, what the model says in a row is one message. */
+/** Decodes Gemini contents: results become tool messages, and consecutive model contents become one message. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
@@ -24,22 +24,22 @@ import { format, marks, responseMeta, type Mark } from './marks.ts'
 import { isPart, readPart, type Place } from './parts-decode.ts'
 
 /**
- * Decode `{ systemInstruction, contents }`, an array of contents, or the body of a response, as `decodeResponse` does.
- * What else a request has is listed as lost.
+ * Decodes `{ systemInstruction, contents }`, an array of contents, or a response body like
+ * `decodeResponse`. Other fields of a request are listed as losses.
  */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
 
-/** What a response answers. */
+/** Options for decoding a response. */
 export interface GeminiResponseOptions {
-  /** The conversation that was sent. A call without an id gets one that is free there. Default: none. */
+  /** The conversation that was sent. Generated call ids avoid those in it. Default: none. */
   readonly after?: Sequence<Message>
 }
 
 /**
- * Decode a response of the API. The content of its first candidate becomes one assistant message with the response's id;
- * a response without a candidate gives no message. Everything else goes into the message's `meta` under
- * `gemini-response`: the usage, why it ended, the sources it is grounded in, its ratings, the other candidates.
+ * Decodes an API response. The content of its first candidate becomes one assistant message with the response's id; a
+ * response without a candidate gives no message. Everything else goes into the message's `meta` under
+ * `gemini-response`: the usage, the finish reason, grounding sources, ratings, other candidates.
  *
  * @returns the message; or a fault with the path
  * @example
@@ -53,14 +53,14 @@ export const decodeResponse = (body: unknown, { after }: GeminiResponseOptions =
     ['candidates', 0, 'content', 'parts'],
   )
 
-/** The client gives an instance of a class, with the headers of the answer. */
+/** Removes the HTTP headers that the client adds to a response. */
 const ofClient = (body: unknown): unknown => {
   if (!isObject(body)) return body
   const { sdkHttpResponse: _headers, ...plain } = body
   return plain
 }
 
-/** How many calls without an id there were. */
+/** The next number for a generated call id. */
 const madeIn = (messages: Sequence<Message>): number => {
   let made = 0
   for (const { content } of messages)
@@ -118,7 +118,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
     : [readIn(wire, system, (value) => readSystem(value as Json, { role: 'system', calls }, snake)), ...contents]
 }
 
-/** Instructions: a content, or what the client of Google makes one of. */
+/** Reads instructions: a content, or a form that Google's client converts to one. */
 const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
   const at = snake && 'snake'
   if (isObject(wire) && !isBare(wire)) {
@@ -134,11 +134,11 @@ const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
   })
 }
 
-/** Whether the API refuses instructions: they are text. */
+/** The mark for instructions that the API rejects because they are not text. */
 const isExact = (parts: readonly Part[]): Mark | false =>
   (parts.length === 0 || parts.some(({ type }) => type !== 'text')) && 'exact'
 
-/** A text or a part where a content is expected. */
+/** A text or a part in place of a content. */
 const isBare = (item: Json): boolean =>
   typeof item === 'string' || (isObject(item) && item['parts'] === undefined && isPart(item))
 
@@ -160,7 +160,7 @@ const readContents = (list: readonly Json[], calls: CallReader, only: boolean): 
   return messages
 }
 
-/** What the model says, with nothing about it that would be lost if it were part of another content. */
+/** Whether it is a model content without fields that would be lost when merged into another content. */
 const isPlainTurn = (content: Json | undefined): boolean =>
   isObject(content) &&
   content['role'] === 'model' &&
@@ -205,14 +205,14 @@ const readContent = (
   )
 }
 
-/** `function` is what results stood under before 2024. */
+/** `function` was the role of results before 2024. */
 const roles: ReadonlySet<string> = new Set(['user', 'model', 'function'])
 
 interface Read {
   readonly parts: readonly Part[]
-  /** How the list stood. */
+  /** The form of the list. */
   readonly one: Mark | false
-  /** How the content stood, as `meta`. */
+  /** The form of the content, as `meta`. */
   readonly fields: (as: string | undefined) => { readonly meta?: Meta }
 }
 
@@ -234,7 +234,7 @@ const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read =>
   }
 }
 
-/** The results of a turn are what tools said, the rest is what the user said: a message for each run of either. */
+/** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
 const pushUser = (
   messages: Message[],
   parts: readonly Part[],
@@ -260,7 +260,7 @@ const pushUser = (
 const wordsOf = (...words: readonly (string | undefined | false)[]): string | undefined =>
   words.filter((word) => typeof word === 'string').join(' ') || undefined
 
-/** A part that began a content of its own. */
+/** Marks a part that started a separate content. */
 const apart = (part: Part): Part => {
   const kept = keptBy(format, part)
   const again = {

@@ -1,4 +1,4 @@
-/** To the wire of Gemini: a turn of the model is one content, all results of its calls the next one. */
+/** Encodes Gemini contents: a model turn is one content, and all results of its calls the next. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Message, Part } from '../../message/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -11,11 +11,11 @@ import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
 import type { GeminiConversation } from './wire.ts'
 
-/** How a conversation is written for Gemini. */
+/** Options for encoding for Gemini. */
 export interface GeminiEncodeOptions extends EncodeOptions {
   /**
-   * Gemini 3 refuses calls of the current turn that carry no signature of its own, such as those that another model made.
-   * With true such a call says `skip_thought_signature_validator`, which the API takes. Default: false.
+   * Gemini 3 rejects calls of the current turn without its own signature, such as those of another model. If true,
+   * such calls get `skip_thought_signature_validator`, which the API accepts. Default: false.
    *
    * Source  ai.google.dev, Thought signatures (2026-11)
    */
@@ -34,7 +34,7 @@ export const encode = (
     format,
     messages,
     options,
-    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
     wire as unknown as GeminiConversation,
     (message, writing) => request.add(message, writing),
     {},
@@ -44,13 +44,13 @@ export const encode = (
 
 type Speaker = 'system' | 'user' | 'model'
 
-/** A content that is being written. */
+/** A content being written. */
 interface Turn {
   readonly role: Speaker
   readonly parts: WirePart[]
   readonly kept: Kept | undefined
   readonly position: number
-  /** Only results so far, so more of them may follow. */
+  /** Whether it has only results so far, so that more may follow. */
   onlyResults: boolean
 }
 
@@ -66,18 +66,18 @@ class Request {
 
   add(message: Message, writing: Writing): void {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
-      writing.lose(['id'], 'contents of Gemini have no id')
-    if (message.name !== undefined) writing.lose(['name'], 'contents of Gemini have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer: written as system')
+      writing.lose(['id'], 'Gemini contents have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'Gemini contents have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer role: written as system')
     const kept = keptBy(format, message)
     const own = speakerOf(message)
     if (isMarked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
-    if (message.content.length === 0) return writing.lose(['content'], 'Gemini takes no empty contents')
+    if (message.content.length === 0) return writing.lose(['content'], 'Gemini does not accept empty contents')
     if (own === 'model') return this.#answer(message, kept, writing)
     this.#say(message, own, kept, writing)
   }
 
-  /** Write what was gathered. */
+  /** Writes the collected contents. */
   finish(wire: Fields, writing: Writing): void {
     const [only, ...others] = this.#system
     if (only !== undefined) {
@@ -97,7 +97,7 @@ class Request {
       })
       writing.lose(
         [],
-        `a conversation with Gemini begins with the user: ${JSON.stringify(opening)} is put before it`,
+        `a Gemini conversation must start with the user: ${JSON.stringify(opening)} is inserted before it`,
         0,
       )
     }
@@ -108,7 +108,7 @@ class Request {
     wire['contents'] = isOnly ? list[0] : list
   }
 
-  /** As it was read, unchecked. */
+  /** Writes a message in its original form, unchecked. */
   #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
     let from = 0
     const { content } = message
@@ -120,7 +120,7 @@ class Request {
     }
   }
 
-  /** What the model says; a result in it is the user's, and what comes behind that a turn of its own. */
+  /** Writes a model message. Results in it become user turns, and what follows them a new model turn. */
   #answer(message: Message, kept: Kept | undefined, writing: Writing): void {
     const open = new Set<string>()
     let said: Part[] = []
@@ -146,7 +146,7 @@ class Request {
     flush()
   }
 
-  /** What the user, a tool or instructions say: results stand first, right after their calls. A call is the model's. */
+  /** Writes a user, tool or system message. Results come first, right after their calls; calls become model turns. */
   #say(message: Message, own: Speaker, kept: Kept | undefined, writing: Writing): void {
     const { content, role } = message
     const calls = content.filter(({ type }) => type === 'tool_call')
@@ -160,7 +160,7 @@ class Request {
     }
     if (calls.length > 0) writing.lose(['role'], `a ${role} message with calls: they are written as the model's`)
     if (results.length > 0 && others.length > 0 && content[0]?.type !== 'tool_result')
-      writing.lose(['content', 0], 'stands before a result; Gemini wants the results first')
+      writing.lose(['content', 0], 'comes before a result; Gemini requires results first')
     const runs: readonly (readonly [Speaker, readonly Part[]])[] = [
       ['user', results],
       [own, others],
@@ -183,7 +183,7 @@ class Request {
       const unsigned = part.type === 'tool_call' && keptBy(format, part)?.fields?.['thoughtSignature'] === undefined
       const path = ['content', places.get(part) ?? 0]
       const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
-      if (part.type === 'tool_call') sign = false // the first call of a turn carries the signature
+      if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
       if (one !== undefined) parts.push(one)
     }
     if (parts.length === 0 && !exact) return
@@ -191,7 +191,7 @@ class Request {
     const turn: Turn = { role, parts, kept, position: writing.position, onlyResults }
     if (role === 'system') {
       if (this.#turns.length > 0)
-        writing.lose([], 'Gemini takes instructions only before the conversation: they are written there')
+        writing.lose([], 'Gemini accepts instructions only before the conversation: moved there')
       this.#system.push(turn)
       return
     }
@@ -202,7 +202,7 @@ class Request {
     } else this.#turns.push(turn)
   }
 
-  /** Whether a turn goes on in the content before it: results stand together, and so do calls and what the model said. */
+  /** Whether a turn continues the previous content: results stay together, and so do consecutive model turns. */
   #joins(last: Turn, { role, kept, onlyResults }: Turn, [first]: readonly Part[]): boolean {
     if (isMarked(kept, 'joined')) return true
     if (isMarked(kept, 'exact') || isMarked(kept, 'apart')) return false
@@ -214,7 +214,7 @@ class Request {
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'
 
-/** A content, with its parts as they were read. */
+/** A content, with its list of parts in the original form. */
 const writeContent = ({ parts, kept, role }: Turn): unknown => {
   const list = isMarked(kept, 'one') && parts.length === 1 ? parts[0] : parts
   return restore({ ...(role !== 'system' && { role }), parts: list }, kept)

@@ -1,21 +1,21 @@
-/** The chunks of a streamed answer, as the one response that they come to. */
+/** Joins the chunks of a streamed answer into one response. */
 import { isObject } from '../../json/index.ts'
 
 type Fields = { [field: string]: unknown }
 
-/** The chunks of a stream, joined as they come. */
+/** Joins chunks as they arrive. */
 export class JoinedResponse {
   #rest: Fields = {}
   readonly #candidates = new Map<number, Candidate>()
   readonly #unread: unknown[] = []
   #seen = false
 
-  /** Take a chunk of the stream. It may be kept, and changed. */
+  /** Adds a chunk of the stream. It may be kept and modified. */
   take(chunk: unknown): void {
     this.#seen = true
     if (!isObject(chunk)) return void this.#unread.push(chunk)
     const { candidates, ...rest } = chunk as Fields
-    this.#rest = { ...this.#rest, ...rest } // usage is of the whole stream so far
+    this.#rest = { ...this.#rest, ...rest } // usage covers the stream so far
     for (const candidate of objectsIn(candidates, this.#unread)) {
       const index = typeof candidate['index'] === 'number' ? candidate['index'] : 0
       const known = this.#candidates.get(index) ?? new Candidate(this.#unread)
@@ -37,9 +37,9 @@ export class JoinedResponse {
 }
 
 /**
- * Join the chunks of a stream to one response, as `generateContent` would have given it: texts in a row are one, reasoning
- * likewise, and arguments that came in pieces are put together. A piece without a place stays in `partialArgs` of its call;
- * chunks, candidates and parts that are no objects are in `unreadChunks` of the response.
+ * Joins stream chunks into one response, as `generateContent` would have returned it. Consecutive texts are merged,
+ * as are reasoning parts and arguments sent in pieces. A piece without a valid place stays in `partialArgs` of its
+ * call. Chunks, candidates and parts that are not objects go into `unreadChunks` of the response.
  *
  * @param chunks the chunks, in order
  * @returns the response, for {@link decodeResponse}
@@ -54,10 +54,10 @@ export const joinResponses = (chunks: Iterable<object>): { readonly [field: stri
   return joined.response ?? {}
 }
 
-/** A chunk of the client is an instance of a class, with the headers of the answer. */
+/** Converts a chunk to plain JSON: the client's chunks are class instances with HTTP headers. */
 const plainOf = ({ sdkHttpResponse: _headers, ...chunk }: Fields): Fields => JSON.parse(JSON.stringify(chunk)) as Fields
 
-/** The objects of a list; everything else is put aside. */
+/** The objects in a list. Everything else goes to `aside`. */
 const objectsIn = (list: unknown, aside: unknown[]): readonly Fields[] => {
   if (list === undefined || list === null) return []
   if (!Array.isArray(list)) return (aside.push(list), [])
@@ -69,7 +69,7 @@ class Candidate {
   #rest: Fields = {}
   #content: Fields | undefined
   readonly #parts: Fields[] = []
-  /** The part with a call whose arguments come in pieces. */
+  /** The part with a call whose arguments are still arriving. */
   #open: Fields | undefined
 
   constructor(unread: unknown[]) {
@@ -105,7 +105,7 @@ class Candidate {
     else this.#parts.push(part)
   }
 
-  /** A call, or a piece of the arguments of the one that is open. Source: Vertex AI, streaming of arguments (2026-11) */
+  /** Adds a call, or a piece of the open call's arguments. Source: Vertex AI, streaming of arguments (2026-11) */
   #call(part: Fields, call: Fields): void {
     const { partialArgs, willContinue, ...plain } = call
     const { functionCall: _, ...beside } = part
@@ -130,14 +130,14 @@ const listIn = ({ citations }: Fields): readonly unknown[] => listOf(citations)
 const isPlainText = (part: Fields): boolean =>
   typeof part['text'] === 'string' && Object.keys(part).every((field) => field === 'text' || field === 'thought')
 
-/** Put a piece of arguments where its path says; false if there is no such place. A text goes on the one that stands there. */
+/** Puts a piece of arguments at its path; false if the path is invalid. Text is appended to existing text. */
 const put = (args: Fields, piece: Fields): boolean => {
   const steps = stepsOf(piece['jsonPath'])
   const value = valueOf(piece)
   if (steps === undefined || value === undefined) return false
   let owner = args
   for (const [at, step] of steps.entries()) {
-    // The items of a list come one after the other: a place beyond its end would be a list of holes.
+    // Reject an index beyond the end: list items arrive in order, and it would create holes.
     if (Array.isArray(owner) ? typeof step !== 'number' || step > owner.length : typeof step === 'number') return false
     const there = Object.hasOwn(owner, step) ? owner[step] : undefined
     const next = steps[at + 1]
@@ -165,10 +165,10 @@ const valueOf = ({
   return Object.hasOwn(rest, 'nullValue') ? null : undefined
 }
 
-/** More steps than arguments have. */
+/** More steps than any real arguments have. */
 const mostSteps = 100
 
-/** The steps of a path such as `$.a[0]['b']`: names and places. Undefined for another one; nothing that all objects have is one. */
+/** The steps of a path such as `$.a[0]['b']`; undefined if it is invalid or contains `__proto__`. */
 const stepsOf = (path: unknown): readonly (string | number)[] | undefined => {
   if (typeof path !== 'string' || !path.startsWith('$')) return undefined
   const steps: (string | number)[] = []

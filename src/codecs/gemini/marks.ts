@@ -1,33 +1,33 @@
-/** The words that the codec keeps in `as`. */
+/** The marks that the codec keeps in `as`. */
 import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
 import type { Kept } from '../residual.ts'
 
 /** The codec's name. */
 export const format = 'gemini'
 
-/** What of a response is not in its message otherwise. Not under the codec's name: a request does not carry it. */
+/** The `meta` key for a response's other fields. Not the codec's name, because requests do not include them. */
 export const responseMeta = 'gemini-response'
 
 export type Mark =
-  /** Stood in a list without a content around it: a text or a part, which the client of Google wraps. */
+  /** A text or part in a list without a content around it, which Google's client wraps. */
   | 'bare'
-  /** A list that was written as its only item. */
+  /** A list written as its only item. */
   | 'only'
-  /** Parts that were written as one part, without a list. */
+  /** Parts written as one part, without a list. */
   | 'one'
-  /** A text that was written as a string. */
+  /** A text written as a string. */
   | 'string'
-  /** Names of fields with underscores, which the API takes, too. */
+  /** Field names with underscores, which the API also accepts. */
   | 'snake'
   /** A message from the same content as the one before it. */
   | 'joined'
-  /** A message or a part that began a content of its own, though it goes on what the same side said before. */
+  /** A message or part that started a new content although it continues the same speaker. */
   | 'apart'
-  /** Reasoning of Gemini: that of others is not sent to it. */
+  /** Gemini's own reasoning; other reasoning is not sent to it. */
   | 'thought'
-  /** A result that was written in `result`, as in many examples. */
+  /** A result written in `result`, as in many examples. */
   | 'result'
-  /** A result of several fields, which is shown as JSON. */
+  /** A result with several fields, read as JSON. */
   | 'json'
   /** Content that breaks a rule of the API but was there. */
   | 'exact'

@@ -1,4 +1,4 @@
-/** Parts of the wire, read. What has no word in the message model, and what lacks what makes it what it is, is carried raw. */
+/** Reads parts. Parts without an equivalent in the message model, or with missing fields, are carried raw. */
 import { aList, anObject, isObject, readEach, textOfJson, type Json, type JsonObject } from '../../json/index.ts'
 import type { FilePart, ImagePart, Part, ProviderPart, ResultPart, Source, TextPart } from '../../message/index.ts'
 import { keep } from '../residual.ts'
@@ -7,11 +7,11 @@ import { format, marks, type Mark } from './marks.ts'
 import { fitsName } from './rules.ts'
 import { dataFields, spellPart } from './spelling.ts'
 
-/** Where a part stands. */
+/** The place of a part. */
 export interface Place {
   readonly role: 'system' | 'user' | 'model'
   readonly calls: CallReader
-  /** In an answer. The API refuses some of its own content in requests, which is then not sent back. */
+  /** Whether it is in an answer. Content that the API rejects in requests is then not sent back. */
   readonly isAnswer?: boolean
 }
 
@@ -26,7 +26,7 @@ export const readPart = (item: Json, place: Place): Part => {
 const dataIn = (part: JsonObject): readonly string[] =>
   ['text', ...dataFields].filter((name) => part[name] !== undefined && part[name] !== null)
 
-/** Whether a value is a part by itself, as the client of Google takes it. */
+/** Whether a value is a bare part, as accepted by Google's client. */
 export const isPart = (value: JsonObject): boolean => dataIn(spellPart(value)?.part ?? value).length > 0
 
 const carry = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
@@ -46,7 +46,7 @@ const readText = (part: JsonObject, text: string, snake: Mark | false, { isAnswe
   freeze({
     type: 'text',
     text,
-    // An empty text that carries a signature is how the API itself ends an answer.
+    // The API itself may end an answer with an empty text that carries a signature.
     ...keep(
       format,
       part,
@@ -95,7 +95,7 @@ const addressOf = ({ fileUri, mimeType }: JsonObject): OpenSource | undefined =>
     ? freeze({ type: 'url', url: fileUri, ...(typeof mimeType === 'string' && { mediaType: mimeType }) })
     : undefined
 
-/** How an image or a file stands in the wire. */
+/** An image or file in wire format. */
 export const writtenMedia = (source: OpenSource, name?: string): JsonObject => {
   const named = name === undefined ? {} : { displayName: name }
   return source.type === 'base64'
@@ -137,10 +137,10 @@ const readCall = (
 const isId = (id: Json | undefined): id is string | null | undefined =>
   id === undefined || id === null || typeof id === 'string'
 
-/** A call as it stands in the wire. */
+/** A call in wire format. */
 export const writtenCall = (id: string, name: string, args: JsonObject): JsonObject => ({ ...idOf(id), name, args })
 
-/** An id that stands for none is not written. */
+/** The id to write: none if it was generated. */
 export const idOf = (id: string): { readonly id?: string } => (isMadeId(id) ? {} : { id })
 
 const readResponse = (
@@ -155,7 +155,7 @@ const readResponse = (
   const media = Array.isArray(parts) && parts.length > 0 ? readEach(aList(parts), readAnswer) : []
   const said = isObject(response) ? readOutput(response) : undefined
   const callId = calls.result(id === null || id === '' ? undefined : id, name)
-  // What it says is in the content; what is kept says how it stood.
+  // The part's content keeps the result itself; only its form is kept here.
   const bare = {
     ...part,
     functionResponse: {
@@ -188,12 +188,12 @@ const readResponse = (
   })
 }
 
-/** In place of a result, where only is looked whether there is one. */
+/** Replaces a result when only its presence matters. */
 const stands: JsonObject = Object.freeze({})
 
 const outputs: ReadonlySet<string> = new Set(['output', 'error', 'result'])
 
-/** A result that is one text is that text, and any other one its JSON. */
+/** A result's text: the only string in it, otherwise its JSON. */
 const readOutput = (response: JsonObject): { readonly text: TextPart; readonly field?: string } => {
   const [field, ...others] = Object.keys(response)
   const value = field === undefined ? undefined : response[field]
@@ -202,7 +202,7 @@ const readOutput = (response: JsonObject): { readonly text: TextPart; readonly f
     : { text: freeze({ type: 'text', text: textOfJson(response) }) }
 }
 
-/** An image or a file of a result. */
+/** An image or file in a result. */
 const readAnswer = (item: Json): ResultPart => {
   const wire = anObject(item)
   const found = dataIn(wire).length === 1 ? readMedia(wire, false) : undefined

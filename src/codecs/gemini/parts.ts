@@ -1,4 +1,4 @@
-/** Parts as they are written. Each writer gives the part, or nothing and says what is lost. */
+/** Writes parts. Each writer returns the part, or records a loss and returns nothing. */
 import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
 import type {
   FilePart,
@@ -18,17 +18,17 @@ import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
 import { fitsName, fittingName, noSignature } from './rules.ts'
 import { inSnake } from './spelling.ts'
 
-/** A part of the wire, or a text in place of one. */
+/** A part in wire format, or a string in its place. */
 export type WirePart = { [field: string]: unknown } | string
 
-/** Who says it, and what is lost on the way. */
+/** Who speaks, and where losses go. */
 export interface Saying {
   readonly role: 'system' | 'user' | 'model'
-  /** Write what was found, as found. */
+  /** Whether to write content in its original form. */
   readonly exact: boolean
-  /** The names of the calls so far, by their ids. */
+  /** Function names by call id, for results. */
   readonly names: Map<string, string>
-  /** Give a call of another model what the API takes for its signature. */
+  /** Whether to give an unsigned call the placeholder that the API accepts as a signature. */
   readonly sign: boolean
   readonly writing: Writing
 }
@@ -44,7 +44,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): WirePart | un
     part.type !== 'provider' &&
     !saying.exact
   )
-    return losePart(saying, path, 'instructions are text: Gemini takes no other parts for them')
+    return losePart(saying, path, 'Gemini instructions can only be text')
   if (part.type === 'text' && isMarked(kept, 'string')) return part.text
   const written = writeData(part, saying, path, kept)
   if (written === undefined || !isMarked(kept, 'snake')) return written
@@ -56,7 +56,7 @@ const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefine
     case 'text':
       return writeText(part, saying, path, kept)
     case 'refusal':
-      saying.writing.lose(path, 'Gemini has no refusal: written as text')
+      saying.writing.lose(path, 'Gemini has no refusal type: written as text')
       return writeText({ type: 'text', text: part.text }, saying, path, undefined)
     case 'image':
     case 'file':
@@ -80,7 +80,7 @@ const losePart = ({ writing }: Saying, path: Path, reason: string): undefined =>
 
 const writeText = ({ text }: TextPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined =>
   text === '' && kept?.fields?.['thoughtSignature'] === undefined && !isMarked(kept, 'exact')
-    ? losePart(saying, path, 'Gemini takes no empty text')
+    ? losePart(saying, path, 'Gemini does not accept empty text')
     : restore({ text }, kept)
 
 const writeMedia = (
@@ -99,17 +99,17 @@ const writeThought = (
   path: Path,
   kept: Kept | undefined,
 ): Fields | undefined => {
-  if (!isMarked(kept, 'thought')) return losePart(saying, path, 'Gemini takes its own reasoning only')
+  if (!isMarked(kept, 'thought')) return losePart(saying, path, 'Gemini only accepts its own reasoning')
   if (encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
   if (summary !== undefined && summary.length > 0)
-    saying.writing.lose([...path, 'summary'], 'Gemini has no summaries of reasoning')
+    saying.writing.lose([...path, 'summary'], 'Gemini has no reasoning summaries')
   return restore({ text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }, kept)
 }
 
 const nameOf = (name: string, exact: boolean, { writing }: Saying, path: Path): string => {
   if (exact || fitsName(name)) return name
   const written = fittingName(name)
-  writing.lose([...path, 'name'], `is not of 1 to 128 letters, digits, _, ., : and -: written as ${written}`)
+  writing.lose([...path, 'name'], `must consist of 1 to 128 letters, digits, _, ., : and -: written as ${written}`)
   return written
 }
 
@@ -125,7 +125,7 @@ const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | 
 
 const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
   const known = part.name ?? saying.names.get(part.callId)
-  if (known === undefined) saying.writing.lose([...path, 'name'], 'is not told, nor by a call: written as unknown')
+  if (known === undefined) saying.writing.lose([...path, 'name'], 'is missing, also in the call: written as unknown')
   const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, isMarked(kept, 'exact'), saying, path)
   const texts: string[] = []
   const media: Fields[] = []
@@ -141,7 +141,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
     }
   })
   if (texts.length > 1)
-    saying.writing.lose([...path, 'content'], 'a result of Gemini is one text: its texts are joined by line feeds')
+    saying.writing.lose([...path, 'content'], 'a Gemini result is a single text: its texts are joined by line feeds')
   const restored = restore(
     { functionResponse: { ...idOf(part.callId), name, response: {} as Fields } as Fields },
     kept,

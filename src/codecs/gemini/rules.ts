@@ -1,6 +1,6 @@
 /**
- * What the API refuses with HTTP 400. Reading marks what breaks a rule and stood there all the same, so that it is
- * written again as it stood; writing keeps the rules for everything else.
+ * What the API rejects with HTTP 400. Decoding marks content that breaks a rule, so that it is written again
+ * unchanged. Encoding applies the rules to everything else.
  *
  * Source  ai.google.dev, Function calling, Thought signatures; the types of @google/genai 3.1.0; and the API's own
  *         messages: "GenerateContentRequest.contents: contents is not specified", "Please use a valid role: user,
@@ -13,14 +13,14 @@
 /** "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores, dots, colons and dashes, with a maximum length of 128" */
 export const fitsName = (name: string): boolean => /^[a-zA-Z_][\w.:-]{0,127}$/.test(name)
 
-/** The nearest name that fits. */
+/** The closest valid name. */
 export const fittingName = (name: string): string => {
   const letters = name.replaceAll(/[^\w.:-]/g, '_')
   return (/^[a-zA-Z_]/.test(letters) ? letters : `_${letters}`).slice(0, 128)
 }
 
-/** What a request may say in place of a signature, for a call that another model made. Source: Thought signatures, FAQ. */
+/** The placeholder for the signature of another model's call. Source: Thought signatures, FAQ. */
 export const noSignature = 'skip_thought_signature_validator'
 
-/** The shortest form. */
+/** The shortest possible text. */
 export const opening = '(start)'

@@ -1,7 +1,7 @@
-/** The two spellings of a part: `inlineData`, and `inline_data`, which the API takes as well. */
+/** The two spellings of a part: `inlineData`, and `inline_data`, which the API also accepts. */
 import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
 
-/** The fields of which a part has one, if it is no text. Source: Gemini API reference, Part (2026-11) */
+/** The data fields of a part, of which it has one unless it is text. Source: Gemini API reference, Part (2026-11) */
 export const dataFields = [
   'inlineData',
   'fileData',
@@ -13,7 +13,7 @@ export const dataFields = [
   'toolResponse',
 ] as const
 
-/** Fields of a part and of the objects in it. What stands in arguments and results belongs to their functions. */
+/** Field names of a part and its objects. Names inside arguments and results belong to the functions. */
 const names = [
   ...dataFields,
   'toolType',
@@ -36,7 +36,7 @@ const snakeOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => 
 const toSnake: ReadonlyMap<string, string> = new Map(names.map((name) => [name, snakeOf(name)]))
 const toCamel: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeOf(name), name]))
 
-/** Values that are the user's own. */
+/** Fields with user data. */
 const foreign: ReadonlySet<string> = new Set(['args', 'response', 'partMetadata', 'part_metadata'])
 
 const respell = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
@@ -58,12 +58,12 @@ const isSpelled = (value: Json, spelling: ReadonlyMap<string, string>): boolean 
         ([name, inner]) => spelling.has(name) || (!foreign.has(name) && isSpelled(inner, spelling)),
       )
 
-/** A part in the spelling that is read, and whether it was written in the other one; undefined if it mixes both. */
+/** A part in camel case, and whether it was in snake case; undefined if it mixes both. */
 export const spellPart = (part: JsonObject): { readonly part: JsonObject; readonly snake: boolean } | undefined => {
   if (!isSpelled(part, toCamel)) return { part, snake: false }
-  const camel = respell(part, toCamel) as JsonObject // an object stays one
+  const camel = respell(part, toCamel) as JsonObject // an object stays an object
   return jsonEqual(inSnake(camel), part) ? { part: camel, snake: true } : undefined
 }
 
-/** A part in the other spelling. */
+/** A part in snake case. */
 export const inSnake = (part: JsonObject): JsonObject => respell(part, toSnake) as JsonObject

@@ -1,6 +1,6 @@
 /**
- * The wire of Gemini's `generateContent`: what `systemInstruction` and `contents` of a request may hold. Assignable to the
- * `Content` of `@google/genai` (a type test says so) without depending on it.
+ * The wire types of Gemini's `generateContent`: `systemInstruction` and `contents` of a request.
+ * Assignable to the `Content` of `@google/genai` (checked by a type test) without depending on it.
  *
  * Source  Gemini API reference, Content, and the types of @google/genai 3.1.0 (2026-11)
  */
@@ -9,19 +9,19 @@ export interface GeminiConversation {
   contents: GeminiContent[]
 }
 
-/** What one side says. */
+/** A turn of the user or the model. */
 export interface GeminiContent {
   /** Default: `user`. */
   role?: 'user' | 'model'
   parts: GeminiPart[]
 }
 
-/** A part of a content: one of its data fields, and what stands beside it. */
+/** A part of a content: one data field and optional fields. */
 export interface GeminiPart {
   text?: string
-  /** The text is reasoning. */
+  /** Whether the text is reasoning. */
   thought?: boolean
-  /** The reasoning behind the part, readable by the provider only. */
+  /** The reasoning behind the part, which only the provider can read. */
   thoughtSignature?: string
   inlineData?: GeminiBlob
   fileData?: GeminiFileData
@@ -36,26 +36,26 @@ export interface GeminiBlob {
   displayName?: string
 }
 
-/** A file by its address. */
+/** A file by URI. */
 export interface GeminiFileData {
   fileUri: string
   mimeType?: string
   displayName?: string
 }
 
-/** A call of a function. */
+/** A function call. */
 export interface GeminiFunctionCall {
   id?: string
   name: string
   args?: { [name: string]: unknown }
 }
 
-/** The result of a call. */
+/** A call's result. */
 export interface GeminiFunctionResponse {
-  /** That of the call, if it has one. */
+  /** The call's id, if it has one. */
   id?: string
   name: string
-  /** `output` is the result, or `error`; else all of it is the result. */
+  /** The result is in `output` or `error`; without them, the whole object is the result. */
   response: { [name: string]: unknown }
   parts?: { inlineData?: GeminiBlob; fileData?: GeminiFileData }[]
 }

@@ -8,9 +8,9 @@ import type { LangChainMessage } from './wire.ts'
 /**
  * Messages of LangChain and LangGraph, as JSON.
  *
- * Reads constructors (`{ lc: 1, type: 'constructor', id, kwargs }`, what `JSON.stringify` makes of a message and what
- * checkpoints hold), `{ type, data }` (what `mapChatMessagesToStoredMessages` gives), and fields with a `type` among
- * them. Writes constructors. A call of Anthropic that stands among the blocks, too, is one call.
+ * Reads constructors (`{ lc: 1, type: 'constructor', id, kwargs }`, the `JSON.stringify` form of messages, also found
+ * in checkpoints), `{ type, data }` (from `mapChatMessagesToStoredMessages`), and flat fields with a `type`. Writes
+ * constructors. An Anthropic call that is also among the blocks is read as one call.
  *
  * Source  `@langchain/core` 1.4.0, load/serializable and messages
  * @example

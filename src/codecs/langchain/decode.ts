@@ -1,4 +1,4 @@
-/** From messages of LangChain, as JSON. */
+/** Decodes LangChain messages in JSON form. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
@@ -29,11 +29,11 @@ import { sourceOf } from '../source.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 
-/** Decode messages: an array. */
+/** Decodes messages, an array. */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => readEach(aList(value), (item) => readLangChainMessage(anObject(item))))
 
-/** Read one message that is frozen JSON already. Throws Unexpected. */
+/** Reads one message that is already frozen JSON. Throws Unexpected. */
 export const readLangChainMessage = (wire: JsonObject): Message => {
   const { spelling, name, inside } = spelledIn(wire)
   const said = typeof name === 'string' ? wires.roleOf.get(name.replace(/Chunk$/, '')) : undefined
@@ -108,7 +108,7 @@ interface ReadCall {
   readonly id: string
   readonly name: string
   readonly args: Json
-  /** As it stands in the wire. */
+  /** The call in wire format. */
   readonly wire: JsonObject
 }
 
@@ -128,8 +128,8 @@ const readCalls = (fields: JsonObject): readonly ReadCall[] => {
 }
 
 /**
- * What a message says: its blocks, and its calls behind them. A call of Anthropic stands among the blocks too, and then
- * its part stands there, if that keeps the calls in their order.
+ * Reads a message's blocks, followed by its calls. An Anthropic call is also among the blocks; its
+ * part then goes there, if that keeps the calls in order.
  */
 const readContent = (
   fields: JsonObject,
@@ -155,7 +155,7 @@ const readContent = (
   return { parts: [...parts, ...callParts(behind)], words: isString ? ['blocks'] : [] }
 }
 
-/** The blocks that are calls: the first ones of the list, in its order. None, if they are others. */
+/** The blocks that are calls, if they are the first calls of the list in the same order; otherwise none. */
 const placedIn = (blocks: readonly Json[], calls: readonly ReadCall[]): ReadonlyMap<JsonObject, ReadCall> => {
   const found = new Map<JsonObject, ReadCall>()
   for (const block of blocks) {

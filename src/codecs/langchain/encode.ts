@@ -1,4 +1,4 @@
-/** To messages of LangChain, as JSON: constructors, which `load` and a graph's input take. */
+/** Encodes LangChain messages in JSON form: constructors, accepted by `load` and as graph input. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, jsonIn, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -17,13 +17,13 @@ export const encode = (
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
   const wire: Fresh[] = []
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {
     for (const said of writeMessage(message, writing)) wire.push(said)
   })
 }
 
-/** What stands in a row between results, and each result by itself: a result of LangChain is a message. */
+/** Writes each result as its own message, as LangChain requires, and the parts between results together. */
 const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
   const kept = keptBy(format, message)
   const [first] = message.content
@@ -37,7 +37,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
     const hasCalls = said.some(([, { type }]) => type === 'tool_call')
     const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
     if (role !== message.role)
-      writing.lose(['role'], `a ${message.role} message with more than it may have: written as ${role}`)
+      writing.lose(['role'], `a ${message.role} message with content it cannot have: written as ${role}`)
     written.push(
       writeSaid(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
@@ -50,8 +50,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
       written.push(writeResult(part, undefined, undefined, writing, ['content', index]))
     } else said.push([index, part])
   flush()
-  if (isFirst && message.id !== undefined)
-    writing.lose(['id'], 'each result of LangChain is a message with an id of its own')
+  if (isFirst && message.id !== undefined) writing.lose(['id'], 'each LangChain result is a message with its own id')
   return written
 }
 
@@ -91,7 +90,7 @@ const writeSaid = (
     const path: Path = ['content', index]
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
-      if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: written as an empty one')
+      if (args === undefined) writing.lose([...path, 'arguments'], 'is not a JSON object: written as an empty one')
       const keptCall = keptBy(format, part)
       const written = restore<{ call: Fresh; block?: Fresh }>(
         {
@@ -112,7 +111,7 @@ const writeSaid = (
   return around(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
 }
 
-/** The fields of a message in what stands around them. */
+/** Wraps a message's fields in its spelling. */
 const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | undefined): Fresh => {
   const spelling = spellingOf(kept)
   const words = kept?.as?.split(' ') ?? []
@@ -132,14 +131,14 @@ const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | unde
   return { ...whole.around, [spelling === 'stored' ? 'data' : 'kwargs']: all }
 }
 
-/** What was kept, as far as it has the shape that it was kept in. */
+/** The kept data, as far as it has the expected shape. */
 const checkKept = (kept: Kept | undefined): Kept | undefined => {
   if (kept === undefined) return undefined
   const { around: outside, fields } = kept.fields ?? {}
   return { ...kept, fields: { ...(isObject(outside) && { around: outside }), ...(isObject(fields) && { fields }) } }
 }
 
-/** One plain text as a string, unless it was read from a block; no text as the empty string. */
+/** A single plain text as a string, unless it was read from a block; an empty string for no text. */
 const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
   if (blocks.length === 0 && !asBlocks) return ''
   const content = blocksOrText(blocks, asBlocks)
@@ -156,12 +155,12 @@ const writeBlock = (
     case 'text':
       return kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept)
     case 'refusal':
-      writing.lose(path, 'LangChain has no refusal: written as text')
+      writing.lose(path, 'LangChain has no refusal type: written as text')
       return wires.textBlock(part.text)
     case 'reasoning':
       if (kept?.as === 'thinking') return restore(wires.thinking(part.text, part.signature), kept)
       if (kept?.as === 'reasoning') return restore(wires.reasoningBlock(part.text), kept)
-      return writing.lose(path, 'LangChain takes no reasoning but what its own models reasoned')
+      return writing.lose(path, 'LangChain only accepts reasoning of its own models')
     case 'image':
       return restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept)
     case 'file':
@@ -174,7 +173,7 @@ const writeBlock = (
   }
 }
 
-/** The object that arguments parse to. */
+/** The object in arguments text; undefined if it is not a JSON object. */
 const parseArguments = (text: string): Fresh | undefined => {
   if (text.trim() === '') return {}
   const value = jsonIn(text)

@@ -1,11 +1,11 @@
-/** The default form of LangChain messages: `encode` writes it, and `decode` keeps everything else. */
+/** The default form of LangChain messages: `encode` writes it, and `decode` keeps any difference. */
 import type { Role } from '../../message/index.ts'
 import type { Fresh } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'langchain'
 
-/** How a message is spelled: as a constructor, as `{ type, data }`, or with its type among its fields. */
+/** How a message is spelled: as a constructor, as `{ type, data }`, or flat with a `type` field. */
 export type Spelling = 'constructor' | 'stored' | 'flat'
 
 const names: { readonly [R in Role]: readonly [constructor: string, type: string] } = {
@@ -16,7 +16,7 @@ const names: { readonly [R in Role]: readonly [constructor: string, type: string
   tool: ['ToolMessage', 'tool'],
 }
 
-/** By the name of a class, without `Chunk`, and by the type of a message. */
+/** Roles by class name (without `Chunk`) and by message type. */
 export const roleOf: ReadonlyMap<unknown, Role> = new Map<unknown, Role>([
   ...Object.entries(names).flatMap(([role, spelled]) => spelled.map((name) => [name, role as Role] as const)),
   ['SystemMessage', 'system'],
@@ -26,16 +26,16 @@ export const roleOf: ReadonlyMap<unknown, Role> = new Map<unknown, Role>([
   ['AIMessageChunk', 'assistant'],
 ])
 
-/** What stands around the fields. */
+/** The fields around a message's own. */
 export const outer = (role: Role, spelling: Spelling): Fresh =>
   spelling === 'constructor'
     ? { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', names[role][0]] }
     : { type: names[role][1] }
 
-/** How OpenAI's later role for instructions is recognized. */
+/** The marker of OpenAI's developer role. */
 export const developer = { __openai_role__: 'developer' }
 
-/** The fields beside the content. */
+/** The fields other than the content. */
 export const fieldsOf = (
   role: Role,
   {

@@ -1,11 +1,11 @@
 /**
- * The wire of LangChain messages: what `JSON.stringify` makes of them, what checkpoints hold, and what `load` and a graph's
- * input take.
+ * The wire types of LangChain messages: their `JSON.stringify` form, also found in checkpoints and
+ * accepted by `load` and as graph input.
  *
  * Source  `@langchain/core` 1.4.0, load/serializable and messages
  */
 
-/** A message: a constructor and its fields. */
+/** A message: a constructor with its fields. */
 export interface LangChainMessage {
   lc: 1
   type: 'constructor'
@@ -13,7 +13,7 @@ export interface LangChainMessage {
   kwargs: LangChainFields
 }
 
-/** The fields of a message. */
+/** A message's fields. */
 export interface LangChainFields {
   content: string | LangChainBlock[]
   id?: string
@@ -26,7 +26,7 @@ export interface LangChainFields {
   response_metadata: { [field: string]: unknown }
 }
 
-/** A call. */
+/** A tool call. */
 export interface LangChainToolCall {
   id: string
   name: string
@@ -34,7 +34,7 @@ export interface LangChainToolCall {
   type: 'tool_call'
 }
 
-/** A piece of content. */
+/** A content block. */
 export type LangChainBlock =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }

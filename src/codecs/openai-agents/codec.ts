@@ -6,11 +6,11 @@ import { format } from './items.ts'
 import type { AgentsItem } from './wire.ts'
 
 /**
- * Items of the OpenAI Agents SDK for JavaScript (`AgentInputItem`): what its sessions keep and its runner takes. They are
- * like those of Responses, with other names (`callId`, `providerData`, `function_call_result`).
+ * Items of the OpenAI Agents SDK for JavaScript (`AgentInputItem`), as stored in its sessions and passed to its
+ * runner. They resemble Responses items, with other names (`callId`, `providerData`, `function_call_result`).
  *
- * Everything that the assistant says in a row is one message, so that parallel calls stand together; each result is a
- * message. Calls of functions, computers, shells and patches are `tool_call` parts. Every other item is carried raw.
+ * Consecutive assistant items become one message, so that parallel calls stay together; each result is a message.
+ * Calls of functions, computers, shells and patches are `tool_call` parts. Every other item is carried raw.
  *
  * Source  openai/openai-agents-js, packages/agents-core/src/types/protocol.ts (0.20.0)
  * @example

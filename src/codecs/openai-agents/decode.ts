@@ -1,4 +1,4 @@
-/** From items of the OpenAI Agents SDK. */
+/** Decodes OpenAI Agents SDK items. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
@@ -21,7 +21,7 @@ import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 
-/** Decode items: an array, or the text of one user message. */
+/** Decodes items: an array, or the text of one user message. */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => {
     if (typeof value === 'string') return [messageOf('user', [text(value)])]
@@ -61,7 +61,7 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
   const written = items.messageItem(items.speakerOf(role), '')
   if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, written, undefined, ['content']))
   const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
-  // One plain text would be written as a string, and no part as none at all.
+  // Encoding would write one plain text as a string, and no parts as an empty string.
   const as = parts.length === 0 || isOnePlainText(parts) ? 'parts' : undefined
   return messageOf(role, parts, difference(wire, written, as, ['content']))
 }
@@ -92,7 +92,7 @@ const readPart = (wire: JsonObject, isSpoken: boolean): ResultPart => {
 
 const isUrl = (text: string): boolean => /^(?:data|https?):/.test(text)
 
-/** Reasoning is always marked: what other providers reasoned can't be given to this one. */
+/** Reasoning is always marked, because other providers' reasoning can't be sent to this one. */
 const readReasoning = (wire: JsonObject): ReasoningPart => {
   const summary = textsIn(wire['content'])
   const part = {
@@ -139,7 +139,7 @@ const readOutput = (wire: JsonObject, callId: string, kind: CallKind, reading: R
   })
 }
 
-/** An answer as parts, and how they stood there: as a list, as one object, as nothing. */
+/** A result as parts, with a mark for its form: a list, one object, or absent. */
 const readAnswer = (
   answer: Json | undefined,
 ): { readonly content: ResultPart[]; readonly as?: 'parts' | 'one' | 'none' } => {

@@ -1,4 +1,4 @@
-/** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
+/** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { jsonIn, ownField, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
@@ -19,11 +19,10 @@ export const encode = (
 ): Either<EncodeFault, Encoded<AgentsItem[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = new Map()
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
-    if (message.id !== undefined) writing.lose(['id'], 'items of the Agents SDK have ids of their own')
-    if (message.name !== undefined)
-      writing.lose(['name'], 'an item of the Agents SDK does not say who of several spoke')
+    if (message.id !== undefined) writing.lose(['id'], 'Agents SDK items have their own ids')
+    if (message.name !== undefined) writing.lose(['name'], 'Agents SDK items have no speaker name')
     if (message.role === 'assistant') writeSaid(message, wire, writing, calls)
     else writeSpoken(message, wire, writing, calls)
   })
@@ -35,11 +34,11 @@ type Calls = Map<string, WrittenCall>
 interface WrittenCall {
   readonly kind: CallKind
   readonly name: string
-  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  /** Whether the kind had to change, so that the fields kept with the result no longer fit. */
   readonly changed: boolean
 }
 
-/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+/** Writes an assistant message: each text as its own item, except for parts that came from one item. */
 const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
@@ -53,7 +52,7 @@ const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Cal
       continue
     }
     if (part.type === 'image' || part.type === 'file')
-      writing.lose(path, `the assistant of the Agents SDK says no ${part.type}`)
+      writing.lose(path, `Agents SDK assistant messages cannot have ${part.type} parts`)
     if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
     if (part.type === 'text' && kept?.as === 'string') {
       wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
@@ -79,7 +78,7 @@ const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Cal
   }
 }
 
-/** The items that a part is by itself; none if it is content of a message. */
+/** The separate items of a part; undefined if it is message content. */
 const writeAlone = (
   part: Part,
   kept: Kept | undefined,
@@ -91,7 +90,7 @@ const writeAlone = (
   if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
   if (part.type === 'reasoning') {
     if (kept?.as === 'reasoning') return [restore(items.reasoningItem(part), kept)]
-    writing.lose(path, 'the Agents SDK takes no reasoning but its own')
+    writing.lose(path, 'the Agents SDK only accepts its own reasoning')
     return []
   }
   if (part.type !== 'provider') return undefined
@@ -102,7 +101,7 @@ const writeAlone = (
   return kept?.as === undefined ? [thaw(part.raw) as Fresh] : undefined
 }
 
-/** What anybody else says: one item, with results and calls standing outside. */
+/** Writes a message of another role as one item, with its results and calls as separate items. */
 const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   const content: Fresh[] = []
   let spoke = message.content.length === 0
@@ -110,7 +109,7 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
     const path: Path = ['content', index]
     if (part.type === 'tool_result') wire.push(writeResult(part, calls, writing, path))
     else if (part.type === 'tool_call') {
-      writing.lose(path, `a call in a ${message.role} message: said by the assistant`)
+      writing.lose(path, `a call in a ${message.role} message: written as assistant`)
       wire.push(writeCall(part, calls, writing, path))
     } else {
       spoke = true
@@ -120,9 +119,9 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
   }
   if (!spoke || (content.length === 0 && message.content.length > 0)) return
   const kept = keptBy(format, message)
-  if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: written as user')
+  if (message.role === 'tool') writing.lose(['role'], 'a tool message with content other than results: written as user')
   if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
-    writing.lose(['role'], 'the Agents SDK has no developer: written as system')
+    writing.lose(['role'], 'the Agents SDK has no developer role: written as system')
   const item = items.messageItem(items.speakerOf(message.role), '')
   if (message.role !== 'system' && message.role !== 'developer')
     item['content'] = asContent(content, kept?.as === 'parts')
@@ -132,10 +131,10 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
   wire.push(restore(item, kept))
 }
 
-/** Instructions are one text, unless they were read otherwise. */
+/** Instructions as one text, unless they were read in another form. */
 const instructions = (content: Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
   if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
-  writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are written as one')
+  writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
   return content.map(({ text }) => text).join('\n')
 }
 
@@ -155,7 +154,7 @@ const writeContent = (part: Part, writing: Writing, path: Path): Fresh | undefin
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
     default:
-      return writing.lose(path, `only the assistant says ${part.type}`)
+      return writing.lose(path, `only the assistant can have ${part.type} parts`)
   }
 }
 
@@ -164,8 +163,7 @@ const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Pat
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
   const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
-  if (changed)
-    writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
+  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
@@ -180,7 +178,7 @@ const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path:
   const kind = ownKind ?? call?.kind ?? functionCall
   const isError = part.isError === true
   if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
-    writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; only the text says so`)
+    writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
   const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
   return restore(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
 }

@@ -1,4 +1,4 @@
-/** The default form of items: `encode` writes it, and `decode` keeps everything else. */
+/** The default form of items: `encode` writes it, and `decode` keeps any difference. */
 import type { ReasoningPart } from '../../message/index.ts'
 import { isObject, type JsonObject, ownField } from '../../json/index.ts'
 import type { Fresh } from '../residual.ts'
@@ -6,11 +6,11 @@ import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'openai-agents'
 
-/** Calls that the application answers. */
+/** A kind of call that the application answers. */
 export interface CallKind {
   readonly call: string
   readonly output: string
-  /** The field with what is asked: text, or JSON where the kind has a name of its own in the message model. */
+  /** The field with the input: text, or JSON if the kind has a fixed name in the message model. */
   readonly asks: string
   readonly name?: string | undefined
 }
@@ -29,13 +29,13 @@ const kinds: readonly CallKind[] = [
   { call: 'apply_patch_call', output: 'apply_patch_call_output', asks: 'operation', name: 'apply_patch' },
 ]
 
-/** By the type of the call's item. */
+/** Kinds by the type of the call item. */
 export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
 
-/** By the type of the output's item. */
+/** Kinds by the type of the output item. */
 export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
 
-/** Whether an item is one that only the Agents SDK writes. */
+/** Whether only the Agents SDK writes such an item. */
 export const isAgentsItem = (item: JsonObject): boolean =>
   typeof item['callId'] === 'string' ||
   item['type'] === 'hosted_tool_call' ||
@@ -43,10 +43,10 @@ export const isAgentsItem = (item: JsonObject): boolean =>
   (item['type'] === 'reasoning' && Array.isArray(item['content']) && !('summary' in item)) ||
   (item['role'] === 'assistant' && Array.isArray(item['content']) && item['content'].some(isAgentsPart))
 
-/** Responses' own text has annotations, and its refusal none either; only the Agents SDK puts its data beside a text. */
+/** Only the Agents SDK stores provider data with a text; Responses does not. */
 const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
 
-/** `content` is text or parts. */
+/** `content` is a string or parts. */
 export const messageItem = (role: string, content: unknown): Fresh => ({
   type: 'message',
   role,
@@ -71,17 +71,17 @@ export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text'
   ...(text !== '' && { rawContent: [{ type: 'reasoning_text', text }] }),
 })
 
-/** `asked` is text, or JSON in the kinds that want it so. */
+/** `asked` is text, or JSON for kinds that require it. */
 export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): Fresh => ({
   type: kind.call,
   callId,
   ...(ownField(kind, 'name') === undefined && { name }),
   status: 'completed',
-  // A computer is asked for one action or, by later models, for several.
+  // A computer call has one action, or several with later models.
   [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
 })
 
-/** @param answer undefined leaves it away */
+/** @param answer omitted if undefined */
 export const outputItem = (kind: CallKind, callId: string, name: string, answer: unknown, isError: boolean): Fresh => ({
   type: kind.output,
   callId,
@@ -90,5 +90,5 @@ export const outputItem = (kind: CallKind, callId: string, name: string, answer:
   ...(answer !== undefined && { output: answer }),
 })
 
-/** Who an item says spoke. */
+/** The role written in an item. */
 export const speakerOf = (role: string): string => (role === 'tool' ? 'user' : role === 'developer' ? 'system' : role)

@@ -1,6 +1,6 @@
 /**
- * The wire of the OpenAI Agents SDK: what its sessions keep and its runner takes. Assignable to the SDK's
- * `AgentInputItem[]` (a type test says so) without depending on it.
+ * The wire types of the OpenAI Agents SDK, as stored in its sessions and passed to its runner.
+ * Assignable to the SDK's `AgentInputItem[]` (checked by a type test) without depending on it.
  *
  * Source  `@openai/agents-core` 0.20.0, types/protocol
  */
@@ -15,7 +15,7 @@ export type AgentsItem =
   | AgentsShellOutput
   | AgentsApplyPatchOutput
 
-/** What somebody says. */
+/** A message. */
 export type AgentsSpoken =
   | { type: 'message'; role: 'system'; content: string }
   | { type: 'message'; role: 'user'; content: string | AgentsInput[] }
@@ -26,20 +26,20 @@ export type AgentsSpoken =
       content: ({ type: 'output_text'; text: string } | { type: 'refusal'; refusal: string })[]
     }
 
-/** What a user, or a tool, says. */
+/** An input part from a user or tool. */
 export type AgentsInput =
   | { type: 'input_text'; text: string }
   | { type: 'input_image'; image: string }
   | { type: 'input_file'; file: string; filename?: string }
 
-/** What the model thought. */
+/** Reasoning. */
 export interface AgentsReasoning {
   type: 'reasoning'
   content: { type: 'input_text'; text: string }[]
   rawContent?: { type: 'reasoning_text'; text: string }[]
 }
 
-/** A call of a function. */
+/** A function call. */
 export interface AgentsFunctionCall {
   type: 'function_call'
   callId: string
@@ -48,7 +48,7 @@ export interface AgentsFunctionCall {
   arguments: string
 }
 
-/** What a function answered. */
+/** A function's result. */
 export interface AgentsFunctionResult {
   type: 'function_call_result'
   callId: string
@@ -57,14 +57,14 @@ export interface AgentsFunctionResult {
   output: string | AgentsInput[]
 }
 
-/** A screenshot. */
+/** A computer call's result: a screenshot. */
 export interface AgentsComputerOutput {
   type: 'computer_call_result'
   callId: string
   output: { type: 'computer_screenshot'; data: string }
 }
 
-/** What commands printed. */
+/** A shell call's result: the output of its commands. */
 export interface AgentsShellOutput {
   type: 'shell_call_output'
   callId: string
@@ -75,7 +75,7 @@ export interface AgentsShellOutput {
   }[]
 }
 
-/** Whether a patch was applied. */
+/** An `apply_patch` result. */
 export interface AgentsApplyPatchOutput {
   type: 'apply_patch_call_output'
   callId: string

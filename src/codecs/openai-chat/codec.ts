@@ -5,10 +5,10 @@ import { encode } from './encode.ts'
 import type { ChatMessage } from './wire.ts'
 
 /**
- * OpenAI Chat Completions messages: what requests carry, and what most tools save.
+ * OpenAI Chat Completions messages: used in requests and saved by most tools.
  *
- * Reads every role (`function` too), string and part content, tool calls of type function and custom, the legacy
- * `function_call`, and `reasoning_content` of compatible servers; carries whatever else stands there.
+ * Reads every role (including `function`), string and part content, tool calls of type function and custom, the
+ * legacy `function_call`, and `reasoning_content` of compatible servers. Anything else is carried unchanged.
  *
  * Source  OpenAI API reference, Chat Completions (2026-11)
  * @example

@@ -1,4 +1,4 @@
-/** From the wire of OpenAI Chat Completions. */
+/** Decodes OpenAI Chat Completions messages. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
@@ -35,13 +35,13 @@ export const format = 'openai-chat'
 
 export const longestCallId = 40
 
-/** Decode `messages`: an array, or a request or response body that has one. */
+/** Decodes `messages`, an array. */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => readChatMessages(aList(value)))
 
 /**
- * Make a `decode` for messages that come a few at a time. Each call takes the next messages; together they give the
- * same as one `decode` of all.
+ * Makes a `decode` for messages that arrive in batches. Each call takes the next messages; together
+ * they give the same result as one `decode` of all.
  *
  * @example
  * const decode = createChatDecoder()
@@ -52,7 +52,7 @@ export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<D
   return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
 }
 
-/** Read messages that are frozen JSON already. Throws Unexpected. */
+/** Reads messages that are already frozen JSON. Throws Unexpected. */
 const readChatMessages = (wire: readonly Json[], legacy: LegacyCalls = new LegacyCalls()): readonly Message[] =>
   readEach(wire, (message) => readMessage(anObject(message), legacy))
 
@@ -65,7 +65,7 @@ const roles: ReadonlyMap<unknown, Role> = new Map([
   ['function', 'tool'],
 ])
 
-/** Calls from before they had ids: each gets one, and the next result under its name is its answer. */
+/** Calls from before calls had ids. Each gets one, and the next result with its name is its answer. */
 class LegacyCalls {
   #count = 0
   readonly #waiting = new Map<string, string>()
@@ -76,7 +76,7 @@ class LegacyCalls {
     return id
   }
 
-  /** The id of the call that is answered, or a new one if nothing was asked. */
+  /** The id of the answered call, or a new one if there was no call. */
   answer(name: string): { readonly callId: string; readonly asked: boolean } {
     const callId = this.#waiting.get(name)
     this.#waiting.delete(name)
@@ -124,7 +124,7 @@ const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: L
   })
 }
 
-/** How an answer stood: as one to a function that nobody called, with an id that would be written otherwise, as parts. */
+/** The mark for a result's original form: to a function that was not called, with an invalid id, as parts. */
 const answerMark = (callId: string, asked: boolean, as: 'parts' | undefined): string | undefined => {
   const kind = asked ? (fitsCallId(callId, longestCallId) ? undefined : 'tool') : 'function'
   return kind === undefined || as === undefined ? (kind ?? as) : `${kind} ${as}`
@@ -162,7 +162,7 @@ const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Conten
   })
 }
 
-/** Reasoning in the open, as servers compatible with OpenAI's send it. OpenAI's own chat has no word for it. */
+/** Plain-text reasoning, as sent by servers compatible with OpenAI's. OpenAI's own chat format has no field for it. */
 const reasoningFields = ['reasoning_content', 'reasoning'] as const
 
 const readReasoning = (wire: JsonObject): readonly Part[] => {
@@ -177,7 +177,7 @@ const readReasoning = (wire: JsonObject): readonly Part[] => {
 
 interface Content {
   readonly parts: ResultPart[]
-  /** The content as it would be written, where that is a string. */
+  /** The content as encoding would write it, if that is a string. */
   readonly written: string | undefined
   readonly as?: 'parts'
 }
@@ -190,7 +190,7 @@ const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => 
   return { parts: parts as ResultPart[], written: undefined, ...(isOnePlainText(parts) && { as: 'parts' }) }
 }
 
-/** A content part. A file or picture where the format expects none is marked as carried, so that it is written again. */
+/** A content part. A file or picture where the format allows none is marked `carried`, to be written again. */
 const readPart = (wire: JsonObject, mayHoldFiles: boolean): ResultPart | RefusalPart => {
   const carried = mayHoldFiles ? undefined : 'carried'
   if (wire['type'] === 'text') {
@@ -269,7 +269,7 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
   const id = readIn(wire, 'id', aString)
   const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
   const given = called['arguments']
-  // Some servers send the parsed object, and want it back so.
+  // Some servers send the parsed object and expect it back.
   const asObject = isObject(given)
   const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
   const usual = { type: 'function', id, function: { name, arguments: given as Json } }

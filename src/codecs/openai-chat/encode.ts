@@ -1,4 +1,4 @@
-/** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
+/** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
 import { ownField, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
@@ -20,7 +20,7 @@ export const encode = (
 ): Either<EncodeFault, Encoded<ChatMessage[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
     writeMessage(message, wire, writing, calls),
   )
@@ -28,11 +28,11 @@ export const encode = (
 
 interface Calls {
   readonly ids: CallIds
-  /** The names of the calls written as `function_call`, by id: their results are written the same way. */
+  /** The names of calls written as `function_call`, by id, because their results use the same form. */
   readonly legacy: Map<string, string>
 }
 
-/** What one wire message is made of. */
+/** The contents of one wire message. */
 interface Turn {
   readonly content: Fresh[]
   readonly calls: Fresh[]
@@ -40,8 +40,8 @@ interface Turn {
 }
 
 /**
- * A message is one wire message, but that results stand in messages of their own, after everything that was called
- * beside them, and that only the assistant calls.
+ * Writes a message as one wire message, except that results become separate messages after all
+ * calls of the same step, and that only the assistant makes calls.
  */
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
@@ -54,7 +54,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
     if (turn !== undefined) {
       const role = turn.calls.length > 0 || ownField(turn.fields, 'function_call') !== undefined ? 'assistant' : speaks
       if (role !== message.role)
-        writing.lose(['role'], `a ${message.role} message with more than results: written as ${role}`)
+        writing.lose(['role'], `a ${message.role} message with content other than results: written as ${role}`)
       wire.push(writeTurn(role, turn, message, first))
       first = false
       turn = undefined
@@ -92,13 +92,13 @@ const writeTurn = (role: string, { content, calls, fields }: Turn, message: Mess
   return restore(result, kept)
 }
 
-/** Content, or `silent` where there is none. */
+/** The content, or `silent` if there is none. */
 const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unknown =>
   parts.length === 0 ? silent : asContent(parts, asParts)
 
 const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true)
-    writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; only the text says so')
+    writing.lose([...path, 'isError'], 'chat cannot mark a result as an error; only the text shows it')
   const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
   const kept = keptBy(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
@@ -129,7 +129,7 @@ const writePart = (
     return
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
-  if (turn.calls.length > 0) writing.lose(path, 'stands after a tool call; chat says everything before the calls')
+  if (turn.calls.length > 0) writing.lose(path, 'comes after a tool call; chat puts all content before the calls')
   const content = writeContent(part, role, writing, path)
   if (content !== undefined) turn.content.push(content)
 }
@@ -159,25 +159,25 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
     case 'text':
       return restore({ type: 'text', text: part.text }, kept)
     case 'refusal':
-      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant refuses')
+      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
       return restore({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
     case 'image': {
-      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no image`)
+      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
       return restore(
         { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
         kept,
       )
     }
     case 'file': {
-      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no file`)
+      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold a file`)
       const source = writing.resolve(part.source, [...path, 'source'])
-      if (source.type === 'url') return writing.lose(path, 'chat takes the bytes of a file, not its URL')
+      if (source.type === 'url') return writing.lose(path, 'chat accepts a file only as bytes, not as a URL')
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
-        if (part.name !== undefined) writing.lose([...path, 'name'], 'audio has no name in chat')
+        if (part.name !== undefined) writing.lose([...path, 'name'], 'chat audio has no name')
         return restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
       return restore(

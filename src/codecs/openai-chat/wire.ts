@@ -1,26 +1,26 @@
 /**
- * The wire of OpenAI Chat Completions: what `messages` of a request may hold. Assignable to the SDK's
- * `ChatCompletionMessageParam[]` (a type test says so) without depending on it.
+ * The wire types of OpenAI Chat Completions: `messages` of a request. Assignable to the SDK's
+ * `ChatCompletionMessageParam[]` (checked by a type test) without depending on it.
  *
  * Source  OpenAI API reference, Chat Completions (2026-11)
  */
 export type ChatMessage = InstructionMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage
 
-/** A message of the system or of the developer. */
+/** A system or developer message. */
 export interface InstructionMessage {
   role: 'system' | 'developer'
   content: string | TextPart[]
   name?: string
 }
 
-/** A message of the user. */
+/** A user message. */
 export interface UserMessage {
   role: 'user'
   content: string | UserPart[]
   name?: string
 }
 
-/** A message of the assistant. */
+/** An assistant message. */
 export interface AssistantMessage {
   role: 'assistant'
   content?: string | (TextPart | RefusalPart)[] | null
@@ -31,21 +31,21 @@ export interface AssistantMessage {
   function_call?: { name: string; arguments: string } | null
 }
 
-/** The result of a call. */
+/** A tool message with one result. */
 export interface ToolMessage {
   role: 'tool'
   tool_call_id: string
   content: string | TextPart[]
 }
 
-/** How results were sent before there were tools. */
+/** The form of results before tools existed. */
 export interface FunctionMessage {
   role: 'function'
   name: string
   content: string | null
 }
 
-/** A part of text. */
+/** A text part. */
 export interface TextPart {
   type: 'text'
   text: string
@@ -57,21 +57,21 @@ export interface RefusalPart {
   refusal: string
 }
 
-/** A part of a user's message. */
+/** A part of a user message. */
 export type UserPart =
   | TextPart
   | { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
   | { type: 'input_audio'; input_audio: { data: string; format: 'wav' | 'mp3' } }
   | { type: 'file'; file: { file_data?: string; file_id?: string; filename?: string } }
 
-/** A call of a function. */
+/** A function call. */
 export interface FunctionCall {
   type: 'function'
   id: string
   function: { name: string; arguments: string }
 }
 
-/** A call of a custom tool, whose input is text. */
+/** A custom tool call, whose input is text. */
 export interface CustomCall {
   type: 'custom'
   id: string

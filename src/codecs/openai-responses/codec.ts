@@ -5,16 +5,16 @@ import { encode } from './encode.ts'
 import type { ResponsesItem } from './wire.ts'
 
 /**
- * Items of the OpenAI Responses API: what requests carry in `input`, and what responses bring in `output`.
+ * Items of the OpenAI Responses API: `input` of requests and `output` of responses.
  *
- * Everything that the assistant says in a row (messages, reasoning, calls, what OpenAI's own tools did) is one message,
- * so that parallel calls stand together; each result is a message. Calls that the client answers are `tool_call` and
- * `tool_result` parts whatever their kind: functions, custom tools, computer, shell, apply_patch, tool search, and the
- * approval of an MCP call, whose error result is a denial. Every other item is carried raw: in a message of its own, if a
- * client wrote it (it has a role, or is known to be of clients), else among what the assistant said.
+ * Consecutive assistant items (messages, reasoning, calls, actions of OpenAI's own tools) become one message, so that
+ * parallel calls stay together; each result is a message. All calls answered by the client are `tool_call` and
+ * `tool_result` parts: functions, custom tools, computer, shell, apply_patch, tool search, and MCP approvals, where
+ * an error result is a denial. Every other item is carried raw: in its own message if a client wrote it (it has a
+ * role or a client-only type), otherwise among the assistant's parts.
  *
- * `decode` also takes the text of one user message, the body of a response (its `output`) and that of a request (its
- * `instructions`, as a system message, and its `input`); `encode` always writes the list of items.
+ * `decode` also takes the text of one user message, a response body (its `output`) and a request body (its
+ * `instructions`, as a system message, and its `input`). `encode` always writes a list of items.
  *
  * Source  OpenAI API reference, Responses (2026-11)
  * @example

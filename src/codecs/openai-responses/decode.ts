@@ -1,4 +1,4 @@
-/** From the wire of the OpenAI Responses API. */
+/** Decodes OpenAI Responses items. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   anObject,
@@ -29,13 +29,13 @@ import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } 
 export const format = 'openai-responses'
 
 /**
- * Decode items, the text of one user message, or the body of a request or a response. What else a body has is listed as
- * lost.
+ * Decodes items, the text of one user message, or a request or response body. Other fields of a
+ * body are listed as losses.
  */
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
 
-/** Where in a body its items are. */
+/** The path to a body's items. */
 const listOf = (wire: Json): Path | undefined => {
   if (!isObject(wire)) return undefined
   if (Array.isArray(wire['output'])) return ['output']
@@ -54,19 +54,19 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
   })
   const isRequest = field !== 'output'
   beside.push(...lossesBeside(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'))
-  // A response repeats the instructions that it was given: they are none of what it says.
+  // A response repeats the request's instructions, which are not part of its output.
   if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
   return [messageOf('system', [text(readIn(wire, 'instructions', aString))]), ...said]
 }
 
-/** Read items that are frozen JSON already. Throws Unexpected. */
+/** Reads items that are already frozen JSON. Throws Unexpected. */
 export const readItems = (wire: readonly Json[]): readonly Message[] => {
   const reading = new Reading()
   readEach(wire, (item) => readItem(anObject(item), reading))
   return reading.end()
 }
 
-/** A call: what kind it is, whether OpenAI runs it, and which program of its made it. */
+/** A call: its kind, whether OpenAI runs it, and the program that made it. */
 interface Call {
   readonly kind: CallKind
   readonly hosted: boolean
@@ -74,17 +74,17 @@ interface Call {
 }
 
 class Reading extends ItemReading<Call> {
-  /** The ids of local shell calls by those of their items, which their outputs may name instead. */
+  /** The call ids of local shell calls by item id, which outputs may use instead. */
   readonly localShell: Map<string, string> = new Map()
 }
 
 const readItem = (wire: JsonObject, reading: Reading): void => {
   const { type } = wire
-  // Read as items of Responses they would be opaque, and their calls without results unseen.
+  // As Responses items they would be opaque, hiding calls without results.
   if (isAgentsItem(wire))
     throw new Unexpected(
       [],
-      "an item of OpenAI Responses; openaiAgents of indelible/codecs/openai-agents reads the Agents SDK's",
+      'an OpenAI Responses item; for Agents SDK items use openaiAgents from indelible/codecs/openai-agents',
       wire,
     )
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
@@ -97,11 +97,11 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   const answering = kindOfOutput.get(type)
   if (answering !== undefined && pairs(wire, answering.outputId)) {
     const result = readOutput(wire, answering, reading)
-    // What OpenAI ran by itself was answered before the assistant went on: it stays among what the assistant said.
+    // OpenAI ran it before the assistant continued, so the result stays among the assistant's parts.
     if (reading.calls.get(result.callId)?.hosted === true) return reading.say(result)
     return reading.add(freeze({ role: 'tool', content: freeze([result]) }))
   }
-  // Without a type it is a reference to an item.
+  // An item without a type is a reference by id.
   if (typeof type !== 'string' && typeof wire['id'] !== 'string')
     throw new Unexpected(['type'], 'the type of an item', type)
   const by = speakers.get(wire['role']) ?? ofClients.get(type)
@@ -110,7 +110,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
 }
 
 /**
- * Items without a role that only clients write, and who speaks in them: what another agent says to this one is asked of it.
+ * Items without a role that only clients write, with their speakers. Another agent's message counts as the user's.
  *
  * Source  OpenAI API reference, Responses: input items; Codex 0.169.0 on loopback (2026-11)
  */
@@ -120,7 +120,7 @@ const ofClients: ReadonlyMap<unknown, Role> = new Map([
   ['agent_message', 'user'],
 ])
 
-/** Whether the item says which call it is about. A tool search that OpenAI runs needs no answer. */
+/** Whether the item refers to a call that the client answers. A tool search run by OpenAI does not. */
 const pairs = (wire: JsonObject, id: string): boolean => {
   if (wire['type'] === 'local_shell_call_output')
     return typeof wire['call_id'] === 'string' || typeof wire['id'] === 'string'
@@ -147,7 +147,7 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
   )
 }
 
-/** Parts of input. One plain text would be written as a string, so it is marked. */
+/** Input parts. A single plain text is marked, because encoding would write it as a string. */
 const readParts = (
   list: readonly Json[],
   mayHoldAudio: boolean,
@@ -174,7 +174,7 @@ const readFile = (wire: JsonObject): ResultPart | undefined => {
       : typeof wire['file_url'] === 'string'
         ? freeze({ type: 'url' as const, url: wire['file_url'] })
         : undefined
-  // Bytes of which nobody says what they are, and audio, which would not be written as a file.
+  // Bytes of unknown type, and audio, would not be written as a file.
   if (source === undefined || (source.type === 'url' && typeof wire['file_data'] === 'string') || isAudio(source))
     return undefined
   return freeze({
@@ -200,7 +200,7 @@ const readAudio = (wire: JsonObject): ResultPart | undefined => {
 
 const isAudio = (source: Resolved): boolean => source.type === 'base64' && source.mediaType.startsWith('audio/')
 
-/** Reasoning is always marked: what other providers reasoned can't be given to this one. */
+/** Reasoning is always marked, because other providers' reasoning can't be sent to this one. */
 const readReasoning = (wire: JsonObject): ReasoningPart => {
   const summary = textsIn(wire['summary'])
   const part = {
@@ -229,7 +229,7 @@ const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallP
     caller: wire['caller'],
   })
   if (kind.call === 'local_shell_call' && typeof wire['id'] === 'string') reading.localShell.set(wire['id'], id)
-  // Ids and names that would be written otherwise are marked as those of the wire.
+  // Mark ids and names that encoding would change.
   const as = kind !== functionCall || !fitsCallId(id, longestCallId) || !fitsName(name) ? kind.call : undefined
   return freeze({
     type: 'tool_call',
@@ -273,12 +273,12 @@ const answeredCallId = (wire: JsonObject, kind: CallKind, { localShell }: Readin
 
 interface Answer {
   readonly content: ResultPart[]
-  /** What would be written, where that may differ from what stands there. */
+  /** What encoding would write, if that may differ from the wire. */
   readonly written?: Json
   readonly as?: 'parts' | 'raw' | 'none'
 }
 
-/** An answer as parts. Text where it is text, JSON as text where the kind has a form of its own, else the value raw. */
+/** A result as parts: text as is, JSON as text for kinds with their own form, anything else raw. */
 const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   if (output === 'computer_call_output' && isObject(answer) && typeof answer['image_url'] === 'string') {
     const source = sourceOf(answer['image_url'])

@@ -1,4 +1,4 @@
-/** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
+/** Encodes OpenAI Responses items: one item per call, per result and per assistant text. */
 import { jsonIn, ownField, type Json, type Path } from '../../json/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Sequence } from '../../sequence/index.ts'
@@ -31,7 +31,7 @@ export const encode = (
 ): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
-  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
     writeMessage(message, wire, writing, calls),
   )
@@ -45,7 +45,7 @@ interface Calls {
 
 interface WrittenCall {
   readonly kind: CallKind
-  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  /** Whether the kind had to change, so that the fields kept with the result no longer fit. */
   readonly changed: boolean
   readonly caller: Json | undefined
 }
@@ -53,8 +53,8 @@ interface WrittenCall {
 type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
 
 const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
-  if (message.id !== undefined) writing.lose(['id'], 'items of Responses have ids of their own')
-  if (message.name !== undefined) writing.lose(['name'], 'a message of Responses has no name')
+  if (message.id !== undefined) writing.lose(['id'], 'Responses items have their own ids')
+  if (message.name !== undefined) writing.lose(['name'], 'Responses messages have no name')
   const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as Part
@@ -76,7 +76,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
 
 const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : role)
 
-/** The item that a part is by itself; none if it is content of a message. */
+/** The separate item of a part; undefined if it is message content. */
 const ownItem = (
   part: Exclude<Part, ToolResultPart>,
   message: Message,
@@ -90,18 +90,18 @@ const ownItem = (
   if (part.type === 'reasoning') {
     const kept = keptBy(format, part)
     if (kept?.as === 'reasoning') return restore(items.reasoningItem(part), kept)
-    writing.lose(path, 'Responses takes no reasoning but its own')
+    writing.lose(path, 'Responses only accepts its own reasoning')
     return 'lost'
   }
   if (part.type !== 'tool_call') return thaw(part.raw) as Fresh
-  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: said by the assistant`)
+  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: written as assistant`)
   return writeCall(part, calls, writing, path)
 }
 
 const isItem = (part: Part): part is ProviderPart =>
   part.type === 'provider' && part.provider === format && keptBy(format, part)?.as === undefined
 
-/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+/** Writes an assistant message: each text as its own item, except for parts that came from one item. */
 class AssistantItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
@@ -135,7 +135,7 @@ class AssistantItems {
       kept,
     )
     if (opens || this.#open === undefined || kept === undefined) {
-      // Without an item of its wire it needs an id, which no item of theirs has.
+      // An item that was not read from the wire needs an id that no OpenAI item has.
       const item = opens
         ? written.item
         : {
@@ -155,7 +155,7 @@ class AssistantItems {
   }
 }
 
-/** What anybody else says: one item, with results standing outside. */
+/** Writes a message of another role as one item, with results as separate items. */
 class OtherItems {
   readonly #wire: Fresh[]
   readonly #writing: Writing
@@ -177,7 +177,7 @@ class OtherItems {
   close(): void {
     if (this.#content.length === 0) return
     if (this.#message.role === 'tool')
-      this.#writing.lose(['role'], 'a tool message with more than results: written as user')
+      this.#writing.lose(['role'], 'a tool message with content other than results: written as user')
     const kept = this.#first ? keptBy(format, this.#message) : undefined
     this.#wire.push(
       restore(items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')), kept),
@@ -193,7 +193,7 @@ const writeContent = (part: Content, writing: Writing, path: Path): Fresh | unde
     case 'text':
       return restore(items.inputText(part.text), kept)
     case 'refusal':
-      return writing.lose(path, 'only the assistant refuses')
+      return writing.lose(path, 'only the assistant can refuse')
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return thaw(part.raw) as Fresh
@@ -203,7 +203,7 @@ const writeContent = (part: Content, writing: Writing, path: Path): Fresh | unde
       const source = writing.resolve(part.source, [...path, 'source'])
       if (source.type === 'base64' && kept?.as === 'audio')
         return restore(items.inputAudio(source.data, source.mediaType), kept)
-      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses takes no audio')
+      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses does not accept audio')
       return restore(items.inputFile(source, part.name), kept)
     }
   }
@@ -217,8 +217,7 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const changed =
     ownField(kind, 'asText') !== true &&
     (ownField(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
-  if (changed)
-    writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
+  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
@@ -247,7 +246,7 @@ const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writin
   )
 }
 
-/** What a result answers, in the form of its kind. `isOwn` says that its text is the JSON of that form. */
+/** A result in the form of its kind. `isOwn`: its text is the JSON of that form. */
 const writeAnswer = (
   part: ToolResultPart,
   kind: CallKind,
@@ -260,7 +259,7 @@ const writeAnswer = (
   if (as === 'raw' && first?.type === 'provider' && first.provider === format) return thaw(first.raw)
   const unmarked = (): void => {
     if (part.isError === true)
-      writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; only the text says so`)
+      writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
   }
   switch (kind.output) {
     case 'computer_call_output': {
@@ -272,7 +271,7 @@ const writeAnswer = (
     case 'tool_search_output': {
       const tools = isOwn && part.isError !== true ? jsonIn(resultText(part, writing, path)) : undefined
       if (Array.isArray(tools)) return tools
-      writing.lose([...path, 'content'], 'a tool search answers with tools: written as none')
+      writing.lose([...path, 'content'], 'a tool search result must be tools: written as an empty list')
       return []
     }
     case 'shell_call_output': {
@@ -304,5 +303,5 @@ const writeAnswer = (
   }
 }
 
-/** A black picture of 64 by 64: what a computer that did not answer shows. */
+/** A black 64 × 64 picture, for a computer call without a screenshot. */
 const blank = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC'

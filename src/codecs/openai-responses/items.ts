@@ -1,11 +1,11 @@
-/** The default form of items: `encode` writes it, and `decode` keeps everything else. */
+/** The default form of items: `encode` writes it, and `decode` keeps any difference. */
 import { ownField } from '../../json/index.ts'
 import type { FilePart, ReasoningPart } from '../../message/index.ts'
 import type { Fresh } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
 import type { CallKind } from './kinds.ts'
 
-/** `content` is text or parts. */
+/** `content` is a string or parts. */
 export const messageItem = (role: string, content: unknown): Fresh => ({ type: 'message', role, content })
 
 export const inputText = (text: string): Fresh => ({ type: 'input_text', text })
@@ -44,19 +44,19 @@ export const reasoningItem = ({
   ...(encrypted !== undefined && { encrypted_content: encrypted }),
 })
 
-/** `asked` is text, or JSON in the kinds that want it so. */
+/** `asked` is text, or JSON for kinds that require it. */
 export const callItem = (kind: CallKind, id: string, name: string, asked: unknown): Fresh => ({
   type: kind.call,
   [kind.id]: id,
   ...(ownField(kind, 'name') === undefined && { name }),
   ...(kind.call === 'tool_search_call' && { execution: 'client' }),
-  // A computer is asked for one action or, by later models, for several.
+  // A computer call has one action, or several with later models.
   [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
 })
 
 /**
- * @param answer undefined leaves it away, where the kind can do without
- * @param caller which program of OpenAI's made the call: its result says the same
+ * @param answer omitted if undefined and the kind allows it
+ * @param caller the OpenAI program that made the call; its result names it too
  */
 export const outputItem = (
   kind: CallKind,

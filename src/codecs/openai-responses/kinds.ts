@@ -1,25 +1,25 @@
 /**
- * The calls of the Responses API that the client answers, each with its item of output: function calls, custom tools,
- * and the tools of OpenAI's own that run on the client's side. Calls that OpenAI runs itself have no such pair.
+ * The Responses API calls that the client answers, each with its output item: functions, custom tools, and OpenAI's
+ * tools that run on the client. Calls that OpenAI runs itself are not included.
  *
  * Source  OpenAI API reference, Responses: input items, and the `required_input` of a pending response (2026-11)
  */
 export interface CallKind {
   readonly call: string
   readonly output: string
-  /** The fields with the id that pairs the two. */
+  /** The fields with the id that links call and output. */
   readonly id: string
   readonly outputId: string
-  /** What the call is named in the message model. Absent where the item says it. */
+  /** The call's name in the message model. Absent if the item has it. */
   readonly name?: string
-  /** The field with what is asked. In the message model it is `arguments`: the text, or the JSON where it is an object. */
+  /** The field with the input. In the message model it is `arguments`: the text, or an object as JSON. */
   readonly asks: string
   readonly asText?: true
-  /** The field with the answer. */
+  /** The field with the result. */
   readonly answers: string
 }
 
-/** What most kinds have alike. */
+/** The values shared by most kinds. */
 const alike = { id: 'call_id', outputId: 'call_id', asks: 'action', answers: 'output' } as const
 
 export const functionCall: CallKind = {
@@ -62,10 +62,10 @@ const kinds: readonly CallKind[] = [
   },
 ]
 
-/** By the type of the call's item. */
+/** Kinds by the type of the call item. */
 export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
 
-/** By the type of the output's item. */
+/** Kinds by the type of the output item. */
 export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
 
 export const longestCallId = 64

@@ -1,8 +1,8 @@
 /**
- * The wire of the OpenAI Responses API: what `input` of a request may hold, as far as this codec writes it by itself.
- * Assignable to the SDK's `ResponseInput` (a type test says so) without depending on it. Items of OpenAI's own tools,
- * which are given back as they came, are typed there; and so is the output of a local shell, whose pairing id is `id` in
- * those types and `call_id` in the documentation and on the wire.
+ * The wire types of the OpenAI Responses API: `input` of a request, as far as this codec writes it itself. Assignable
+ * to the SDK's `ResponseInput` (checked by a type test) without depending on it. Items of OpenAI's own tools are
+ * returned unchanged and have the SDK's types. So does the output of a local shell, whose call id is `id` in those
+ * types but `call_id` in the documentation and on the wire.
  *
  * Source  OpenAI API reference, Responses (2026-11)
  */
@@ -21,14 +21,14 @@ export type ResponsesItem =
   | ToolSearchOutput
   | McpApprovalResponse
 
-/** A message that is not the model's. */
+/** A message from anyone but the model. */
 export interface InputMessage {
   type?: 'message'
   role: 'user' | 'system' | 'developer'
   content: string | InputPart[]
 }
 
-/** What the assistant said, without what only OpenAI knows of it. */
+/** An assistant message without the fields that only OpenAI sets. */
 export interface AssistantText {
   type?: 'message'
   role: 'assistant'
@@ -36,7 +36,7 @@ export interface AssistantText {
   phase?: 'commentary' | 'final_answer' | null
 }
 
-/** What the assistant said, as OpenAI said it. */
+/** An assistant message as returned by OpenAI. */
 export interface OutputMessage {
   type: 'message'
   id: string
@@ -46,7 +46,7 @@ export interface OutputMessage {
   phase?: 'commentary' | 'final_answer' | null
 }
 
-/** Reasoning of the model, to be given back unchanged. */
+/** The model's reasoning, to be returned unchanged. */
 export interface ReasoningItem {
   type: 'reasoning'
   id: string
@@ -56,7 +56,7 @@ export interface ReasoningItem {
   status?: Status
 }
 
-/** A call of a function. */
+/** A function call. */
 export interface FunctionCall {
   type: 'function_call'
   call_id: string
@@ -66,14 +66,14 @@ export interface FunctionCall {
   status?: Status
 }
 
-/** The result of a function. */
+/** A function's result. */
 export interface FunctionCallOutput {
   type: 'function_call_output'
   call_id: string
   output: string | InputPart[]
 }
 
-/** A call of a custom tool, whose input is text. */
+/** A custom tool call, whose input is text. */
 export interface CustomToolCall {
   type: 'custom_tool_call'
   call_id: string
@@ -82,28 +82,28 @@ export interface CustomToolCall {
   id?: string
 }
 
-/** The result of a custom tool. */
+/** A custom tool's result. */
 export interface CustomToolCallOutput {
   type: 'custom_tool_call_output'
   call_id: string
   output: string | InputPart[]
 }
 
-/** The screenshot after an action. */
+/** A computer call's result: a screenshot. */
 export interface ComputerCallOutput {
   type: 'computer_call_output'
   call_id: string
   output: { type: 'computer_screenshot'; image_url?: string; file_id?: string }
 }
 
-/** The result of a shell call. */
+/** A shell call's result. */
 export interface ShellCallOutput {
   type: 'shell_call_output'
   call_id: string
   output: { stdout: string; stderr: string; outcome: { type: 'exit'; exit_code: number } | { type: 'timeout' } }[]
 }
 
-/** What became of a patch. */
+/** An `apply_patch` result. */
 export interface ApplyPatchCallOutput {
   type: 'apply_patch_call_output'
   call_id: string
@@ -111,7 +111,7 @@ export interface ApplyPatchCallOutput {
   output?: string | null
 }
 
-/** The tools that a search found. */
+/** A tool search's result: the tools it found. */
 export interface ToolSearchOutput {
   type: 'tool_search_output'
   call_id: string
@@ -119,7 +119,7 @@ export interface ToolSearchOutput {
   tools: []
 }
 
-/** The answer to a request for approval. */
+/** The answer to an approval request. */
 export interface McpApprovalResponse {
   type: 'mcp_approval_response'
   approval_request_id: string

@@ -1,23 +1,23 @@
 /**
- * Tokens of images and files, as the providers count them: by pixels, pages and seconds, never by their base64.
+ * Token counts of images and files by the providers' rules: pixels, pages and seconds, not base64 length.
  *
  * | | image of w × h pixels | published at (as others quoted it on 2026-11-21) |
  * |---|---|---|
  * | Anthropic | ⌈w/28⌉ × ⌈h/28⌉, scaled down to at most 1,568 (2,576 pixels a side and 4,784 from Opus 4.7 on) | docs.claude.com, build-with-claude/vision |
- * | OpenAI | scaled into 2,048 × 2,048, the shorter side to 768; 85 and 170 for each tile of 512 × 512 (gpt-4o) | platform.openai.com, guides/images-vision |
- * | Google | 258 up to 384 × 384, else 258 for each tile of 768 × 768 | ai.google.dev, gemini-api/docs/tokens |
+ * | OpenAI | scaled into 2,048 × 2,048, the shorter side to 768; 85 plus 170 per tile of 512 × 512 (gpt-4o) | platform.openai.com, guides/images-vision |
+ * | Google | 258 up to 384 × 384, otherwise 258 per tile of 768 × 768 | ai.google.dev, gemini-api/docs/tokens |
  *
- * A PDF takes 1,500 to 3,000 a page (Anthropic), audio 32 and video 263 a second (Google).
+ * A PDF takes 1,500 to 3,000 tokens per page (Anthropic); audio takes 32 and video 263 per second (Google).
  */
 import type { FilePart, ImagePart, Source } from '../../message/index.ts'
 
-/** The provider whose rule counts the tokens of an image. */
+/** The provider whose rule counts an image's tokens. */
 export type ImageRule = 'anthropic' | 'openai' | 'google'
 
 /**
  * The tokens of an image.
  *
- * @param rule the provider whose rule counts. Default: the rule that gives the most tokens
+ * @param rule the provider whose rule is used. Default: the rule with the highest count
  * @example
  * imageTokens(1000, 1000, 'anthropic') // => 1296
  * imageTokens(1000, 1000, 'openai') // => 765
@@ -28,9 +28,9 @@ export const imageTokens = (width: number, height: number, rule?: ImageRule): nu
     : rules[rule](width, height)
 
 /**
- * The tokens of an image or file by the dearest rule. An image of unknown size counts 1,600. Of a PDF the pages are counted,
- * 3,000 each; of a text its characters are; audio and video count by their bytes, as if they were 64 kbit and 1 Mbit a
- * second; other files, and those that are not in the message, count as an image.
+ * The tokens of an image or file by the most expensive provider's rule. An image of unknown size counts 1,600. A PDF
+ * counts 3,000 per page, and a text is counted as text. Audio and video count by size, assuming 64 kbit/s and 1
+ * Mbit/s. Other files, and files that are not inline, count as an image of unknown size.
  *
  * Cost    O(1) for images; O(bytes) for texts and PDF files
  */
@@ -75,7 +75,7 @@ const tokensOfImage = ({ data }: Base64): number => {
   return size === undefined ? unknownImage : imageTokens(size.width, size.height)
 }
 
-/** A JPEG states its size after the camera's data, of at most 64 kB a block. */
+/** A JPEG states its size after the camera's metadata, which comes in blocks of at most 64 kB. */
 const headerCharacters = 200_000
 
 interface Size {
@@ -83,7 +83,7 @@ interface Size {
   readonly height: number
 }
 
-/** The size that the header of a PNG, GIF, WebP or JPEG says. */
+/** The size in the header of a PNG, GIF, WebP or JPEG. */
 const sizeIn = (bytes: string): Size | undefined => {
   const at = (index: number): number => bytes.charCodeAt(index)
   const big = (index: number): number => (at(index) << 8) | at(index + 1)
@@ -109,12 +109,12 @@ const sizeIn = (bytes: string): Size | undefined => {
   return undefined
 }
 
-/** The pages that a PDF names; where they are compressed, one for every 100 kB. */
+/** The number of pages in a PDF. If its page objects are compressed, one page per 100 kB is assumed. */
 const pagesOf = (data: string): number =>
   binary(data, data.length).match(/\/Type\s*\/Page(?![a-zA-Z])/g)?.length ??
   Math.max(1, Math.ceil((data.length * 3) / 4 / bytesPerPage))
 
-/** The bytes of the first characters of base64, each as a character. What is no base64 is left out. */
+/** Decodes the first characters of base64 into a binary string, skipping characters that are not base64. */
 const binary = (data: string, characters: number): string => {
   const digits = data.slice(0, characters).replace(/[^A-Za-z0-9+/]/g, '')
   return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)

@@ -1,28 +1,28 @@
 /**
- * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
- * pass prices of your own where yours differ.
+ * Model prices, so that a replay can report costs in dollars. Each list price has the page and the
+ * day it was read. Pass your own prices if yours differ.
  */
 import type { Usage } from '../../notes/kit.ts'
 import type { Prices } from '../deriving/derive.ts'
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface Rates {
-  /** For a token of plain input. */
+  /** Uncached input. */
   readonly input: number
-  /** For a token of output. */
+  /** Output. */
   readonly output: number
   /** Input that the provider read from its cache. */
   readonly cacheRead: number
   /**
-   * Input that the provider writes to its cache, for five minutes if there is a choice. The price of plain input, if writing
-   * is free.
+   * Input that the provider writes to its cache, kept for five minutes if there is a choice. The
+   * plain input price if writing is free.
    */
   readonly cacheWrite: number
 }
 
-/** The rates of a model, and its rates for long requests. */
+/** A model's rates, with separate rates for long requests. */
 export interface ModelRates extends Rates {
-  /** The rates of a request with more input tokens than `above`. They hold for all of its tokens. */
+  /** The rates of a request with more than `above` input tokens. They apply to all of its tokens. */
   readonly long?: Rates & { readonly above: number }
 }
 
@@ -30,13 +30,13 @@ export interface ModelRates extends Rates {
 export interface ModelPrices extends ModelRates {
   /** The page with the prices. */
   readonly source: string
-  /** The day on which the page was read, as ISO 8601. */
+  /** The day the page was read, as an ISO 8601 date. */
   readonly read: string
 }
 
 /**
- * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, `gemini-3.1-pro-preview` those of
- * `gemini-3.1-pro`, and a provider in front of the name (`anthropic/`) is ignored.
+ * The list prices of a model. Dated and preview names match the base name: `claude-opus-4-5-20251101` has the prices
+ * of `claude-opus-4-5`. A provider prefix (`anthropic/`) is ignored.
  *
  * @returns the prices; undefined if the model is not in the table
  */
@@ -50,12 +50,12 @@ export const pricesOf = (model: string): ModelPrices | undefined => {
   return undefined
 }
 
-/** The prices of cached and other tokens, in tokens of plain input. */
+/** Prices relative to plain input: what one cached and one other token cost, in tokens of plain input. */
 export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
   Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
 
 /**
- * The price of one call, by the tokens that its provider counted.
+ * The price of one call, from the provider's token counts.
  *
  * @returns US dollars
  */
@@ -67,11 +67,11 @@ export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, 
 }
 
 /**
- * The list price of calls, by the tokens that their provider counted. A sum of several calls says nothing of how long each
- * was, so it has the price of short ones.
+ * The list price of one or more calls, from the provider's token counts. A sum over several calls
+ * does not show how long each request was, so it uses the rates for short requests.
  *
- * @param calls how many calls they are of. Default: 1
- * @returns US dollars; undefined if no price of the model is known and there are tokens
+ * @param calls the number of calls in `usage`. Default: 1
+ * @returns US dollars; undefined if there are tokens but no known price for the model
  */
 export const usageDollars = (model: string | undefined, usage: Usage, calls = 1): number | undefined => {
   if (usage.input + usage.output === 0) return 0
@@ -81,7 +81,7 @@ export const usageDollars = (model: string | undefined, usage: Usage, calls = 1)
   return callDollars(calls === 1 ? prices : short, usage)
 }
 
-/** The rates of a request with so many input tokens. */
+/** The rates that apply to a request of this size. */
 export const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
@@ -92,7 +92,7 @@ const rates = (input: number, output: number, cacheRead: number, cacheWrite = in
   cacheWrite,
 })
 
-/** The prices of one page, and the day on which it was read. */
+/** Makes a price entry with its source page and the day it was read. */
 const pricesFrom =
   (source: string, read = '2026-11-21') =>
   (base: Rates, long?: ModelPrices['long']): ModelPrices =>
@@ -100,20 +100,20 @@ const pricesFrom =
 
 const pricesOfClaude = (name: string) => pricesFrom(`https://platform.claude.com/docs/en/models/${name}/overview`)
 
-/** A table that GitHub keeps of the providers' prices. */
+/** GitHub's table of provider prices. */
 const pricesFromTable = pricesFrom(
   'https://github.com/github/docs/blob/024f6b0f8c266054134f13dd7d122d8b80d25315/data/tables/copilot/models-and-pricing.yml',
 )
 
-/** The same table, of models that are no longer in it. */
+/** Models that are no longer in that table. */
 const earlier = pricesFrom(
   'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
 )
 
-/** Prices of Google as a page repeats them: of 2.5 Pro, with those of long requests, and of 2.5 Flash. */
+/** Google's prices, as quoted by a third-party page. */
 const pricesOfGoogle = pricesFrom('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22')
 
-/** List prices by the name of the model. The price of keeping a cache longer is not included. */
+/** List prices by model name. The surcharge for a longer cache lifetime is not included. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
   'claude-opus-5-5': pricesOfClaude('opus-5-5')(rates(4, 20, 0.2, 5)),
   'claude-opus-5': pricesOfClaude('opus-5')(rates(5, 25, 0.5, 6.25)),
@@ -121,7 +121,7 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   'claude-opus-4-7': pricesFromTable(rates(5, 25, 0.5, 6.25)),
   'claude-opus-4-6': pricesFromTable(rates(5, 25, 0.5, 6.25)),
   'claude-opus-4-5': pricesFromTable(rates(5, 25, 0.5, 6.25)),
-  // Its page said $0.20 for a cached token until 7 October 2026.
+  // The provider's page listed $0.20 per cached token until 7 October 2026.
   'claude-sonnet-5-5': pricesFrom(
     'https://github.com/kurofune/claudit/releases/tag/v1.9.2',
     '2026-10-24',

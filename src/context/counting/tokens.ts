@@ -1,12 +1,12 @@
 /**
- * Estimated tokens: a documented guess that needs no tokenizer and is the same everywhere.
+ * Estimated tokens: a documented guess that needs no tokenizer and is the same on every machine.
  *
- * Text is cut as OpenAI's o200k tokenizer cuts it before it looks anything up: words (a capital after a small letter
- * begins another), groups of three digits, runs of signs, line ends, longer white space. Each counts what such pieces take
- * on average, and a little more, so that a context seldom takes more than estimated: on the real transcripts the sum is
- * between 0 and 20 % above what o200k counts, on prose between 0 and 15 % (bench: tokens). Where it matters more than
- * that, pass the `tokenizer` of your model. An image counts what the dearest provider takes for its size; see
- * `attachments.ts`. A message counts 4 more for its frame.
+ * Text is split the way OpenAI's o200k tokenizer pre-splits it: words (a capital after a lowercase letter starts a
+ * new one), groups of three digits, runs of punctuation, line ends and longer white space. Each piece counts its
+ * average plus a small margin, so a context rarely takes more than estimated. On real transcripts the sum is 0 to 20
+ * % above o200k's count, on prose 0 to 15 % (bench: tokens). For more precision, pass your model's `tokenizer`. An
+ * image counts what the most expensive provider charges for its size; see `attachments.ts`. Each message counts 4
+ * more for its frame.
  */
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
@@ -19,18 +19,18 @@ export type Estimator = (message: Message) => number
 /** The estimated tokens of a message, at least 4. Cost: O(characters). */
 export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
 
-/** Counts the tokens of a text: `textTokens`, or the tokenizer of a model. It must be pure. */
+/** Counts the tokens of a text: `textTokens` or a model's tokenizer. It must be pure. */
 export type Tokenizer = (text: string) => number
 
 /**
- * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives the
- * same estimator.
+ * An estimator that counts texts with a tokenizer and everything else like `estimateTokens`. The
+ * same tokenizer gives the same estimator.
  */
 export const estimatorOf: (tokenizer: Tokenizer) => Estimator = once(
   (tokenizer) => (message) => tokensOfMessage(message, tokenizer),
 )
 
-/** An estimator that asks `estimate` once for each message. Only for messages that can't change: those of a record. */
+/** An estimator that calls `estimate` once per message. Use it only for immutable messages: those of a record. */
 export const remembering: (estimate: Estimator) => Estimator = once((estimate) => once(estimate))
 
 /** The estimated tokens of a text. Cost: O(characters). */
@@ -38,7 +38,7 @@ export const textTokens = (text: string): number => {
   let sum = 0
   let before: Class = Class.start
   const { length } = text
-  // No function is called for a character or a word: a compaction counts tens of thousands of them.
+  // Avoids function calls per character or word: a compaction counts tens of thousands of them.
   for (let index = 0; index < length;) {
     const from = index
     const unit = text.charCodeAt(index)
@@ -94,7 +94,7 @@ export const textTokens = (text: string): number => {
 
 const perMessage = 4
 
-/** What pieces of text take, in hundredths of a token: fitted to o200k on real transcripts, and 4 % more. */
+/** Weights per piece of text in hundredths of a token: fitted to o200k on real transcripts, plus 4 %. */
 const weight = {
   word: 104,
   letter6: 9,
@@ -123,10 +123,10 @@ const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
   return unit <= 0x20 || unit === 0x7f ? Class.space : Class.sign
 })
 
-/** `a e i o u y`: more than three letters in a row without any are seldom of one word. */
+/** `a e i o u y`: a run of more than three letters without any of them rarely belongs to one word. */
 const vowels = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0))
 
-/** What words of so many letters take; each further letter takes `letter15`. */
+/** The weight of a word by its number of letters. Each letter beyond the table adds `letter15`. */
 const wordWeights: readonly number[] = Array.from(
   { length: 16 },
   (_, letters) =>
@@ -136,7 +136,7 @@ const wordWeights: readonly number[] = Array.from(
     weight.letter15 * Math.max(0, letters - 14),
 )
 
-/** Of a UTF-16 unit: letters of two bytes, Chinese and Japanese, Korean, arrows and boxes, half an emoji, and the rest. */
+/** Weights of UTF-16 units: two-byte letters, Chinese and Japanese, Korean, symbols, surrogates, others. */
 const beyondAscii = (unit: number): number => {
   if (unit < 0x800) return 34
   if (unit >= 0x3040 && unit <= 0x9fff) return 76

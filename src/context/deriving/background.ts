@@ -1,6 +1,6 @@
 /**
- * Summaries made in the background: a model sums up what is behind while the agent goes on. No call waits for one; a
- * summary that is ready is a note of the record, and the next compaction takes it.
+ * Background summaries: a model summarizes older messages while the agent continues. No call waits
+ * for a summary; a finished one is stored as a note, and the next compaction uses it.
  */
 import { isLeft, isObject } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
@@ -17,29 +17,27 @@ export interface BackgroundOptions extends PrepareOptions {
   /** Makes the summaries. */
   readonly summarizer: Summarizer
   /**
-   * Stores summaries: `(notes) => session.append({ messages: [], notes })`. It may be asynchronous.
+   * Stores summaries: `(notes) => session.append({ messages: [], notes })`. May be asynchronous.
    *
-   * @returns anything; a promise is awaited. A rejection, or an `Either` that is a `Left`, is a failure
+   * @returns any value; a promise is awaited. A rejection or a `Left` counts as a failure
    */
   readonly append: (notes: readonly SummaryNote[]) => unknown
-  /**
-   * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again, and asks the model again.
-   */
+  /** Called when a summarizer or `append` fails. The next `offer` tries again. Default: nothing. */
   readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
 }
 
 /** Makes the summaries of one record, one batch at a time. */
 export interface BackgroundSummaries {
-  /** Start a batch for the current record, unless one is running. It returns at once and never throws. */
+  /** Starts a batch for the current record unless one is running. Returns at once and never throws. */
   readonly offer: (view: View<Message>, notes: Sequence<Note>) => void
-  /** Wait for the running batch: at the end of a program, and in tests. */
+  /** Resolves when the running batch has finished: for the end of a program, and for tests. */
   readonly idle: () => Promise<void>
 }
 
 /**
- * Make summaries in the background: `offer` the record after each step.
+ * Creates background summaries: call `offer` with the record after each step.
  *
- * Cost    of an offer while a batch is running O(1); of another O(record), after the caller has continued
+ * Cost    O(1) for an offer while a batch is running; otherwise O(record), after the caller has continued
  *
  * @example
  * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
@@ -52,11 +50,11 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
     try {
       onFault?.(fault)
     } catch {
-      // There is nobody else to tell.
+      // a callback that throws must not stop the batch, and there is nowhere else to report it
     }
   }
   const batch = async (view: View<Message>, notes: Sequence<Note>): Promise<void> => {
-    await Promise.resolve() // the caller goes on first
+    await Promise.resolve() // let the caller continue first
     const prepared = await prepareSummaries(view, notes, summarizer, options)()
     if (isLeft(prepared)) tell(prepared.left)
     const made = isLeft(prepared) ? prepared.left.done : prepared.right
@@ -98,7 +96,7 @@ export const modelSummarizer = (
   })
 
 const summaryPrompt =
-  'Sum up this part of a conversation for somebody who goes on with the work: goals, decisions and their reasons, names of files and what is in them, errors, what is left to do. No introduction.'
+  'Summarize this part of a conversation for the model that continues the work: goals, decisions and their reasons, file names and their contents, errors, and what remains to be done. No introduction.'
 
 const saidIn = (message: Message): string => {
   const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
@@ -108,5 +106,5 @@ const saidIn = (message: Message): string => {
     .join('\n')
 }
 
-/** Characters of one part that a model is given to sum up. */
+/** The most characters of one part that are sent to the summarizing model. */
 const longestPart = 4000

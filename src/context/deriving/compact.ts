@@ -1,4 +1,4 @@
-/** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
+/** Compaction: turns a line's segments and a policy's choices into the line of the next epoch. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { SummaryNote } from '../../notes/kit.ts'
@@ -30,26 +30,26 @@ export interface Compaction {
   readonly segments: readonly Segment[]
   readonly policy: Policy
   readonly budget: number
-  /** Where the active turn begins. */
+  /** The position where the active turn starts. */
   readonly activeFrom: number
-  /** Up to where the last compaction shortened anything; 0 before the first. */
+  /** The end of what the last compaction could shorten; 0 before the first. */
   readonly settledTo: number
-  /** The messages of the user that always stay readable. */
+  /** The positions of the user messages that always stay readable. */
   readonly asked: readonly number[]
   readonly summaries: readonly SummaryNote[]
   readonly record: View<Message>
   readonly renderer: Renderer
-  /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
+  /** The gaps made so far, by first position, so that another attempt can reuse them. */
   readonly gaps: Map<number, Gap>
   readonly epoch: number
-  /** What the conversation has said before: see `talk.ts`. */
+  /** What the conversation has said so far: see `talk.ts`. */
   readonly heard: SaidSoFar
 }
 
 /**
- * The line after a compaction. It fits the budget, unless nothing does: then everything stands at its minimum.
+ * The line after a compaction. It fits the budget if any line does; otherwise every segment is at its minimum.
  *
- * Cost    O(segments), and the range of each summary that is used for the first time
+ * Cost    O(segments), plus the range of each summary that is used for the first time
  */
 export const compact = (compaction: Compaction): EpochLine => {
   const { policy, budget, renderer } = compaction
@@ -58,7 +58,7 @@ export const compact = (compaction: Compaction): EpochLine => {
     pressed: isPressed(compaction),
     isKept: (unit) => isKept(unit, policy),
   })
-  // An answer that was moved to its call has no place of its own to choose a level for.
+  // An answer that was moved to its call follows the call, so the policy does not choose a level for it.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
   const isEpoch = policy.choose === 'epochs'
   const [largest, smallest] = markerSizes(own, renderer)
@@ -71,14 +71,15 @@ export const compact = (compaction: Compaction): EpochLine => {
     const line = lineOfTalk(segments, own, compaction, largest)
     if (line !== undefined) return line
   }
-  // By the default estimate a line may not stand behind the one that it is shortened by.
+  // A brief measured as folded into the brief before it costs more if that one is gone, so the
+  // second attempt measures without folding.
   for (const folds of isEpoch ? [true, false] : [false]) {
     const slots = slotsOf(own, compaction, folds)
     const selection = { candidates: candidatesOf(slots), budget, markerTokens: largest }
     let chosen = degrade(selection, lawful(selection, policy.select(selection), policy.name))
     let line = lineAs(slots, chosen)
     if (tokensOf(line) > budget) continue
-    // Markers were measured by their largest: give what they did not take to the newest that fell.
+    // Markers were measured at their largest. Give the tokens they did not use to the newest shortened messages.
     const least = budget * (policy.fills ?? 0)
     for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
       const more = fillRoom(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
@@ -92,14 +93,15 @@ export const compact = (compaction: Compaction): EpochLine => {
     }
     return line
   }
-  // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
+  // No line fits with markers at their largest. With exact sizes the minimum of everything may
+  // still fit, but nothing more: see `packed`.
   const slots = slotsOf(own, compaction, false)
   return [largest, smallest]
     .map((markerTokens) => lineAs(slots, leastOfAll(candidatesOf(slots), markerTokens)))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
 
-/** Weigh the new messages in the record's order, whether they are shown or not. */
+/** Weighs the new messages in record order, whether they are shown or not. */
 const weighAll = ({ segments, renderer, heard }: Compaction): void => {
   for (const segment of segments)
     if (segment.type === 'unit' && !heard.worths.has(segment.unit))
@@ -108,9 +110,9 @@ const weighAll = ({ segments, renderer, heard }: Compaction): void => {
 }
 
 /**
- * The line after a compaction of a record without tools; undefined if its turn is too long. Shown are rules, what the
- * policy keeps, what is asked, the active turn and the newest; the rest is in markers, each message in the form that it
- * is worth.
+ * The line after a compaction of a record without tools; undefined if its active turn is too long.
+ * It shows rules, messages the policy keeps, the user's question, the active turn and the newest
+ * messages. All others go into markers, each in the form that its worth justifies.
  */
 const lineOfTalk = (
   segments: readonly Segment[],
@@ -171,12 +173,12 @@ const lineOfTalk = (
   return line
 }
 
-/** A compaction of talk leaves so much of the budget; so much of it at least must be free for what markers hold. */
+/** Shares of the budget: what a compaction of talk leaves, its least room for markers, its newest messages. */
 const lowOfTalk = 0.6
 const leastOfTalk = 0.1
 const newestOfTalk = 0.02
 
-/** What stands for each segment: an answer that was moved to its call goes the way of the call. */
+/** The placement of every segment. An answer that was moved to its call is placed like the call. */
 const withLent = (
   own: readonly PlacedSegment[],
   segments: readonly Segment[],
@@ -200,18 +202,18 @@ const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): rea
     candidates.map(({ asked, level, levels }) => (asked ? nothing : (levels.at(-1) ?? level))),
   )
 
-/** Tokens beside what is missing: less is not worth filling; a message may be cut in steps of some percent only. */
+/** Extra tokens to try beyond the shortfall, because a message can only be cut in steps of a few percent. */
 const leastFilled = 64
 const mostFilled = 1 / 8
 
-/** A cut to the least that stays readable. */
+/** A cut to the shortest form that stays readable. */
 const nothing: Cut = Object.freeze({ tokens: 0 })
 
 interface PlacedSegment {
   readonly segment: Segment
-  /** What is shown of it; undefined, if a marker stands for it. */
+  /** What is shown of it; undefined if a marker replaces it. */
   readonly as: Segment | undefined
-  /** What the marker says of it. */
+  /** The lines for it in the marker. */
   readonly briefs: readonly Brief[]
 }
 
@@ -228,7 +230,7 @@ const ownerOf = (segment: Segment): Unit | undefined =>
 const canBeInMarker = (unit: Unit, renderer: Renderer): boolean =>
   unit.said.length > 0 && renderer.factsOf(unit).minimum === 'pointer'
 
-/** A segment as policies see it, and what becomes of it by their choice. */
+/** A segment as the policy sees it, and how to place it for a choice. */
 interface Slot {
   readonly candidate: Candidate
   readonly place: (choice: Choice) => PlacedSegment
@@ -236,7 +238,7 @@ interface Slot {
 
 const candidatesOf = (slots: readonly Slot[]): readonly Candidate[] => slots.map(({ candidate }) => candidate)
 
-/** `folds`: whether a line is measured as if the one before it in the record stood before it. */
+/** @param folds whether to measure a brief as folded into the brief of the previous segment */
 const slotsOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Slot[] =>
   segments.map((segment, index) => {
     if (segment.type !== 'unit') return rangeSlot(segment, compaction)
@@ -287,7 +289,7 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
   const least = asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
   const now = renderer.at(unit, segment).tokens
   let line: number | undefined
-  /** How it is cut: as it stands already, as chosen, or, of what was asked, to the least. */
+  /** The cut for a choice: the existing one, the chosen one, or the shortest for the user's question. */
   const cutAs = (choice: Choice): ShownAs | undefined => {
     if (choice === 'full' || choice === 'structured' || choice === 'pointer') return undefined
     if (longest !== undefined && choice === level) return segment
@@ -326,17 +328,17 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
   return { candidate, place }
 }
 
-/** All that a unit can say in lines. */
+/** All marker lines of a unit. */
 const briefsOf = (unit: Unit, renderer: Renderer): readonly Brief[] =>
   unit.said.length === 0 ? none : [renderer.brief(unit)]
 
-/** Also where an answer of its calls is kept that came later. */
+/** Also true if the policy keeps a late answer to one of the unit's calls. */
 const isKept = ({ pages }: Unit, { keeps }: Policy): boolean =>
   keeps !== undefined && pages.some(({ position }) => keeps.has(position))
 
 /**
- * What a policy chose, within what each candidate allows. What it keeps falls only where the least of all else would not be
- * enough, and the active turn only where the least of the rest would not.
+ * The policy's choices, limited to what each candidate allows. A kept candidate is shortened only if the minimum of
+ * everything else would not be enough, and the active turn only if the minimum of the rest would not.
  */
 const lawful = (selection: Selection, chosen: readonly Choice[], name: string): readonly Choice[] => {
   const { candidates } = selection
@@ -367,15 +369,15 @@ const lawful = (selection: Selection, chosen: readonly Choice[], name: string): 
   return allowed
 }
 
-/** Whether the active turn must fall: it exceeds the budget even beside the least of all else. */
+/** Whether the active turn must be shortened: it exceeds the budget even with everything else at its minimum. */
 const isPressed = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
-  if (summaries.length === 0) return false // nobody asks
+  if (summaries.length === 0) return false // only summaries use this
   const [markerTokens] = markerSizes(segments, renderer)
   return !activeFits({ candidates: candidatesOf(slotsOf(segments, compaction, false)), budget, markerTokens })
 }
 
-/** The most and the least that a marker takes here, by the estimator at hand. */
+/** The largest and smallest token counts of a marker here, by the current estimator. */
 const markerSizes = (
   segments: readonly Segment[],
   renderer: Renderer,
@@ -393,7 +395,7 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
-/** The line with the messages of all segments. Adjacent ranges that are not shown share a marker. */
+/** The line with the messages of all segments. Adjacent hidden ranges share a marker. */
 const lineOf = (placed: readonly PlacedSegment[], compaction: Compaction): EpochLine => {
   const line = emptyEpochLine(compaction.epoch, compaction.renderer)
   const given = new Map<string, number>()
@@ -413,7 +415,7 @@ const lineOf = (placed: readonly PlacedSegment[], compaction: Compaction): Epoch
   return line
 }
 
-/** A range with lines; the one of another try, where that is the same, so that its marker is made and counted once. */
+/** A gap for hidden segments. Reuses an equal one of an earlier attempt, with its counted marker. */
 const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction): Gap => {
   const briefs = hidden.flatMap((one) => one.briefs)
   const [from, to] = [hidden[0]?.segment.from ?? 0, hidden.at(-1)?.segment.to ?? 0]
@@ -425,6 +427,6 @@ const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction)
   return made
 }
 
-/** A range whose lines did not change keeps its marker: what was sent of it stays cached. */
+/** A gap whose lines did not change keeps its marker, so that the cached prefix still matches. */
 const isAsBefore = (one: PlacedSegment | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs

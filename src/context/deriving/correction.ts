@@ -1,25 +1,24 @@
 /**
- * The correction of an estimate by what the provider counted. A receipt says how many tokens a call was estimated to take,
- * and how many the provider counted; the factor between them is folded from the latest receipts of the model.
+ * Corrects the estimate by the provider's counts. A receipt records the estimated and the actual
+ * tokens of a call; the correction factor is computed from the model's latest receipts.
  *
- * A context takes a factor up at the border of an epoch only. Within an epoch the factor of its beginning holds, so that no
- * cached prefix moves for it; but a context that exceeds the budget by the newest factor has reached the budget, and that is
- * a border.
+ * A new factor takes effect only at an epoch boundary, so it never invalidates a cached prefix. A context that
+ * exceeds the budget by the newest factor has reached the budget, which starts a new epoch.
  */
 import type { Note } from '../../notes/kit.ts'
 import { countWhile } from './positions.ts'
 
-/** What a receipt says of the estimate. */
+/** The estimate of one call and its correction, from a receipt. */
 export interface Count {
   /** The length of the record at the call. */
   readonly len: number
   /** The tokens of the call by the estimator: messages, tools and system prompt. */
   readonly estimated: number
-  /** The tokens that the provider counted for each of them. */
+  /** The tokens that the provider counted per estimated token. */
   readonly ratio: number
 }
 
-/** The counts that notes have of a model, in the order of their calls. */
+/** A model's counts in the notes, in call order. */
 export const countsOf = (notes: Iterable<Note>, model: string | undefined): readonly Count[] => {
   if (model === undefined) return none
   const counts: Count[] = []
@@ -32,7 +31,7 @@ export const countsOf = (notes: Iterable<Note>, model: string | undefined): read
   return inOrder(counts)
 }
 
-/** Counts with those that came after them. */
+/** Merges counts, in call order. */
 export const withCounts = (before: readonly Count[], added: readonly Count[]): readonly Count[] =>
   added.length === 0 ? before : inOrder([...before, ...added])
 
@@ -44,11 +43,11 @@ const inOrder = (counts: Count[]): readonly Count[] =>
 const none: readonly Count[] = Object.freeze([])
 
 /**
- * What the estimate is multiplied by for a call at a length of the record: the greatest ratio of the latest four calls before
- * it that took at least a quarter of the budget. In a small call the tokens that providers add weigh too much. At least 0.8
- * and at most 2; without such calls 1.
+ * The correction factor for a call at a length of the record: the greatest ratio among the latest
+ * four earlier calls that took at least a quarter of the budget. (In smaller calls the tokens that
+ * providers add weigh too much.) Between 0.8 and 2; 1 without such calls.
  *
- * Cost  O(log of the receipts), and a few of them
+ * Cost  O(log receipts), plus at most 64 of them
  */
 export const factorAt = (counts: readonly Count[], len: number, budget: number): number => {
   const before = countWhile(counts.length, (index) => (counts[index] as Count).len < len)
@@ -64,7 +63,7 @@ export const factorAt = (counts: readonly Count[], len: number, budget: number):
 }
 
 const latest = 4
-/** Small calls among the latest, before those that count. */
+/** How many of the latest receipts are checked for calls that are large enough. */
 export const lookedAt = 64
 const least = 0.8
 const most = 2

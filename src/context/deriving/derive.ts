@@ -1,13 +1,13 @@
 /**
- * Deriving: from a view and notes to what one model call is sent.
+ * Derivation: from a view and its notes to the messages of one model call.
  *
  *     messages ── settling ──▶ units ── line ──▶ segments: a unit at a level, a gap with its marker, a summary
  *                                          │        ▲
  *     notes ── track: kinds, summaries,    ▼        │  where a call can follow and the line has grown enough
  *              receipts           ──▶ compact: candidates ── policy ──▶ choices ── degrade, if they are too much
  *
- * A track is a fold over the record, and its line grows. A derived context is the beginning of a line, and the unit whose
- * calls are still open. What a track knew at its latest compaction can be kept as a text: see `state.ts`.
+ * A track is a fold over the record, and its line grows. A derived context is a prefix of a line plus the unit whose
+ * calls are still open. A track's knowledge at its latest compaction can be saved as a string: see `state.ts`.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
@@ -51,55 +51,55 @@ import {
 
 /** How a context is derived. */
 export interface DeriveOptions {
-  /** The tokens that there are: a number, or a model's window and the tokens of its answer. */
+  /** The available tokens: a number, or a model's window and completion tokens. */
   readonly budget: Budget
   /** Default: `paged`. */
   readonly policy?: Policy
-  /** What has been written about the record: pins, page tags, summaries. Default: nothing. */
+  /** The notes about the record: pins, page tags, summaries. Default: none. */
   readonly notes?: Sequence<Note>
   /**
-   * The tools that are sent along. What they take is taken off the budget, and markers name the recall tool among them, or
-   * none. Default: nobody knows; nothing is taken off, and markers name `recall`. A run gives its own.
+   * The tools sent with the call. Their tokens are subtracted from the budget, and markers name the recall tool if it
+   * is among them. Default: unknown; nothing is subtracted, and markers name `recall`. A run passes its own.
    */
   readonly tools?: readonly OfferedTool[]
   /**
-   * The name of the model. The receipts of this model in `notes` correct the estimate by what its provider counted. A context
-   * takes a new correction up only when an epoch begins. Default: no correction.
+   * The model's name. Its receipts in `notes` correct the estimate by the provider's counts. A new
+   * correction takes effect only at an epoch boundary. Default: no correction.
    */
   readonly model?: string
-  /** Tokens of the tool definitions that are sent along. Default: what `tools` take, by the estimator. */
+  /** The tokens of the tool definitions sent with the call. Default: those of `tools`, by the estimator. */
   readonly toolTokens?: number
-  /** Tokens of a system prompt that is not part of the record. Default: 0. */
+  /** The tokens of a system prompt that is not part of the record. Default: 0. */
   readonly systemTokens?: number
-  /** Counts a message. Default: `estimateTokens`. It is asked once for each message. */
+  /** Counts a message. Default: `estimateTokens`. It is called once per message. */
   readonly estimate?: Estimator
   /**
-   * Counts a text, where `estimate` is not given: the tokenizer of your model. Images, files and frames count as by default.
-   * Give the same function each time: a context continues from one of the same tokenizer only.
+   * Counts a text if `estimate` is not given: your model's tokenizer. Images, files and frames count as by default.
+   * Pass the same function each time: a context can only continue one with the same tokenizer.
    */
   readonly tokenizer?: Tokenizer
   /** Default: cached tokens at 0.1, others at 1.25. */
   readonly prices?: Prices
-  /** What was sent before, of an earlier view of the same record: this context continues it where it can. */
+  /** The context of the last call, from an earlier view of the same record. The new context continues it if it can. */
   readonly previous?: SentContext | undefined
   /**
-   * The `state` of an earlier context of the same record, perhaps of another process: it saves work where `previous` can't.
-   * One that does not fit (another record, policy or budget, damage) is left aside. Default: none.
+   * The `state` of an earlier context of the same record, possibly from another process. It saves work if `previous`
+   * can't. A state that does not match (another record, policy or budget, or damage) is ignored. Default: none.
    */
   readonly state?: string | undefined
 }
 
-/** The context of the last call. A `DerivedContext` saves work; of other values only the messages are compared. */
+/** The context of the last call. A `DerivedContext` saves work; with any other value only the messages are compared. */
 export interface SentContext {
   /** The messages that were sent. */
   readonly messages: Sequence<Message>
 }
 
-/** The price of a token, in tokens of plain input. */
+/** Prices per token, in tokens of plain input. */
 export interface Prices {
-  /** For tokens in the prefix that the last request had, too. */
+  /** Tokens in the prefix shared with the last request. */
   readonly cached: number
-  /** For all other tokens. */
+  /** All other tokens. */
   readonly fresh: number
 }
 
@@ -109,77 +109,77 @@ export interface DerivedContext {
   readonly messages: Settled<Span<Message>>
   /** The source of each message. */
   readonly sources: Span<ContextSource>
-  /** The level of each recorded position; `pointer` for positions that are not in the conversation. */
+  /** The level of each recorded position; `pointer` for positions outside the conversation. */
   readonly residency: Span<ResidencyLevel>
-  /** The ranges that only a marker or a summary represents. Positions up to, not including, `to`. */
+  /** The ranges represented only by a marker or a summary. Positions up to, not including, `to`. */
   readonly dropped: readonly Range[]
   /**
-   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it uses less
-   * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason: `unused:indivisible`
-   * if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose so. `window` never skips a
-   * message in its order, so that a larger budget never shows less.
+   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it
+   * uses less than 85 % of the budget (45 % directly after a compaction of a policy with epochs), the reason is
+   * added: `unused:indivisible` if nothing omitted can be cut to fit the free space, `unused:policy` if the policy
+   * chose so. `window` never skips a message, so that a larger budget never shows less.
    */
   readonly provenance: readonly string[]
   /** The tokens of the messages, by the estimator. */
   readonly tokens: number
-  /** The tokens available for messages, by the estimator: with a `factor` of 1.25 four fifths of what there is. */
+  /** The tokens available for messages, by the estimator: with a `factor` of 1.25, 4/5 of the real number. */
   readonly budget: number
-  /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
+  /** With `model`: the uncorrected estimate for messages, tools and system prompt. Stored in receipts. */
   readonly estimated?: number
-  /** How the record and its notes give the same context again. A receipt keeps it. Absent where only the program knows. */
+  /** Settings to derive this context again, for receipts. Absent with a custom estimator or recall name. */
   readonly derivedBy?: DerivedBy
-  /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
+  /** With `model`: the tokens that the provider counts per estimated token, from the receipts. */
   readonly factor?: number
-  /** The number of messages in the record, with retracted ones. */
+  /** The number of messages in the record, including retracted ones. */
   readonly length: number
-  /** The position at which the active turn begins: that of the latest substantive user message, 0 if there is none. */
+  /** The position where the active turn starts: the latest substantive user message, or 0 if there is none. */
   readonly activeFrom: number
-  /** The number of leading messages that equal those of the last context. */
+  /** The number of leading messages that equal those of the previous context. */
   readonly stablePrefix: number
-  /** The tokens of these messages: a provider's prompt cache can hold them. */
+  /** The tokens of those messages: a provider's prompt cache can hold them. */
   readonly stableTokens: number
-  /** The cost of sending it, in tokens of plain input. */
+  /** The cost of sending this context, in tokens of plain input. */
   readonly cost: number
-  /** The number of compactions so far. Between two compactions each context extends the last one. */
+  /** The number of compactions so far. Between two compactions each context extends the previous one. */
   readonly epoch: number
   /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
   readonly digest: string
   /**
-   * What the latest compaction left, as a text for `state` of the next context: positions and numbers, and nothing that was
-   * said. It is the same text until the next compaction. Undefined before the first one, for a policy without a `version`, and
-   * as long as a result that came late is in reach. Computed when you read it.
+   * The result of the latest compaction as a string, to pass as `state` to a later context. It contains positions and
+   * numbers but no message text, and stays the same until the next compaction. Undefined before the first compaction,
+   * for a policy without a `version`, and while a late result is in reach. Computed when you read it.
    */
   readonly state: string | undefined
 }
 
-/** The settings of a context that follow from no record: with them `deriveContext` gives it again. */
+/** The settings of a context that are not in the record. With them `deriveContext` derives it again. */
 export interface DerivedBy {
-  /** The name of the policy, and the version of its choices. */
+  /** The policy's name. */
   readonly policy: string
-  /** The version of the choices of the policy. Absent if it has none. */
+  /** The version of the policy's choices. Absent if it has none. */
   readonly version?: string
-  /** The tokens for messages, before the estimate was corrected. */
+  /** The tokens for messages before correction of the estimate. */
   readonly budget: number
-  /** The tokens of tools and system prompt beside them. */
+  /** The tokens of tools and system prompt. */
   readonly reserved: number
   /** Whether markers name the tool `recall`. */
   readonly recall: boolean
 }
 
-/** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
+/** Cached tokens at 0.1 and others at 1.25 times the price of plain input. */
 export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 
 /**
- * Derive the context of a model call: settled, within the budget, and with no page below the minimum of its kind.
+ * Derives the context of a model call: settled, within the budget, and with no page below its kind's minimum.
  *
- * The view is a conversation, or the whole record. Positions in notes, sources, markers and residency are always those of the
- * record. Notes about retracted messages have no effect; neither does a summary of any of them.
+ * The view is a conversation or the whole record. Positions in notes, sources, markers and residency always refer to
+ * the record. Notes about retracted messages have no effect; neither does a summary of any of them.
  *
  * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
  * `previous` only saves work.
  *
- * Cost    with `previous`, the messages appended since, and from time to time a compaction (bench: context); without,
- *         O(record)
+ * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise
+ * O(record)
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`
@@ -216,7 +216,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const now = factorOf(track, state.end)
   let factor = policy.choose === 'epochs' ? Math.max(begun.facts.factor, now) : now
   if (total > roomOf(settings, factor)) {
-    // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
+    // Not stored in the track: no call can follow at this point of the record, or the policy chooses anew each time.
     factor = now
     state = { ...state, ...allOf(compactNow(track, view, policy, roomOf(settings, factor), open)), open: undefined }
     total = totalOf(state)
@@ -233,14 +233,14 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   return right(contextOf(state, previous, { total, room, factor }, settings, prices))
 }
 
-/** What a context is a span of. */
+/** The data behind a derived context. */
 interface State extends LinePart {
   readonly track: Track
   readonly begun: LineStart
-  /** How many messages of the conversation it has read, and where it ends in the record. */
+  /** The number of conversation messages read, and the end position in the record. */
   readonly length: number
   readonly end: number
-  /** After the line, the unit whose calls are still open. */
+  /** The unit after the line whose calls are still open. */
   readonly open: ShownUnit | undefined
 }
 
@@ -282,7 +282,7 @@ const contextOf = (
   let digest: string | undefined
   let dropped: readonly Range[] | undefined
   const context: DerivedContext = Object.freeze({
-    // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
+    // The cast adds the brand: settling emits only settled messages, and every test that derives checks this.
     messages: messages as Settled<Span<Message>>,
     sources: spanOf(messages.length, (index) => itemAt(index).source),
     residency: spanOf(end, (position) => {
@@ -303,7 +303,7 @@ const contextOf = (
     tokens: total,
     budget: room,
     ...(model !== undefined && { estimated: total + reserved, factor }),
-    // Another estimator, and another name of the recall tool, are the program's own.
+    // Another process can't reproduce a custom estimator or another name for the recall tool.
     ...(estimate === estimateTokens &&
       (recall === false || recall === 'recall') && {
         derivedBy: Object.freeze({
@@ -331,7 +331,7 @@ const contextOf = (
   return context
 }
 
-/** How many messages a context begins with as the previous one does. Contexts of one line share what both hold of it. */
+/** The leading messages equal to the previous context's. The shared part of one line is not compared. */
 const prefixOf = (state: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
   if (previous === undefined) return 0
   const before = states.get(previous)

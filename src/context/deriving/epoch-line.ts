@@ -1,6 +1,6 @@
 /**
- * Lines: the messages of one epoch in a private buffer that only grows. Contexts derived one after the other are spans
- * of the same line, so that a context costs what it adds and not what it holds.
+ * Lines: the messages of one epoch in a private buffer that only grows. Successive contexts are
+ * spans of the same line, so a context costs only what it adds.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Range } from '../../sequence/index.ts'
@@ -9,7 +9,7 @@ import { markerFor, summaryFor, type HiddenEntries } from '../showing/marker.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
 import { levelOfPage, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
-/** What stands for a run of positions. */
+/** The representation of a run of positions. */
 export type Segment = ShownUnit | Gap | SummarizedRange
 
 export interface ShownUnit extends ShownAs, Range {
@@ -17,37 +17,37 @@ export interface ShownUnit extends ShownAs, Range {
   readonly unit: Unit
 }
 
-/** A range that one message stands for. */
+/** A range represented by one message. */
 interface HiddenRange extends Range {
   readonly hidden: HiddenEntries
-  /** Made once, so that a range that a compaction leaves is the same message, and counted once. */
+  /** Made once: a range that a compaction keeps stays the same message and is counted once. */
   readonly item: SourcedMessage
 }
 
-/** A range that only a marker stands for, with some of its messages in short. */
+/** A range represented only by a marker, which may contain briefs of some of its messages. */
 export interface Gap extends HiddenRange {
   readonly type: 'gap'
   readonly briefs: readonly Brief[]
 }
 
-/** A range that a summary stands for. */
+/** A range represented by a summary. */
 export interface SummarizedRange extends HiddenRange {
   readonly type: 'summary'
   readonly text: string
 }
 
 export interface EpochLine {
-  /** How many compactions led here. */
+  /** The number of compactions so far. */
   readonly epoch: number
   readonly segments: Segment[]
   readonly items: SourcedMessage[]
-  /** The tokens before each message, and after the last. */
+  /** The tokens before each message, and after the last one. */
   readonly sums: number[]
-  /** The number of messages before the first that differs from the record; Infinity if none differs. */
+  /** The number of messages before the first one that differs from the record; Infinity if none differs. */
   mendedAt: number
-  /** Whether a compaction chose whole messages for its markers: see `talk.ts`. */
+  /** Whether a compaction put whole messages into markers: see `talk.ts`. */
   talks?: boolean
-  /** Why a compaction left more of the budget unused than it should, if it did. */
+  /** Why a compaction left more of the budget unused than it should have, if it did. */
   unused?: 'indivisible' | 'policy'
   readonly renderer: Renderer
 }
@@ -61,7 +61,7 @@ export const emptyEpochLine = (epoch: number, renderer: Renderer): EpochLine => 
   renderer,
 })
 
-/** The beginning of a line that may grow: so many of its segments and messages. */
+/** A prefix of a line that may grow: its number of segments and messages. */
 export interface LinePart {
   readonly line: EpochLine
   readonly segments: number
@@ -81,13 +81,13 @@ export const showUnit = (unit: Unit, level: ShownLevel = 'full', longest?: numbe
   return { type: 'unit', from, to, unit, level, longest }
 }
 
-/** A unit whose answers stand at their calls, in another: as much of it is there as of those. */
+/** A unit whose answers were moved to their calls in another unit. It is shown as far as those are. */
 export const lentTo = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownUnit => {
   const said = owner.unit.said.findIndex(({ page }) => unit.pages.some(({ position }) => position === page.position))
   return showUnit(unit, owner.longest !== undefined && isWhole(owner, said, renderer) ? 'full' : owner.level)
 }
 
-/** Whether a unit that is cut says one of its messages as it was recorded. */
+/** Whether a cut unit still shows one of its messages as recorded. */
 const isWhole = (segment: ShownUnit, said: number, renderer: Renderer): boolean =>
   renderer.at(segment.unit, segment).items[said]?.message === segment.unit.said[said]?.message
 
@@ -116,7 +116,7 @@ export const summarizedRange = (
   return { type: 'summary', from, to, hidden, text, item: { message: summaryFor(hidden, text, recall), source } }
 }
 
-/** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
+/** Appends a segment to a line. `given`: answers already in the line, which are not repeated. */
 export const extend = (line: EpochLine, segment: Segment, given?: Map<string, number>): void => {
   line.segments.push(segment)
   for (const item of itemsOf(segment, line.renderer, given)) {
@@ -137,7 +137,7 @@ export const itemsOf = (
   return (given === undefined ? renderer.at(unit, segment) : renderer.beside(unit, segment, given)).items
 }
 
-/** How much of a position a segment shows. */
+/** The level at which a segment shows a position. */
 export const levelIn = (segment: Segment, position: number, renderer: Renderer): ResidencyLevel => {
   if (segment.type === 'gap')
     return segment.briefs.some(({ positions }) => positions.includes(position)) ? 'structured' : 'pointer'
@@ -147,15 +147,15 @@ export const levelIn = (segment: Segment, position: number, renderer: Renderer):
   const said = unit.said.findIndex((said) => said.page === page)
   if (page === undefined || (said === -1 && unit.strays.includes(position))) return 'pointer'
   if (longest === undefined) return levelOfPage(level, renderer.kindOf(page))
-  // Of a unit that is cut, the messages without long texts are there as they were recorded.
+  // In a cut unit, messages without long texts are unchanged.
   return isWhole(segment, said, renderer) ? 'full' : level
 }
 
-/** What a marker would say of a segment. */
+/** The entries of a segment as a marker describes them. */
 export const hiddenOf = (segment: Segment, renderer: Renderer): HiddenEntries =>
   segment.type === 'unit' ? renderer.hidden(segment.unit) : segment.hidden
 
-/** What a segment takes as it stands. */
+/** The tokens of a segment as it is shown now. */
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit' ? renderer.at(segment.unit, segment).tokens : renderer.estimate(segment.item.message)
 

@@ -1,4 +1,4 @@
-/** The tools of a call, as far as they bear on what fits and on what markers say. */
+/** The tools of a call, as far as they affect the budget and the markers. */
 import type { JsonObject } from '../../json/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import type { RecallName } from '../showing/marker.ts'
@@ -6,7 +6,7 @@ import { recallParameters } from '../recall/recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
 import { once } from '../once.ts'
 
-/** A tool's definition, as a model gets it. */
+/** A tool definition as the model receives it. */
 export interface OfferedTool {
   /** Its name. */
   readonly name: string
@@ -16,11 +16,11 @@ export interface OfferedTool {
   readonly parameters: JsonObject
 }
 
-/** The tool with which the model gets positions back: `recall` where nobody has said which tools there are. */
+/** The tool that lets the model recall positions: `recall` if the tools are unknown, false if none of them recalls. */
 export const recallAmong = (tools: readonly OfferedTool[] | undefined): RecallName =>
   tools === undefined ? 'recall' : (tools.find(({ parameters }) => parameters === recallParameters)?.name ?? false)
 
-/** What the definitions of tools take: each as its JSON, by the estimator. Cost: O(their characters), once for each tool. */
+/** The tokens of tool definitions, each counted as its JSON. Cost: O(characters), once per tool. */
 export const toolTokensOf = (tools: readonly OfferedTool[], estimate: Estimator): number =>
   tools.reduce((sum, tool) => sum + estimate(asMessage(tool)), 0)
 

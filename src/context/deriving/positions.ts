@@ -1,9 +1,9 @@
-/** Positions of the record in a view of it: a conversation leaves some out, and a slice starts later. */
+/** Positions of the record within a view: a conversation omits some, and a slice starts later. */
 import type { View } from '../../history/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import type { Message } from '../../message/index.ts'
 
-/** The index in a view of the message at a position of the record; -1 if the view has it not. */
+/** The index in a view of the message at a record position; -1 if the view does not contain it. */
 export const indexIn = (view: View<Message>, position: number): number => {
   const index = view.before(position)
   return index < view.length && view.positionAt(index) === position ? index : -1
@@ -13,7 +13,7 @@ export const indexIn = (view: View<Message>, position: number): number => {
 export const viewBetween = (view: View<Message>, { from, to }: Range): View<Message> =>
   view.slice(view.before(from), view.before(to))
 
-/** How many of so many things in order come first that hold. Cost: O(log of them). */
+/** The length of the leading run of indexes for which `holds` is true. Binary search: O(log count). */
 export const countWhile = (count: number, holds: (index: number) => boolean): number => {
   let [low, high] = [0, count]
   while (low < high) {
@@ -24,5 +24,5 @@ export const countWhile = (count: number, holds: (index: number) => boolean): nu
   return low
 }
 
-/** Where a view ends in the record: how many messages the record had. */
+/** The end of a view in the record: the number of messages the record had. */
 export const endOf = (view: View<Message>): number => view.positionAt(view.length) as number

@@ -1,6 +1,4 @@
-/**
- * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
- */
+/** Summaries prepared ahead of time, as notes for the session. Deriving never waits for one. */
 import { describe, left, right } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { summaryTask, type SummaryFault } from '../fault.ts'
@@ -20,11 +18,11 @@ import { follow } from './track.ts'
 
 /** Summarizes a range of a record, with a model or by a rule. */
 export interface Summarizer {
-  /** The author, for the note: the name of a model or of a rule. */
+  /** The author recorded in the note: the name of a model or rule. */
   readonly model: string
-  /** The prompt; the note has its digest. Default: none. */
+  /** The prompt, whose digest is stored in the note. Default: none. */
   readonly prompt?: string
-  /** Summarize a range. */
+  /** Summarizes a range. */
   readonly summarize: (range: SummaryRange) => string | Promise<string>
 }
 
@@ -40,22 +38,19 @@ export interface SummaryRange {
   readonly maxTokens: number
 }
 
-/** How to prepare summaries. */
+/** Options for preparing summaries. */
 export interface PrepareOptions {
-  /** The least tokens of the record for one summary. Default: 4,000. */
+  /** The minimum tokens of the record per summary. Default: 4,000. */
   readonly chunkTokens?: number
-  /** The most tokens that a summary should take. Default: 300. */
+  /** The maximum tokens of a summary. Default: 300. */
   readonly maxTokens?: number
-  /** The number of latest tokens of the active turn that are not summarized. Default: 8,000. */
+  /** The latest tokens of the active turn that are not summarized. Default: 8,000. */
   readonly keepTokens?: number
   /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
 }
 
-/**
- * The default summarizer: an extract of the questions and actions. It needs no model, and gives the same text every
- * time.
- */
+/** The default summarizer: an extract of the questions and actions. It needs no model and is deterministic. */
 export const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
   summarize: ({ messages, from, maxTokens }) => {
@@ -72,14 +67,14 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
 })
 
 /**
- * Summarize the parts of a record that no note summarizes yet, one after the other. Ranges are whole turns where
- * possible. Instructions and rules are left out, because every context has them, and so is the end of the active turn.
+ * Summarizes the parts of a record that no note summarizes yet, in order. Ranges are whole turns where possible.
+ * Instructions and rules are left out, because every context contains them, and so is the end of the active turn.
  *
- * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call gives only new ones.
+ * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call only adds new ones.
  *
- * Cost    O(record), and the summarizer's
+ * Cost    O(record), plus the summarizer's cost
  *
- * @param summarizer makes the text. Default: `extractive`
+ * @param summarizer writes the text. Default: `extractive`
  * @returns the notes; or `SummarizerFailed` with the notes made before it failed
  * @example
  * const notes = await prepareSummaries(session.conversation(), session.notes())
@@ -91,7 +86,7 @@ export const prepareSummaries = (
   given: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   if (typeof view?.length !== 'number')
-    throw new TypeError(`prepareSummaries takes a view of messages, found ${describe(view)}`)
+    throw new TypeError(`prepareSummaries expects a view of messages, found ${describe(view)}`)
   const options = { ...given }
   return summaryTask(async () => {
     const { maxTokens = 300 } = options
@@ -102,7 +97,9 @@ export const prepareSummaries = (
       try {
         text = await summarizer.summarize({ messages, from, to, maxTokens })
         if (typeof text !== 'string' || text === '')
-          throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+          throw new TypeError(
+            `the summarizer returned ${text === '' ? 'an empty string' : typeof text}; expected a text`,
+          )
       } catch (cause) {
         return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
       }
@@ -152,7 +149,7 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
   const chunks: Chunk[] = []
   let chunk: Chunk | undefined
   const close = (): void => {
-    // What is left between rules may be small; a summary of next to nothing says no less than it.
+    // The range between two rules may be small. A summary of a tiny range saves nothing.
     if (chunk !== undefined && chunk.tokens >= chunkTokens / 4) chunks.push(chunk)
     chunk = undefined
   }
@@ -169,12 +166,12 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     chunk.to = to
     chunk.tokens += tokensIn(segment, line.renderer)
   }
-  // The last is made once it is whole: to sum it up now would cut a turn short.
+  // The last chunk is summarized only when it is large enough: doing it now would split a turn.
   if (chunk !== undefined && chunk.tokens >= chunkTokens) close()
   return chunks
 }
 
-/** How many units may be summed up: all before the active turn, and of that what the latest so many tokens leave. */
+/** The number of leading units to summarize: all but the latest `keepTokens` of the active turn. */
 const lastToSum = (
   units: readonly ShownUnit[],
   activeFrom: number,

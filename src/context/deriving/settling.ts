@@ -1,52 +1,52 @@
 /**
- * Settling as the record grows: recorded messages in, settled units out, one at a time and never again. What `mend`
- * does to a whole conversation is done here at the place where it is found: an unanswered call gets an error result, a
- * result that nothing waits for is left to a pointer, and a call with an id that was used before gets one of its own.
+ * Incremental settling: recorded messages go in, settled units come out, each exactly once. It
+ * repairs as `mend` does, but locally: an unanswered call gets an error result, a result without a
+ * waiting call becomes a pointer, and a call with a used id gets a new one.
  *
- * One thing can't be known in advance: that a result will come after something else was said. Whoever drives the
- * settling learns of it (`late`) and begins again with the places that `settle` found.
+ * It can't know in advance that a result will come late, after another message. The caller then
+ * gets `late` and starts over with the late results that `settle` found.
  */
 import { text, toolResult, type Message, type Meta, type Part, type ToolResultPart } from '../../message/index.ts'
 import { standIn, createPairing, noResult, renamedCall, renamedResult, withContent } from '../../message/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Page, FullMessage, Unit } from './unit.ts'
 
-/** A result that stands after something else was said, by the place of its call. */
+/** A result recorded after another message. `position` and `part` locate it. */
 export interface LateResult {
   readonly position: number
   readonly part: number
   readonly kind: PageKind
   readonly result: ToolResultPart
-  /** What its message is marked as. */
+  /** The metadata that marks its message. */
   readonly meta?: Meta
 }
 
-/** The late results of a record, by `placeKey` of their call. */
+/** The late results of a record, by the `placeKey` of their calls. */
 export type LateResults = ReadonlyMap<string, LateResult>
 
 export interface Settling {
-  /** Take the next message of the conversation, and where it stands in the record. Gives the units that are complete with it, or `late`: begin again. */
+  /** Adds the next message with its position in the record. Returns the completed units, or `late` to start over. */
   readonly push: (message: Message, kind: PageKind, position: number) => readonly Unit[] | 'late'
-  /** The unit that calls are still open in, as it would be if the record ended here. */
+  /** The unit with open calls as it would be if the record ended here. */
   readonly open: () => Unit | undefined
-  /** The unit that calls are still open in, as it is if something else is said next. */
+  /** Closes the unit with open calls as if another message followed. */
   readonly end: () => Unit | undefined
-  /** From here on only these ids are taken: no others are sent. */
+  /** Forgets all used call ids except these, the only ones still sent. */
   readonly keep: (ids: Iterable<string>) => void
-  /** The calls without a result, of which a result would be late: their places, by id. */
+  /** The places of calls without a result, by call id. A result for one of them would be late. */
   readonly unanswered: ReadonlyMap<string, readonly [position: number, part: number]>
-  /** Calls of a part of the record that is not read again, up to a position, have no result. */
+  /** Registers unanswered calls of a part of the record, up to a position, that is not read again. */
   readonly expectLate: (calls: Iterable<readonly [id: string, position: number, part: number]>, upTo: number) => void
 }
 
 export const placeKey = (position: number, part: number): string => `${position}/${part}`
 
-/** @param numbers those of the calls that come first, if they are known: see `Unit` */
+/** @param numbers the numbers of the first calls' ids, if they are known: see `Unit` */
 export const settling = (late: LateResults, numbers: readonly number[] = []): Settling => {
   const borrowed = new Map([...late].map(([call, { position, part }]) => [placeKey(position, part), call]))
   const pairing = createPairing<Call, true>()
   const taken = new Set<string>()
-  /** How often each id has been given out, so that one that every call has costs no more than others. */
+  /** How often each id was used, so that finding a free number for a frequent id stays cheap. */
   const times = new Map<string, number>()
   const owners = new Map<string, Unit>()
   const unanswered = new Map<string, readonly [position: number, part: number]>()
@@ -79,7 +79,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
           met.of.call.answered = true
           parts.push(renamedResult(part, met.of.call.id))
         }
-        // Amid other results a late one is pointed at, too: its call may be degraded without them.
+        // A late result among other results becomes a pointer too: its call may be shortened without them.
         else if (lender !== undefined && draft.entries.length === 0) draft.lentTo = owners.get(lender)
         else draft.strays.push(position)
         continue
@@ -111,7 +111,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
   }
 
   let known = 0
-  /** The id itself, or one with a number where an earlier call has it. */
+  /** The id itself, or with a number appended if an earlier call uses it. */
   const freshId = (id: string): Pick<Call, 'id' | 'number'> => {
     let number = numbers[known++] ?? times.get(id) ?? 0
     const withNumber = (): string => (number === 1 ? id : `${id}_${number}`)
@@ -148,7 +148,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
   }
 }
 
-/** A unit that is being made. */
+/** A unit under construction. */
 interface Draft {
   readonly from: number
   readonly calls: Call[]
@@ -158,11 +158,11 @@ interface Draft {
 }
 
 interface Call {
-  /** The recorded one, or another where that was taken: the one with this number. */
+  /** The recorded id, or a new one with `number` appended if it was used. */
   readonly id: string
   readonly number: number
   readonly name: string
-  /** Its id in the record, and its place there. */
+  /** The recorded id and where the call was recorded. */
   readonly recorded: string
   readonly position: number
   readonly part: number

@@ -4,11 +4,11 @@ import type { ResidencyLevel } from '../../pages/index.ts'
 
 /** The source of one message of a derived context. Ranges go up to, not including, `to`. */
 export type ContextSource =
-  /** The recorded message itself. `mended`: with a call renamed or a result left out, because the record is damaged there. */
+  /** The recorded message. `mended`: a call was renamed or a result omitted, because the record is damaged there. */
   | { readonly type: 'clone'; readonly position: number; readonly mended?: true }
   /**
-   * Less of one recorded message; at `pointer`, the marker that stands for all of a range. `briefs`: the positions of that
-   * range that are `structured`, each a line of the marker.
+   * A shortened recorded message; at `pointer`, the marker of a whole range. `briefs`: the
+   * positions of the range that have a line in the marker (`structured`).
    */
   | {
       readonly type: 'representation'
@@ -17,9 +17,9 @@ export type ContextSource =
       readonly to: number
       readonly briefs?: readonly number[]
     }
-  /** What a summary says of a range. `model`: who wrote it; `extract` is the library's own. */
+  /** A summary of a range. `model`: its author; `extract` is the library's own. */
   | { readonly type: 'summary'; readonly from: number; readonly to: number; readonly model: string }
-  /** A result that was never recorded: `unanswered` in the middle of the record, `interrupted` at its very end. */
+  /** A result that was never recorded: `unanswered` in the middle of the record, `interrupted` at its end. */
   | {
       readonly type: 'synthetic'
       readonly callId: string

@@ -1,4 +1,4 @@
-/** Spans of what is computed: sequences of a fixed length over a private buffer that may grow behind them. */
+/** Computed spans: sequences of a fixed length over a private buffer that may grow. */
 import {
   defineGetter,
   getterFrom,
@@ -11,11 +11,11 @@ import {
 
 /** A readonly run of values that compares, clones and prints as its `items`. */
 export interface Span<T> extends Sequence<T> {
-  /** The values as an array, made when it is first read. It is enumerable and frozen. */
+  /** The values as an array, built on first access. Enumerable and frozen. */
   readonly items: readonly T[]
   /** A new frozen array of the values. */
   readonly toArray: () => readonly T[]
-  /** The value that `JSON.stringify` writes: the same as `toArray()`. */
+  /** Used by `JSON.stringify`: the same as `toArray()`. */
   readonly toJSON: () => readonly T[]
 }
 

@@ -1,10 +1,10 @@
 /**
- * The state of a derived context, as a text that a store can keep: what the latest compaction left. With it the first
- * context after a restart reads what came since, and not the record.
+ * The state of a derived context as a string that a store can keep: the result of the latest compaction. With it, the
+ * first context after a restart reads only what was recorded since.
  *
- * It has positions and numbers only, and nothing that anybody said: texts are read from the record again. The sum of
- * what the line then says is in it, too, so a state never gives another context than the record does: one that is of
- * another record, policy, budget or version, damaged, or older than an erasure, is as good as none.
+ * It contains positions and numbers but no message text: texts are read from the record again. A checksum of the
+ * resulting messages ensures that a state gives the same context as the record. A state of another record, policy,
+ * budget or version is ignored, as is one that is damaged or older than an erasure.
  */
 import { isObject, present } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
@@ -35,7 +35,7 @@ import {
 import type { Estimator } from '../counting/tokens.ts'
 import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 
-/** Counted up when the same record gives other contexts: states of other versions are made again. */
+/** Increase this when the same record derives different contexts, so that older states are ignored. */
 const version = 3
 
 interface StoredState extends Facts {
@@ -44,11 +44,11 @@ interface StoredState extends Facts {
   readonly unused?: EpochLine['unused']
   readonly talks?: boolean
   readonly segments: readonly StoredSegment[]
-  /** Of what the line says. */
+  /** The checksum of the line's messages and token counts. */
   readonly sum: string
 }
 
-/** `longest`, `worth`: null for none. `numbers`: those that ids of calls got, where an earlier call has the id. */
+/** `longest`, `worth`: null for none. `numbers`: the numbers of call ids, if an earlier call uses an id. */
 type StoredSegment =
   | readonly [
       'unit',
@@ -64,7 +64,7 @@ type StoredSegment =
 type StoredHidden = readonly [tokens: number, ...counts: (readonly [kind: number, count: number])[]]
 type StoredBrief = readonly [from: number, to: number, tokens: number, worth: number | null, whole: number | null]
 
-/** The state of a moment as a text, made once; undefined where only the whole record gives what comes after it. */
+/** The state at a compaction as a string, built once; undefined if only the whole record can continue it. */
 export const stateOf = (begun: LineStart, track: Track): string | undefined => {
   if (!begun.isComplete) return undefined
   const key = keyOf(track.settings)
@@ -100,7 +100,7 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }
   return `${sumOf(json)}\n${json}`
 }
 
-/** The track that a state is of, brought to the end of a view; undefined where the state is of something else. */
+/** Restores the track of a state and advances it to the end of a view; undefined if the state does not match. */
 export const resumeTrack = (
   text: string,
   view: View<Message>,
@@ -116,7 +116,7 @@ export const resumeTrack = (
     if (track !== undefined) track.begun.text = text
     return track && broughtTo(track, view, notes)
   } catch {
-    return undefined // it names what this record does not have
+    return undefined // it refers to something that this record does not have
   }
 }
 
@@ -131,7 +131,7 @@ const trackFrom = (
   if (length > view.length || view.positionAt(length - 1) !== lastAt || count > notes.length) return undefined
   for (let index = applied; index < notes.length; index++) {
     const note = notes.at(index) as Note
-    // Of no record's log: it counts from the beginning.
+    // A note without a place in this record's log applies from the start.
     if (placeOf(note) <= lastAt && ['summary', 'page', 'pin', 'unpin'].includes(note.type)) return undefined
   }
   const pages: PageFold = { tagged: new Map(tagged), pinned: new Set(pinned) }
@@ -196,10 +196,10 @@ const segmentFrom = (
   return gap(hidden, briefs, renderer)
 }
 
-/** The tokens are known. */
+/** The token counts are stored. */
 const noCount = (): number => 0
 
-/** A unit, read from the record again. Throws, if the record has no such unit. */
+/** Rebuilds a unit from the record. Throws if the record has no such unit. */
 const unitIn = (view: View<Message>, from: number, to: number, numbers: readonly number[] | null): Unit => {
   const reading = settling(new Map(), numbers ?? [])
   const units: Unit[] = []
@@ -230,11 +230,11 @@ const idAt = (view: View<Message>, position: number, part: number): string => {
   return call.id
 }
 
-/** What the first messages of a line say, and what they take. */
+/** The checksum of the first messages of a line and their tokens. */
 const saidIn = ({ items, sums }: EpochLine, count: number): string =>
   sumOf(JSON.stringify([items.slice(0, count), sums.slice(0, count + 1)]))
 
-/** 64 bits of a text. Damage is no attack, and a digest takes longer than all the rest. */
+/** A 64-bit checksum. It only has to detect accidental damage, and a digest would dominate the cost. */
 const sumOf = (text: string): string => {
   let [one, other] = [0x811c9dc5, 0x9747b28c]
   for (let index = 0; index < text.length; index++) {
@@ -245,7 +245,7 @@ const sumOf = (text: string): string => {
   return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0')
 }
 
-/** What contexts depend on beside the record and its notes; undefined for a policy that no other process can know. */
+/** The settings a context depends on; undefined if the policy can't be identified in another process. */
 const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings): string | undefined =>
   policy.choose === 'epochs' && policy.version !== undefined
     ? digestOf(
@@ -262,7 +262,7 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
       )
     : undefined
 
-/** An estimator as what it says of a few texts: two that agree on these and on the whole line are taken for the same. */
+/** Fingerprints an estimator by a few sample texts, because functions can't be compared across processes. */
 const probeEstimator = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
 
 const samples = [

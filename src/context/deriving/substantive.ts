@@ -1,12 +1,12 @@
-/** Which user messages begin a turn: not those that only say to go on. */
+/** Decides which user messages start a turn: not those that only ask to continue. */
 import { ownField } from '../../json/index.ts'
 import { isText, type Message } from '../../message/index.ts'
 import { oursIn } from '../../message/kit.ts'
 
 /**
- * Whether a user message asks for something new. A message that only says to continue ("continue", "ok, go ahead", "yes
- * please") does not. Neither does the note of an interrupted run (`session.interrupted()`): the earlier question still
- * holds. Pictures and files always count.
+ * Whether a user message asks for something new. A message that only says to continue ("continue",
+ * "ok, go ahead", "yes please") does not. Neither does the note of an interrupted run
+ * (`session.interrupted()`): the earlier question still applies. Images and files always count.
  */
 export const isSubstantive = (message: Message): boolean => {
   if (message.role !== 'user' || saysInterrupted(message)) return false
@@ -23,7 +23,7 @@ export const isSubstantive = (message: Message): boolean => {
   return words !== '' && !goOn.test(words.replace(/ +/g, ' '))
 }
 
-/** Whether a message has words of the user: not only answers of tools, nor a note that a run was cut off. */
+/** Whether a message contains the user's own words: not only tool results or the note of an interrupted run. */
 export const isSpoken = (message: Message): boolean =>
   message.role === 'user' &&
   !saysInterrupted(message) &&
@@ -31,7 +31,7 @@ export const isSpoken = (message: Message): boolean =>
 
 const saysInterrupted = (message: Message): boolean => ownField(oursIn(message), 'interrupted') === true
 
-/** Nobody needs more than this to say go on. */
+/** A longer text is more than a request to continue. */
 const longest = 80
 
 const goOn =

@@ -1,4 +1,4 @@
-/** Summaries from notes: which ones a compaction uses, and which ranges they replace. */
+/** Summaries from notes: which ones a compaction uses and which ranges they replace. */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type SummaryNote } from '../../notes/kit.ts'
@@ -16,24 +16,24 @@ export interface SummarizedView {
   readonly budget: number
   readonly activeFrom: number
   readonly renderer: Renderer
-  /** Whether the active turn must fall, too. */
+  /** Whether the active turn must be shortened, too. */
   readonly pressed: boolean
-  /** Whether the policy keeps a unit: then no summary stands for it. */
+  /** Whether the policy keeps a unit, so that no summary may replace it. */
   readonly isKept: (unit: Unit) => boolean
 }
 
 /**
- * The segments with a summary in place of what it covers exactly: whole messages and their results, all of which may be
- * as little as a pointer, none of which the policy keeps, and still what the summary was made from; before the active turn, or in it where that must
- * fall, but never its task. Oldest first, until the context takes no more than half of the budget.
+ * Replaces segments by the summaries that cover them exactly: unchanged messages that may all fall to `pointer` and
+ * that the policy does not keep. They are before the active turn, or, if that must be shortened, after its first
+ * message. Oldest first, until the context takes at most half of the budget.
  *
- * Cost    O(segments) for each summary, and its range when it is first used
+ * Cost    O(segments) per summary, plus its range on first use
  */
 export const withSummaries = (segments: readonly Segment[], summarized: SummarizedView): readonly Segment[] => {
   const { summaries, record, budget, activeFrom, renderer, pressed } = summarized
   let result = segments
   let covered = 0
-  // The widest of those that begin at the same place; the latest of those that are as wide.
+  // Of the ranges with the same start the widest, and of equal ones the latest.
   for (const [, note] of [...summaries.entries()].toSorted(
     ([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i,
   )) {
@@ -48,7 +48,7 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
   return result
 }
 
-/** The segments with the range of a summary replaced by it; undefined where it does not cover whole segments that may go. */
+/** The segments with a summary in place of its range; undefined unless it covers whole segments that may be dropped. */
 const replacing = (
   segments: readonly Segment[],
   note: SummaryNote,
@@ -62,7 +62,7 @@ const replacing = (
     if (to <= note.from) before.push(segment)
     else if (from >= note.to) after.push(segment)
     else if (segment.type === 'gap') {
-      // A range that only a marker stood for can be divided: nothing of it is whole.
+      // A gap can be split: it has no whole messages.
       if (from < note.from) before.push(gapIn(segment, { from, to: note.from }, record, renderer))
       inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
       if (to > note.to) after.push(gapIn(segment, { from: note.to, to }, record, renderer))
@@ -76,7 +76,7 @@ const replacing = (
     : [...before, summarizedRange(joinRanges(inside), note.text, note.model ?? 'unknown', renderer), ...after]
 }
 
-/** A part of a gap. */
+/** The part of a gap within a range. */
 const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, renderer: Renderer): Gap =>
   gap(
     hiddenRange(from, to, record, renderer),
@@ -95,7 +95,7 @@ const hiddenRange = (from: number, to: number, record: View<Message>, renderer: 
   return { from, to, kinds, tokens }
 }
 
-/** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
+/** Whether the summarized messages are unchanged. Computed once per note and range of messages. */
 export const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
   const said = viewBetween(record, note)
   if (said.length === 0) return false

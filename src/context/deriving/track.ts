@@ -1,9 +1,9 @@
 /**
- * Tracks: what a derived context remembers of the record it came from, so that the next one costs the new messages only.
+ * Tracks: the data a derived context keeps about its record, so that the next context only costs the new messages.
  *
- * A track is a fold over the record, message by message. Whether the context has grown to the budget is asked where a
- * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
- * with which earlier context, contexts are derived: the same record, notes and options give the same one.
+ * A track is a fold over the record, message by message. It checks for compaction at every point where a model call
+ * can follow: after a user message, or when every call has its result. So the result does not depend on how often
+ * contexts are derived or from which earlier one: the same record, notes and options give the same context.
  */
 import { isLeft, jsonEqual } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
@@ -39,12 +39,12 @@ import { rankOf, Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
-  /** The tokens there are for messages. */
+  /** The tokens available for messages. */
   readonly budget: number
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  /** The tokens of tools and system prompt, beside the budget. */
+  /** The tokens of tools and system prompt, not included in the budget. */
   readonly reserved: number
   /** The model whose receipts correct the estimate. */
   readonly model: string | undefined
@@ -53,86 +53,86 @@ export interface Settings {
 export interface Track {
   readonly settings: Settings
   readonly settling: Settling
-  /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
+  /** The current line. Contexts of earlier epochs keep their own lines. */
   line: EpochLine
-  /** The results that stand after something else was said. */
+  /** The results recorded after another message. */
   readonly late: LateResults
   readonly notes: ReadNotes
-  /** The moment of the latest compaction; before the first that of the beginning. */
+  /** The start of the current line: the latest compaction, or the beginning. */
   begun: LineStart
-  /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
+  /** Messages read, the last one's position, and those from `recentFrom` on, which contexts may not have seen. */
   length: number
   lastAt: number
   recent: Message[]
   recentFrom: number
-  /** The calls that could follow since the line began, and the tokens that they read together. */
+  /** The possible calls since the line started, and the total tokens they would have read. */
   calls: number
   read: number
-  /** What the latest compaction that was not worth its price left, and its price. */
+  /** The latest compaction that was not worth its price: the tokens it left and its price. */
   declined: { readonly left: number; readonly price: number }
-  /** What a conversation without tools has said, as far as a compaction has weighed it. */
+  /** The weighed part of a conversation without tools. */
   readonly heard: SaidSoFar
-  /** A few messages of each order of magnitude, to tell another record by. */
+  /** A few messages at exponentially growing indexes, to detect a different record. */
   readonly samples: Map<number, Message>
-  /** Where the active turn begins. */
+  /** The position where the active turn starts. */
   activeFrom: number
-  /** The latest message with words of the user, and the latest that asks for something; -1 while there is none. */
+  /** The positions of the latest message with the user's words and the latest substantive one; -1 for none. */
   asked: readonly [spoken: number, substantive: number]
 }
 
 /**
- * What has been read of the notes. Receipts count by the length that they name, all others from where they stand: so a
- * compaction knows what stood before its message, and nothing that came later.
+ * The notes read so far. A receipt counts from the length it records, any other note from its place
+ * in the log. So a compaction depends only on notes before its message, never on later ones.
  */
 export interface ReadNotes {
-  /** How many have been read, and the last of them. */
+  /** The number of notes read, and the last of them. */
   count: number
   last: Note | undefined
   counts: readonly Count[]
-  /** How many stand before what has been read of the record. */
+  /** The number of notes placed before the end of the part of the record that was read. */
   applied: number
-  /** So many say of pages what holds from the beginning: the last of them asks for more than was sent before. */
+  /** How many leading notes apply from the beginning: the last one raises a page above its sent level. */
   readonly base: number
   readonly pages: PageFold
   readonly summaries: NumberedSummary[]
 }
 
-/** A summary, and its place among the notes. */
+/** A summary and its index in the notes. */
 export interface NumberedSummary {
   readonly note: SummaryNote
   readonly at: number
 }
 
-/** What a track knows when its line begins, as plain data: a state keeps it. */
+/** A track's knowledge at the start of its line, as plain data for a state. */
 export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked'> {
-  /** The tokens up to which the line is not compacted. */
+  /** The line is not compacted while it takes at most this many tokens. */
   readonly compactAt: number
-  /** What the compaction that was not worth its price left. */
+  /** The tokens left by the compaction that was not worth its price. */
   readonly declined: number
-  /** What the estimate is multiplied by in this epoch. */
+  /** The correction factor of this epoch. */
   readonly factor: number
-  /** Of a conversation without tools, how many messages have been weighed. */
+  /** The number of weighed messages in a conversation without tools. */
   readonly heard?: number
   readonly unanswered: readonly (readonly [position: number, part: number])[]
   readonly notes: readonly [count: number, applied: number, base: number]
-  /** Those of receipts that a later call may still look at. */
+  /** The receipts' counts that a later call may still use. */
   readonly counts: readonly Count[]
   readonly tagged: readonly (readonly [number, PageKind])[]
   readonly pinned: readonly number[]
-  /** The indexes of the summaries among the notes. */
+  /** The indexes of the summaries in the notes. */
   readonly summaries: readonly number[]
 }
 
-/** The moment of a compaction. */
+/** The start of a line: the beginning of the record, or a compaction. */
 export interface LineStart extends LinePart {
   readonly facts: Facts
-  /** Whether it can be begun again from here, without what stands before. */
+  /** Whether the line can be restored from here without reading the earlier record. */
   readonly isComplete: boolean
-  /** It as a text, once that was asked for: see `state.ts`. */
+  /** The state string, once computed: see `state.ts`. */
   text?: string
 }
 
-/** A track that has read all of a record. `base`, `late`: what is known from the beginning. */
+/** A track that has read the whole record. `base`, `late`: what must be known from the beginning. */
 export const follow = (
   view: View<Message>,
   notes: Sequence<Note>,
@@ -143,10 +143,10 @@ export const follow = (
   const pages = noPages()
   for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
   const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
-  return broughtTo(trackOf(settings, read, late), view, notes) as Track // of one that has read nothing, nothing must change
+  return broughtTo(trackOf(settings, read, late), view, notes) as Track // a new track never has to start over
 }
 
-/** The track of an earlier context, advanced to the end of a view; undefined if it is of another record, or must change. */
+/** Advances a track to the end of a view; undefined if it is another record, or the past changed. */
 export const continueTrack = (
   track: Track,
   from: number,
@@ -155,7 +155,7 @@ export const continueTrack = (
   settings: Settings,
 ): Track | undefined => {
   const { policy } = track.settings
-  // Policies that choose anew at each call leave nothing in a track.
+  // Policies that choose at every call keep nothing in a track.
   const isSame =
     (policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')) &&
     (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
@@ -164,7 +164,7 @@ export const continueTrack = (
   return isSame && isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
 }
 
-/** A track of a record, brought to the end of a view; undefined where it must begin again from the beginning. */
+/** Advances a track to the end of a view, starting over if needed; undefined if a receipt changes the past. */
 export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
   if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
@@ -174,7 +174,7 @@ export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Not
     : follow(view, notes, track.settings, again, track.late)
 }
 
-/** The input of a compaction. `open` is the unit whose calls wait; the record counts as ending there. */
+/** Compacts a track now. `open` is the unit with open calls; the record is treated as ending there. */
 export const compactNow = (
   track: Track,
   view: View<Message>,
@@ -199,11 +199,11 @@ export const compactNow = (
   })
 }
 
-/** What the estimate is multiplied by for a call at a length of the record, as the notes have it. */
+/** The correction factor for a call at a length of the record. */
 export const factorOf = ({ notes, settings }: Track, len: number): number =>
   factorAt(notes.counts, len, settings.budget + settings.reserved)
 
-/** The tokens there are for messages by the estimate, where the provider counts so many times as much. */
+/** The budget for messages in estimated tokens, given the correction factor. */
 export const roomOf = ({ budget, reserved }: Settings, factor: number): number =>
   factor === 1 ? budget : Math.max(0, Math.floor((budget + reserved) / factor) - reserved)
 
@@ -213,7 +213,7 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
   return found !== undefined && position < found.to ? found : undefined
 }
 
-/** A track that has read nothing, but for what is `known`. */
+/** A track that has read nothing. `known` overrides initial values. */
 export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults, known: Partial<Track> = {}): Track => {
   const track: Omit<Track, 'begun'> = {
     settings,
@@ -243,7 +243,7 @@ const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer
   return new Renderer(remembering(estimate), kinds, recall)
 }
 
-/** Read what a view has more. Gives what must be known from the beginning, if something must: late results, or so many notes. */
+/** Reads the rest of a view. To start over, returns what must be known first: late results, or how many notes. */
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
   const { settings, settling, samples } = track
   for (let index = track.length; index < view.length; index++) {
@@ -283,7 +283,7 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     track.line = next
     track.calls = track.read = 0
     track.declined = { left, price: 0 }
-    // Contexts of the epoch before last are no longer continued from.
+    // No context continues from before the previous epoch any more.
     track.recent = track.recent.slice(begun.facts.length - track.recentFrom)
     track.recentFrom = begun.facts.length
     settling.keep(idsIn(next))
@@ -294,11 +294,11 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
   return annotate(track, view, notes, endOf(view))
 }
 
-/** The ids of the calls that a line shows. */
+/** The ids of the calls shown by a line. */
 export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
-/** What a track is at this moment. */
+/** Captures a track as the start of its line. */
 export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
   const { line, length, lastAt, declined, activeFrom, asked, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
@@ -319,7 +319,7 @@ export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: 
   return { ...allOf(line), facts, isComplete: line.epoch > 0 && !isLateInReach }
 }
 
-/** Whether the message at a position has a line of its own, and is not hidden behind a gap marker. */
+/** Whether a message is shown in its unit or by a line in a marker. */
 const isSaid = ({ segments }: EpochLine, position: number): boolean => {
   const segment = segmentAt(segments, segments.length, position)
   if (segment?.type !== 'gap') return segment?.type === 'unit'
@@ -327,8 +327,8 @@ const isSaid = ({ segments }: EpochLine, position: number): boolean => {
 }
 
 /**
- * The tokens that calls must have read beyond what a compaction leaves, before it is worth what it rewrites. In between, each
- * call that waits costs what it reads, and each that does not, what is rewritten the sooner.
+ * How many tokens calls must have read beyond what a compaction leaves before it pays for the tokens it rewrites.
+ * Waiting costs reading too much; compacting early costs the next rewrite sooner.
  */
 const priceOf = (line: EpochLine, next: EpochLine): number => {
   let same = 0
@@ -336,20 +336,20 @@ const priceOf = (line: EpochLine, next: EpochLine): number => {
   return timesRead * (tokensOf(next) - (next.sums[same] as number))
 }
 
-/** A token that is written costs as much as about twelve that are read; less than half of that lost the least. */
+/** Writing a token costs about as much as reading twelve; a bit less than half of that lost the least in tests. */
 const timesRead = 5
 
-/** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
+/** The high-water mark after a compaction: far enough above its result that the next one is worthwhile. */
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>
   Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
-/** A compaction of talk rewrites most of what it leaves. */
+/** For talk: a compaction rewrites most of what it leaves. */
 const growthOfTalk = 0.4
-/** Tokens. What comes from call to call does not get less with the budget. */
+/** In tokens: the input per call does not shrink with the budget. */
 const leastGrowth = 5000
 const mostGrowth = 0.3
 
-/** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
+/** Shows a new unit in full. An answer that was moved to its call is shown like the call. */
 const arriving = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
   if (unit.lentTo === undefined || unit.said.length > 0) return showUnit(unit)
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
@@ -358,10 +358,10 @@ const arriving = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
     : gap(renderer.hidden(unit), [], renderer)
 }
 
-/** Whether a view is of the record that a track has read, less nothing of it, and goes on from there. */
+/** Whether a view continues exactly the record that a track has read. */
 const isOf = (track: Track, from: number, view: View<Message>): boolean => {
   if (view.length < track.length || from < track.recentFrom) return false
-  // What was retracted since moves all that follows.
+  // A retraction since then shifts the later messages.
   if (track.length > 0 && view.positionAt(track.length - 1) !== track.lastAt) return false
   for (let index = Math.max(from - 1, track.recentFrom); index < track.length; index++)
     if (view.at(index) !== track.recent[index - track.recentFrom]) return false
@@ -369,7 +369,7 @@ const isOf = (track: Track, from: number, view: View<Message>): boolean => {
   return true
 }
 
-/** Read the receipts that are new. False, if other notes were read before, or one could have changed what was decided. */
+/** Reads new receipts. False if earlier notes differ or a new receipt affects an earlier decision. */
 const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
   const { count, last, counts } = track.notes
   if (notes.length < count || (count > 0 && last !== undefined && notes.at(count - 1) !== last)) return false
@@ -385,8 +385,8 @@ const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
 }
 
 /**
- * Take the notes that stand before a position: summaries and kinds of pages. Gives how many must be known from the
- * beginning, if the last of these asks for more than the line shows.
+ * Applies the notes placed before a position: summaries and page kinds. Returns the number of notes
+ * to know from the beginning if the last one needs more than the line shows.
  */
 const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, before: number): number | undefined => {
   const { notes: read } = track
@@ -404,13 +404,13 @@ const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, befo
   return undefined
 }
 
-/** Whether the line shows less of a position than its kind, which has just changed, allows. */
+/** Whether the line shows a position below the minimum of its new page kind. */
 const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Message>, position: number): boolean => {
   const kind = kindIn(notes.pages, position)
   if (kind === undefined || position > lastAt || indexIn(view, position) === -1) return false
   const segment = segmentAt(line.segments, line.segments.length, position)
   if (segment === undefined) return false
-  // A line in a marker is less than what a rule keeps: a message of its own.
+  // A brief in a marker is less than a rule requires: a message of its own.
   return segment.type === 'unit'
     ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.pages))) > rankOf(minFidelity(kind))
     : minFidelity(kind) !== 'pointer'

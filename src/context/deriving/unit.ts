@@ -1,6 +1,6 @@
 /**
- * Units: what degrades together. A unit is one message, or an assistant's calls with all their results, in order and
- * settled whatever the record looks like there.
+ * Units are shortened together. A unit is one message, or an assistant's calls with all their
+ * results, in order and settled even if the record is not.
  */
 import type { Range } from '../../sequence/index.ts'
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
@@ -15,33 +15,33 @@ import type { Estimator } from '../counting/tokens.ts'
 /** One recorded entry. */
 export interface Page {
   readonly position: number
-  /** As the sidecar has it; a note may say otherwise. */
+  /** The kind in the sidecar; a note may override it. */
   readonly kind: PageKind
 }
 
 export interface Unit extends Range {
-  /** Its pages in order, then those of later positions whose results answer its calls. */
+  /** Its own pages in order, then later pages whose results answer its calls. */
   readonly pages: readonly Page[]
-  /** What it says at `full`. Empty, if what was recorded can't stand here. */
+  /** Its messages at `full`. Empty if nothing recorded here can be sent at this place. */
   readonly said: readonly FullMessage[]
-  /** Positions with a result that nothing was waiting for: it can only be pointed at. */
+  /** Positions with a result that no call was waiting for, shown only as pointers. */
   readonly strays: readonly number[]
-  /** Who says what was recorded here: an answer that came late stands at its call. */
+  /** The unit that contains the results recorded here, because they came late for its calls. */
   readonly lentTo: Unit | undefined
   /** Tool names by call id. */
   readonly tools: ReadonlyMap<string, string>
-  /** The numbers that the ids of its calls got, in order; undefined if each has the id that was recorded. */
+  /** The numbers of its call ids, in order; undefined if all have their recorded ids. */
   readonly numbers: readonly number[] | undefined
 }
 
-/** A message of a unit as it is said in full, with the page of its content. */
+/** A message of a unit in full, with the page of its content. */
 export interface FullMessage extends SourcedMessage {
   readonly page: Page
 }
 
 /**
- * How a unit is shown: at a level, or cut: of each text, result and argument at most `longest` UTF-16 units, head and tail,
- * and everything shorter as it was recorded.
+ * How a unit is shown: at a level, or cut. A cut limits each text, result and argument to `longest`
+ * UTF-16 units, keeping head and tail; shorter ones stay as recorded.
  */
 export interface ShownAs {
   readonly level: ShownLevel
@@ -54,18 +54,18 @@ export interface RenderedUnit {
   readonly tokens: number
 }
 
-/** What was found out about a unit, each part once. */
+/** Derived facts about a unit, each computed once. */
 interface Facts {
   readonly kinds: readonly PageKind[]
-  /** Its messages as recorded. */
+  /** Its messages in full. */
   readonly messages: readonly Message[]
-  /** The least that the strictest of its pages allows. */
+  /** The strictest minimum among its pages. */
   readonly minimum: ResidencyLevel
-  /** The texts of its longer results, and where they stand. */
+  /** The texts of its longer results, with their positions. */
   readonly answers: readonly { readonly text: string; readonly position: number }[]
   /** Its renderings, by level and cut. */
   readonly shown: Map<string, RenderedUnit>
-  /** What cuts take, by level and step: a search asks for the same ones again and again. */
+  /** The tokens of cuts, by level and step, because a search repeats them. */
   readonly cuts: Map<string, number>
 }
 
@@ -76,12 +76,12 @@ export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
 
 const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
-/** Reads units at levels, each once. */
+/** Renders units at levels, each once. */
 export class Renderer {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
-  /** What notes have made of pages, by position. */
+  /** Page kinds set by notes, by position. */
   readonly #retagged: ReadonlyMap<number, PageKind>
   readonly #frame: number
 
@@ -118,7 +118,7 @@ export class Renderer {
     return found
   }
 
-  /** The same, where compressed answers in `given` (by their text) are referred to and not repeated. */
+  /** Like `at`, but refers to compressed answers already in `given` (keyed by text) instead of repeating them. */
   beside(unit: Unit, as: ShownAs, given: Map<string, number>): RenderedUnit {
     const { level, longest } = as
     const { answers } = this.factsOf(unit)
@@ -173,8 +173,8 @@ export class Renderer {
   }
 
   /**
-   * The fullest cut of a unit that takes at most so many tokens; undefined, if the shortest takes more. Of what the user
-   * `asked` the shortest is given then, too: it is the least that any context holds of it.
+   * The longest cut of a unit that takes at most `tokens`; undefined if even the shortest takes more. The user's
+   * question (`asked`) then gets the shortest cut: every context shows at least that.
    */
   cutTo(unit: Unit, tokens: number, asked: boolean): ShownAs | undefined {
     const { cuts, minimum } = this.factsOf(unit)
@@ -182,7 +182,7 @@ export class Renderer {
     const level = rule ? 'structured' : 'compressed'
     const most = unit.said.reduce((longest, { message }) => Math.max(longest, longestIn(message)), 0)
     const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
-    // Most of a unit is its longest text: begin where that takes the tokens that there are.
+    // The longest text is most of a unit, so start at its share of the tokens.
     const guess = stepOf((most * tokens) / this.at(unit, { level: 'full' }).tokens)
     const fits = (step: number): boolean => {
       const key = `${level}${step}`
@@ -194,7 +194,7 @@ export class Renderer {
     return step === undefined ? undefined : { level, longest: lengthOf(step) }
   }
 
-  /** What a marker says of a unit. */
+  /** The entries of a unit as a marker describes them. */
   readonly hidden: (unit: Unit) => HiddenEntries = once((unit) => {
     const { from, to, pages } = unit
     const kinds = new Map<PageKind, number>()
@@ -203,7 +203,7 @@ export class Renderer {
     return { from, to, kinds, tokens }
   })
 
-  /** What a unit says in a line of a marker. */
+  /** The brief of a unit: its line in a marker. */
   readonly brief: (unit: Unit) => Brief = once((unit) =>
     briefOf(
       unit.said.map(({ message, page }) => ({ message, position: page.position })),
@@ -212,30 +212,30 @@ export class Renderer {
     ),
   )
 
-  /** A unit as a marker holds all of it; undefined if that can't be. */
+  /** The brief with a unit's whole text for a marker; undefined if it is not a single text. */
   whole(unit: Unit): Brief | undefined {
     const [only] = unit.said
     return only === undefined || unit.said.length > 1 ? undefined : wholeOf(only.message, this.brief(unit), this.#count)
   }
 
-  /** The tokens of a brief after another one. */
+  /** The tokens of a brief placed after another one. */
   briefTokens(brief: Brief, before: Brief | undefined): number {
     return before === undefined ? brief.tokens : tokensAfter(brief, before, this.#count)
   }
 
-  /** What briefs take, one after the other. */
+  /** The tokens of briefs in sequence. */
   readonly linesTokens: (briefs: readonly Brief[]) => number = once((briefs) =>
     briefs.reduce((sum, brief, index) => sum + this.briefTokens(brief, briefs[index - 1]), 0),
   )
 }
 
-/** The level of a page in a unit: that of the unit, or the next higher one on the page's own degradation path. */
+/** The level of a page in a unit: the unit's level, or the next higher one on the page's degradation path. */
 export const levelOfPage = (level: ShownLevel, kind: PageKind): ShownLevel =>
   level === 'compressed' && !degradationPath(kind).includes('compressed') ? 'full' : level
 
 const { freeze } = Object
 
-/** Cuts have few lengths, 3 % apart, so that budgets that are nearly the same give the same bytes. */
+/** Cut lengths are 3 % apart, so that nearly equal budgets give the same bytes. */
 const lengthOf = (step: number): number => Math.floor(shortestCut * lengthStep ** step)
 
 const stepOf = (length: number): number =>
@@ -244,7 +244,7 @@ const stepOf = (length: number): number =>
 const shortestCut = 120
 const lengthStep = 1.03
 
-/** The characters of the user's question that are always shown, shared among its parts. */
+/** The characters of the user's question that are always shown, divided among its parts. */
 const leastAsked = ({ said }: Unit): number =>
   askedLength /
   Math.max(
@@ -254,15 +254,15 @@ const leastAsked = ({ said }: Unit): number =>
 
 const askedLength = 600
 
-/** The last step from `least` to `most` that fits, if one does; the search begins at `guess` and gallops from there. */
+/** The last fitting step between `least` and `most`, if any: a galloping search from `guess`. */
 const lastFitting = (
   fits: (step: number) => boolean,
   least: number,
   most: number,
   guess: number,
 ): number | undefined => {
-  let low = least - 1 // fits, or nothing is known to
-  let high = most + 1 // does not
+  let low = least - 1 // the highest step known to fit, if any
+  let high = most + 1 // the lowest step known not to fit, if any
   for (let step = Math.min(Math.max(guess, least), most), width = 2; low < least || high > most; width *= 2) {
     if (fits(step)) low = step
     else high = step
@@ -282,7 +282,7 @@ const strayMarker = (position: number, recall: RecallName): Message =>
     `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
   )
 
-/** An answer shorter than this costs little more than a reference to where it was given before. */
+/** A shorter answer costs little more than a reference to the earlier one. */
 const worthReferring = 200
 
 const answerOf = ({ content }: ToolResultPart): string | undefined => {

@@ -1,11 +1,11 @@
-/** Exact tokenizers of OpenAI's models, by `gpt-tokenizer`, which is an optional peer. */
+/** Exact tokenizers for OpenAI models, from the optional peer `gpt-tokenizer`. */
 import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Tokenizer } from '../index.ts'
 
 /**
- * The tokens of a text by o200k_base, the tokenizer of gpt-4o and later models of OpenAI. A text that looks like a special
- * token (`<|endoftext|>`) counts as plain text.
+ * The tokens of a text by o200k_base, the tokenizer of gpt-4o and later OpenAI models. Text that
+ * looks like a special token (`<|endoftext|>`) counts as plain text.
  *
  * Cost    O(characters): about ten times that of `textTokens`
  *

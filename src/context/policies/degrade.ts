@@ -1,21 +1,21 @@
 /**
- * Degrading, the last resort: where what a policy chose takes too much, candidates fall row by row of one table, the
- * oldest first, until the budget holds.
+ * Degradation, the last resort: if a policy's choices exceed the budget, candidates are lowered row
+ * by row of one table, the oldest first, until they fit.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 import { rankOf } from '../deriving/unit.ts'
 
 /**
- * Lower choices until they fit the budget. If not even the minimum fits, every candidate ends at its minimum.
+ * Lowers choices until they fit the budget. If not even the minimum fits, every candidate ends at its minimum.
  *
- * What is not of the active turn falls first, to a line and then to a pointer. Then summaries go, and rules fall to
- * their outline; then the active turn, its evidence first; then the newest messages are cut; then the rules of the
- * turn fall, and last what the policy keeps.
+ * Messages outside the active turn are lowered first, to a line and then to a pointer. Then summaries are dropped and
+ * rules reduced to an outline. Next come the active turn (evidence first), cuts of the newest messages, the rules of
+ * the turn, and last the messages the policy keeps.
  *
- * Cost    O(candidates) for each row of the table
+ * Cost    O(candidates) per row of the table
  *
- * @param from the choices to start from, one for each candidate
+ * @param from the initial choices, one per candidate
  */
 export const degrade = (selection: Selection, from: readonly Choice[]): readonly Choice[] => {
   const { candidates, budget } = selection
@@ -44,7 +44,7 @@ const isFree = (candidate: Candidate, isNewest: boolean): boolean => !isNewest &
 const isLast = (candidate: Candidate, isNewest: boolean): boolean =>
   (isNewest || candidate.asked) && !candidate.kept && !isProtected(candidate)
 
-/** What falls, and to what. */
+/** Which candidates are lowered, and to which level. */
 const table: readonly Row[] = [
   { of: (one, isNewest) => isOutside(one) && isFree(one, isNewest) && one.inMarker, to: 'structured' },
   { of: (one, isNewest) => isOutside(one) && isFree(one, isNewest) && !isSummary(one), to: 'pointer' },
@@ -63,7 +63,7 @@ const table: readonly Row[] = [
   { of: (one) => one.kept, to: 'structured' },
 ]
 
-/** A candidate at what a row says; where that can't be, at its minimum, if the row goes as far. */
+/** Lowers a candidate to a row's level, or to the nearest level above it that the candidate allows. */
 const lower = (now: Levels, index: number, candidate: Candidate, to: Choice): void => {
   const level = now.levels[index] as Choice
   if (typeof to === 'object') {
@@ -74,19 +74,19 @@ const lower = (now: Levels, index: number, candidate: Candidate, to: Choice): vo
   if (least !== undefined && rankOf(least) > rankOf(levelOf(level))) now.set(index, least)
 }
 
-/** Choices that change one at a time, with what they take in all. */
+/** Choices that change one at a time, with their total tokens. */
 export interface Levels {
   readonly levels: Choice[]
   readonly total: number
   readonly set: (index: number, to: Choice) => void
-  /** What all would take if this candidate were shown and took nothing. */
+  /** The total if this candidate were shown and took no tokens. */
   readonly without: (index: number) => number
 }
 
-/** What candidates take at levels, with the markers of what is not shown. */
+/** The tokens of candidates at these levels, including the markers of hidden ones. */
 export const measure = (selection: Selection, levels: readonly Choice[]): number => adjusting(selection, levels).total
 
-/** Choices to change one at a time. */
+/** Choices that can change one at a time. */
 export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly Choice[]): Levels => {
   const levels = [...from]
   const sizes: number[] = []
@@ -101,7 +101,7 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
     total += size
     if (begins(standings[index - 1], standings[index])) total += markerTokens
   }
-  /** The tokens of markers that begin at a candidate, or directly after it. */
+  /** The tokens of markers that start at a candidate or directly after it. */
   const markersAt = (index: number, own: Standing | undefined): number =>
     (Number(begins(standings[index - 1], own)) + Number(begins(own, standings[index + 1]))) * markerTokens
   return {
@@ -124,19 +124,19 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
   }
 }
 
-/** Whether a candidate stands as messages of its own, shares a marker with its neighbours, or has a marker that did not change. */
+/** A candidate is shown as messages, shares a marker with its neighbours, or has its own unchanged marker. */
 type Standing = 'shown' | 'shares' | 'own'
 
 const standingOf = (candidate: Candidate, choice: Choice): Standing =>
   !isHidden(candidate, choice) ? 'shown' : isLines(candidate) && choice === candidate.level ? 'own' : 'shares'
 
-/** Whether a marker begins where these two meet. */
+/** Whether a marker starts between two neighbours. */
 const begins = (before: Standing | undefined, own: Standing | undefined): boolean =>
   own === 'own' || (own === 'shares' && before !== 'shares')
 
 /**
- * Where the newest begin: those that together take no more than a small share of the budget, and the very last if it
- * takes a little more.
+ * The index of the first of the newest candidates: those within a small share of the budget, or the
+ * last one if it takes slightly more.
  */
 export const newestOf = ({ candidates, budget }: Selection, choices: readonly Choice[]): number => {
   let index = candidates.length
@@ -148,32 +148,32 @@ export const newestOf = ({ candidates, budget }: Selection, choices: readonly Ch
   return index
 }
 
-/** The newest, up to this share of the budget, fall last; the very last also if it takes more. */
+/** The newest candidates, up to this share of the budget, are lowered last; the last one also if it takes more. */
 const newestShare = 0.04
 const lastShare = 0.07
 
-/** Of a range, what a summary says: little, and all that is left of many. */
+/** A summary of a range: small, and all that is left of many messages. */
 const isSummary = ({ messages, inMarker, level }: Candidate): boolean =>
   messages.length === 0 && !inMarker && level !== 'pointer'
 
-/** The lines of a range, which a marker holds. */
+/** The lines of a range in its marker. */
 export const isLines = ({ messages, inMarker, level }: Candidate): boolean =>
   messages.length === 0 && inMarker && level !== 'pointer'
 
-/** Whether a marker stands for it, with or without a line of it. */
+/** Whether a marker represents it, with or without a line. */
 const isHidden = ({ inMarker, messages }: Candidate, choice: Choice): boolean =>
   choice === 'pointer' ||
   (inMarker && (choice === 'structured' || (messages.length === 0 && typeof choice === 'object')))
 
-/** The level of a choice: a cut is compressed. */
+/** The level of a choice. A cut counts as compressed. */
 export const levelOf = (choice: Choice): ResidencyLevel => (typeof choice === 'string' ? choice : 'compressed')
 
-/** Whether it must stay readable, and is not what the user asks now: instructions and rules. */
+/** Whether it must stay readable and is not the user's current question: instructions and rules. */
 export const isProtected = ({ levels, asked }: Candidate): boolean => !asked && levels.at(-1) !== 'pointer'
 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
-/** Where a marker takes more than what it hides, show that instead. */
+/** Shows candidates again if their marker takes more tokens than they do. */
 export const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
   const { levels } = now
   for (let start = 0; start < levels.length; start++) {
@@ -190,7 +190,7 @@ export const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Leve
   return levels
 }
 
-/** The cheapest way to show something of a candidate, and the fullest among those. */
+/** The cheapest visible level of a candidate; of equal ones the fullest. */
 const leastShown = (candidate: Candidate): { readonly level: ResidencyLevel; readonly tokens: number } | undefined => {
   let least: { readonly level: ResidencyLevel; readonly tokens: number } | undefined
   for (const level of candidate.levels)

@@ -1,18 +1,18 @@
 /**
- * Fitting: how much of each candidate is shown, where not everything can be. The longest give first and just as far as
- * needed, the newest last; what then remains of the budget goes to what stands before.
+ * Fitting: how much of each candidate to show if not everything fits. The longest are cut first and
+ * only as far as needed, the newest last; the remaining budget goes to earlier messages.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
 import { adjusting, isOutside, isProtected, measure, raisedCheaper, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
-/** Everything at the least that the laws allow, but for what stays as it is. */
+/** Every candidate at its minimum, except those that stay as they are. */
 const leastBeside = ({ candidates }: Selection, stays: (candidate: Candidate) => boolean): readonly Choice[] =>
   candidates.map((candidate) => (stays(candidate) ? candidate.level : leastOf(candidate)))
 
 const isActiveOrKept = ({ active, kept }: Candidate): boolean => active || kept
 
-/** Whether what the policy keeps fits as it is, beside the least of all else. */
+/** Whether kept candidates fit unchanged, with everything else at its minimum. */
 export const keptFits = (selection: Selection): boolean =>
   measure(
     selection,
@@ -20,19 +20,19 @@ export const keptFits = (selection: Selection): boolean =>
   ) <= selection.budget
 
 /**
- * Whether the active turn, and what the policy keeps, fit the budget beside the least of all else. A turn that fell before did
- * not fit.
+ * Whether the active turn and kept candidates fit unchanged, with everything else at its minimum. A
+ * turn that was shortened before did not fit.
  */
 export const activeFits = (selection: Selection): boolean =>
   selection.candidates.every(({ active, level }) => !active || level === 'full') &&
   measure(selection, leastBeside(selection, isActiveOrKept)) <= selection.budget
 
 /**
- * The active turn, cut so that all candidates take no more than `goal`, with the others at their least: rules, what is
- * asked, and then the newest share some room. It is the largest of a ladder with which all fit, so a larger goal never shows
- * less.
+ * Cuts the active turn so that everything takes at most `goal`, with the other candidates at their
+ * minimum. Rules, then the question, then the newest messages share the room. The room is the
+ * largest step of a ladder with which everything fits, so a larger goal never shows less.
  *
- * Cost    O(candidates) for each rung above the one that fits; a few
+ * Cost    O(candidates) per step above the one that fits; a few
  */
 export const fitBudget = (selection: Selection, goal: number): readonly Choice[] => {
   const { candidates } = selection
@@ -54,8 +54,8 @@ export const fitBudget = (selection: Selection, goal: number): readonly Choice[]
 }
 
 /**
- * Choices where the candidates in their order get what they need of some room: rules whole, each other at most an eighth,
- * and more where all have theirs.
+ * Distributes room to candidates in order: rules in full, each other at most an eighth, and more if
+ * all are satisfied.
  */
 const shareRoom = (
   candidates: readonly Candidate[],
@@ -69,7 +69,7 @@ const shareRoom = (
     .map((index) => tokensIn(candidates, index))
   const rules = sum(order.map((index) => tokensIn(candidates, index))) - sum(sizes)
   const share = Math.max(stepBelow(levelFor(sizes, Math.max(0, room - rules))), room * largestShare)
-  // In steps: a cut that changed with every call would change what a provider's cache holds.
+  // In steps, because a cut that changed with every call would invalidate the provider's cache.
   const step = (room * largestShare) / 2
   let left = room
   for (const index of order) {
@@ -88,15 +88,15 @@ const rungBelow = (room: number): number => Math.floor(Math.log(Math.max(room, 1
 const lowestRung = 16
 const rungStep = 1.03
 
-/** The largest of a few limits: so that one stays the same from call to call. */
+/** Rounds a limit down to one of a few steps, so that it stays the same from call to call. */
 const stepBelow = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
 
 const limitStep = 1.1
 
 /**
- * Choices for a policy that chooses anew at each call: the active turn; instructions and rules, of long ones as much as a
- * third of the budget holds; then the others in their order, and of the first that does not fit as much as does. A larger
- * budget never shows less of anything.
+ * Choices for a policy that chooses at every call: the active turn; instructions and rules, long
+ * ones limited to a third of the budget in total; then the others in order, with the first that
+ * does not fit cut to size. A larger budget never shows less of anything.
  */
 export const packWindow = (selection: Selection, order: readonly number[]): readonly Choice[] => {
   const { candidates, budget } = selection
@@ -130,7 +130,7 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
   return now.levels
 }
 
-/** Choices with what remains up to `goal` given to the newest that fell: whole, or as much of it as fits. */
+/** Gives the room left below `goal` to the newest lowered candidates: in full, or as much as fits. */
 export const fillRoom = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
   const now = adjusting(selection, from)
   for (let index = from.length - 1; index >= 0 && goal - now.total > worthFilling; index--) {
@@ -140,23 +140,23 @@ export const fillRoom = (selection: Selection, from: readonly Choice[], goal: nu
   return now.levels
 }
 
-/** Show a candidate as it is, if all then take no more than `goal`; else as much of it as fits. */
+/** Shows a candidate in full if the total then stays within `goal`, otherwise as much of it as fits. */
 const raise = (now: Levels, index: number, candidate: Candidate, goal: number): void => {
   const before = now.levels[index] as Choice
   const part = within(candidate, goal - now.without(index))
   if (part === 'pointer' || candidate.tokens(part) <= candidate.tokens(before)) return
   now.set(index, part)
-  if (now.total > goal) now.set(index, before) // as little as in a marker, which it then shares
+  if (now.total > goal) now.set(index, before) // as short as its line in a shared marker
 }
 
-/** A candidate cut to so many tokens; where that can't be done, the fullest level that takes no more. */
+/** A candidate cut to `tokens`; if that is impossible, the fullest level within them. */
 const within = (candidate: Candidate, tokens: number): Choice => {
   if (candidate.tokens(candidate.level) <= tokens) return candidate.level
   if (candidate.asked || (tokens >= leastCut && candidate.tokens({ tokens }) < Infinity)) return { tokens }
   return candidate.levels.find((level) => candidate.tokens(level) <= tokens) ?? leastOf(candidate)
 }
 
-/** The most that each may take so that together they take no more than `room`: those that take more give first. */
+/** The limit per candidate that makes the total at most `room`: larger ones are limited first. */
 const levelFor = (sizes: readonly number[], room: number): number => {
   let left = room
   const rising = sizes.toSorted((a, b) => a - b)
@@ -175,7 +175,7 @@ const tokensIn = (candidates: readonly Candidate[], index: number): number => {
   return candidate.tokens(candidate.level)
 }
 
-/** Of the active turn, and free to give. A summary does not: it is all that is left of many. */
+/** Whether it belongs to the active turn and may be cut. A summary may not: it is all that is left of many messages. */
 const gives = (candidate: Candidate): boolean =>
   candidate.active && !candidate.kept && !isProtected(candidate) && candidate.messages.length > 0
 
@@ -183,12 +183,13 @@ export const sum = (numbers: readonly number[]): number => numbers.reduce((all, 
 
 const largestShare = 1 / 8
 /**
- * So much of a room is enough, so that the first that does not fit need not be cut: a cut changes with every call, and what
- * a provider's cache holds with it. A little more than what must be used, for lines that take less than was set aside.
+ * When this share of the budget is used, the first message that does not fit is not cut, because a
+ * cut changes with every call and invalidates the provider's cache. Slightly more than the required
+ * use, as lines may take less than reserved.
  */
 const enough = 0.92
 const shareOfRules = 1 / 3
-/** Less than this says nothing but that something was cut. */
+/** A shorter cut would only show that something was cut. */
 const leastCut = 64
-/** Tokens that are not worth another look. */
+/** Fewer tokens are not worth filling. */
 const worthFilling = 32

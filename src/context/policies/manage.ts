@@ -1,9 +1,10 @@
 /**
- * Managed histories: what an agent's prompt is given of a long record, by what its messages are marked as. First is kept
- * what later work rests on; large answers of tools are cut, oldest first; what then does not fit is pointed at.
+ * Managed histories: shortens a long record for an agent's prompt by the marks of its messages.
+ * Messages that later work depends on are kept first. Large tool results are cut, oldest first;
+ * whatever still does not fit becomes a pointer.
  *
- * It is a policy of `deriveContext`, so the laws of every context hold: nothing is rewritten, calls and results stay
- * together, and nothing is lost without a word.
+ * It is a policy of `deriveContext`, so every guarantee of a context holds: nothing is rewritten,
+ * calls and results stay together, and nothing disappears without a marker.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight } from '../../json/index.ts'
@@ -22,25 +23,25 @@ import { plain } from '../showing/represent.ts'
 import { retainedIn } from './retained.ts'
 import { estimateTokens, type Estimator } from '../counting/tokens.ts'
 
-/** How to derive a managed view: the limit, the marks and the notes. */
+/** Options for a managed view: the limit, the marks and the notes. */
 export type ManageOptions = (
   | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
-  /** Characters: UTF-16 units of everything a message says. */
+  /** Counted in UTF-16 units over all parts of a message. */
   | { readonly maxChars: number; readonly maxTokens?: undefined }
 ) & {
-  /** What a message is marked as. Default: what its `meta` says under `indelible`. */
+  /** Returns a message's mark. Default: the mark under `indelible` in its `meta`. */
   readonly markOf?: MarkOf
   /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
-  /** What was sent before; it saves work. */
+  /** The context of the last call, to save work. */
   readonly previous?: SentContext | undefined
 }
 
-/** A context derived by the marks of messages. Its sizes are in the unit of the limit. */
+/** A context derived by message marks. Its sizes are in the unit of the limit. */
 export interface ManagedView extends DerivedContext {
   /**
-   * True if the kept messages do not fit the limit whole. There is then a line for each range that is left out, and some kept
-   * messages are shortened. False: every kept message is whole.
+   * True if the kept messages do not fit the limit in full. Each omitted range then has a line, and
+   * some kept messages are shortened. False: every kept message is complete.
    */
   readonly overBudget: boolean
   /** The positions of the kept messages. */
@@ -48,15 +49,15 @@ export interface ManagedView extends DerivedContext {
 }
 
 /**
- * Shorten a record for a prompt, to a limit of tokens or characters.
+ * Shortens a record for a prompt, to a limit of tokens or characters.
  *
- * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the first
- * question; every message marked as feedback, rule or preference; the latest test result, self review and summary, each
- * with the messages up to the next marked one; reports with their proposals. First it cuts tool results to head and tail,
- * oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the minimum of everything
- * fits, it returns that minimum and sets `overBudget`.
+ * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the
+ * first question; every message marked as feedback, rule or preference; the latest test result, self review and
+ * summary, each with the messages up to the next marked one; reports with their proposals. First it cuts tool results
+ * to head and tail, oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the
+ * minimum of everything fits, it returns that minimum and sets `overBudget`.
  *
- * Shortened messages keep their marks. Managing a managed view again changes nothing, if it fitted.
+ * Shortened messages keep their marks. Managing a managed view again changes nothing if it fit the limit.
  *
  * Cost    O(record)
  *
@@ -84,7 +85,7 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   )
 }
 
-/** A result without a call is in no context, at any limit. */
+/** Whether a position can be shown in full at all: a result without a call is in no context. */
 const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>
   isRight(unlimited) && positions.some((position) => unlimited.right.residency.at(position) === 'full')
 
@@ -104,7 +105,7 @@ const managedPolicy = (retained: ReadonlySet<number>): Policy => ({
         if (which(candidate) && candidate.levels.includes(level)) now.set(index, level)
       }
     }
-    // The active turn goes after all else, what is asked in it last: by the laws it stays while it can.
+    // The active turn is shortened after everything else, and the question last.
     const task = candidates.find(({ active }) => active)
     const turns = [
       (candidate: Candidate) => !candidate.active,

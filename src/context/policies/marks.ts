@@ -1,28 +1,28 @@
-/** Marks: what a message is to an application, said beside its content and never guessed from its text. */
+/** Marks: a message's role in an application, set in its `meta` and never guessed from its text. */
 import { ownFields } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { oursIn } from '../../message/kit.ts'
 
 /**
- * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`:
- * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages of the kind
- * `constraint` or `preference`, also by a note, count as marked and are kept like feedback.
+ * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`: `{
+ * indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages of kind
+ * `constraint` or `preference`, also when set by a note, count as marked and are kept like feedback.
  */
 export type Mark =
-  /** What a person says of the work. Every piece is kept. */
+  /** A person's comment on the work. All feedback is kept. */
   | { readonly mark: 'feedback' }
-  /** Of each of these the latest is kept, with what follows up to the next marked message. */
+  /** The latest of each is kept, with the messages up to the next marked one. */
   | { readonly mark: 'test_result' | 'self_review' | 'summary' }
-  /** Kept with the proposal of the same id: the nearest before it. */
+  /** Kept with the nearest earlier proposal with this id. */
   | { readonly mark: 'report'; readonly of: string }
-  /** Kept if it is the nearest one before a report of its id. */
+  /** Kept if it is the nearest proposal before a report with its id. */
   | { readonly mark: 'proposal'; readonly id: string }
 
 /**
- * The same message with a mark. The rest of its `meta` stays.
+ * Adds a mark to a copy of a message. The rest of its `meta` stays.
  *
  * @example
- * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
+ * history.append(markMessage(user('Keep the public names.'), { mark: 'feedback' }))
  */
 export const markMessage = (message: Message, mark: Mark): Message => ({
   ...message,
@@ -30,7 +30,7 @@ export const markMessage = (message: Message, mark: Mark): Message => ({
 })
 
 /**
- * Gives the mark of a message.
+ * Returns the mark of a message.
  *
  * @returns the mark; undefined if it has none
  */
@@ -45,7 +45,7 @@ export const markInMeta: MarkOf = (message) => {
   return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
 }
 
-/** The mark of a message that repeats part of another. */
+/** The `meta` with a message's mark, for another message that repeats a part of it. */
 export const markedAs = ({ meta }: Message): Pick<Message, 'meta'> => {
   const mark = meta?.['indelible']
   return mark === undefined ? {} : { meta: Object.freeze({ indelible: mark }) }

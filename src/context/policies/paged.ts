@@ -1,10 +1,10 @@
 /**
- * `paged`, the default: residency by page, in epochs.
+ * `paged`, the default policy: residency by page, in epochs.
  *
- * Until the context has grown to the budget, nothing that was sent before changes, so that a provider's prompt cache
- * holds. Then one compaction takes it down to the low-water mark: messages become lines in the marker of their range,
- * the oldest first, and first of all those that came since the last compaction, so that what stands before them stays
- * cached.
+ * Until the context reaches the budget, nothing that was sent changes, so the provider's prompt
+ * cache stays valid. Then one compaction reduces it to the low-water mark: messages become lines in
+ * the marker of their range, the oldest first. Messages that came since the last compaction go
+ * first of all, so that everything before them stays cached.
  */
 import { textVersion } from '../showing/marker.ts'
 import { optionsOf } from '../../json/index.ts'
@@ -12,19 +12,20 @@ import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from '
 import { activeFits, fillRoom } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
-/** The threshold of a paged policy. */
+/** Options of the paged policy. */
 export interface PagedOptions {
   /**
-   * The share of the budget that a compaction leaves. Default: 0.45. Lower: less money, less of the past, and a context that
-   * says `unused:policy` below 0.45.
+   * The share of the budget that a compaction leaves. Default: 0.45. A lower value costs less and
+   * shows less of the past; contexts below 0.45 report `unused:policy`.
    */
   readonly lowWater?: number
 }
 
 /**
- * The default policy: it chooses a level for each page, and changes the levels only in epochs.
+ * The default policy: chooses a level for each page and changes levels only between epochs.
  *
- * @returns the policy, the same one for the same threshold: a context continues those of the same policy value
+ * @returns the policy; the same value for the same threshold, because a context only continues one
+ * with the same policy
  * @throws TypeError if the threshold is not above 0 and at most 1
  */
 export const paged = (options: PagedOptions = {}): Policy => {
@@ -65,7 +66,7 @@ const pagedOf = (lowWater: number): Policy =>
         }
         if (now.total <= most) return now.levels
       }
-      // What is asked can be longer than all else: it is cut before lines are lost.
+      // A long question is cut before lines are dropped.
       for (const [index, { asked, active, kept }] of candidates.entries())
         if (now.total > budget && asked && active && !kept)
           now.set(index, { tokens: Math.max(budget * leastAsked, low - now.without(index)) })
@@ -73,7 +74,7 @@ const pagedOf = (lowWater: number): Policy =>
     },
   })
 
-/** Who becomes a line, in order: what is not of the active turn; of a turn that does not fit its evidence, then its rest. */
+/** The indexes that become lines: outside the active turn, then (if the turn does not fit) its evidence, its rest. */
 const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
   const { candidates } = selection
   const newest = newestOf(
@@ -90,7 +91,7 @@ const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
   return groups.flat()
 }
 
-/** Everything as it is; but where the lines of ranges take more than `most`, each range with less of them. */
+/** Keeps everything, but thins the lines of each range if lines take more than `most` in total. */
 const thinRanges = ({ candidates }: Selection, most: number): readonly Choice[] => {
   const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
   return candidates.map((one): Choice =>
@@ -100,7 +101,7 @@ const thinRanges = ({ candidates }: Selection, most: number): readonly Choice[] 
   )
 }
 
-/** Positions up to which everything may be spared: all that is settled, then three quarters of it, a half, a quarter, and nothing. */
+/** Positions up to which candidates may stay unchanged: all settled ones, three quarters, a half, a quarter, none. */
 const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
   const settled = candidates.filter((candidate) => candidate.settled)
   const sizes = settled.map(({ level, tokens }) => tokens(level))
@@ -116,12 +117,12 @@ const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
   return places.toReversed()
 }
 
-/** The share of a compacted context that lines of ranges may take, and to which they are thinned if they take more. */
+/** The share of a compacted context that lines may take, and how far they are thinned beyond it. */
 const mostLines = 0.35
 const thinnedTo = 0.8
-/** A turn that fits may take so much of the budget before anything else is asked of it. */
+/** The share of the budget that an active turn may take before anything else must shrink for it. */
 const mostOfTurn = 0.75
-/** What is asked keeps so much of the budget, while lines can fall. */
+/** The share of the budget for the question while lines can still be dropped. */
 const leastAsked = 1 / 8
-/** A compaction that leaves so much of the budget more spares what is cached. */
+/** The extra share of the budget that a compaction may leave to keep a cached prefix. */
 const roomForSettled = 0.06

@@ -1,4 +1,4 @@
-/** What a managed history keeps first, by what its messages are marked as. */
+/** Selects the messages that a managed history keeps first, by their marks. */
 import type { View } from '../../history/index.ts'
 import { pairCalls, type Message } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
@@ -7,7 +7,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { Mark, MarkOf } from './marks.ts'
 import { isSubstantive } from '../deriving/substantive.ts'
 
-/** The positions that are kept first, in order, each with the other half of its calls. Cost: O(record). */
+/** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
 export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
   const messages = view.toArray()
   const retagged = foldPages(notes)
@@ -41,7 +41,7 @@ const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' ||
 
 const ruleAs = (kind: PageKind | undefined): Mark | undefined => (isRule(kind) ? { mark: 'feedback' } : undefined)
 
-/** Positions, with those that a call and its answer tie to them: of one call that is in, all calls of its message, and their answers. */
+/** Adds the positions linked by calls and answers: one call brings all calls of its message and their answers. */
 const withOtherHalves = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {
   const others = new Map<number, number[]>()
   const tie = (from: number, to: number): void => void (others.get(from)?.push(to) ?? others.set(from, [to]))
@@ -51,6 +51,6 @@ const withOtherHalves = (positions: ReadonlySet<number>, view: View<Message>): r
     tie(answer.position, position)
   }
   const all = new Set(positions)
-  for (const position of all) for (const other of others.get(position) ?? []) all.add(other) // a set is read to its end, with what is added
+  for (const position of all) for (const other of others.get(position) ?? []) all.add(other) // the loop also visits added values
   return [...all]
 }

@@ -1,22 +1,22 @@
 /**
- * Talk: how a record without tools is compacted. Nothing in it is cheap, and questions ask for details. So a message
- * in a marker has one of three forms: nothing, its line, or all that it says. A compaction gives whole messages to
- * those that questions most probably ask for.
+ * Talk: compaction of a record without tools. Every message may hold details that later questions ask for, so a
+ * message in a marker takes one of three forms: nothing, its line, or its whole text. A compaction keeps the whole
+ * text of the messages that questions most probably ask for.
  *
- * What a message is worth was fitted on three conversations of LoCoMo (26, 41, 43) and judged on three others.
+ * The worth of a message was fitted on three conversations of LoCoMo (26, 41, 43) and evaluated on three others.
  */
 import { type Message, textOf } from '../../message/index.ts'
 import type { Brief } from '../showing/brief.ts'
 import { wordsIn } from '../recall/words.ts'
 
-/** What a conversation has said up to a message, for what is new in the next. */
+/** What a conversation has said so far, to find what is new in the next message. */
 export interface SaidSoFar {
-  /** Whether no message has called a tool. */
+  /** Whether no message has contained a tool call or result. */
   isTalk: boolean
-  /** What was said, and names and numbers: each with the message that had it last. */
+  /** The terms said, and names and numbers, each with the last message that had it. */
   readonly terms: Map<string, number>
   readonly details: Map<string, number>
-  /** What each message is worth, by what stands for it: fixed when it is first weighed. */
+  /** The worth of each message, keyed by its unit or brief, fixed when first weighed. */
   readonly worths: WeakMap<object, number>
   messages: number
   asks: boolean
@@ -31,7 +31,7 @@ export const heardNothing = (): SaidSoFar => ({
   asks: false,
 })
 
-/** The worth of a message, between 0 and 1: how probable it is that a question asks for it. Call it in the record's order. */
+/** The probability, between 0 and 1, that a question asks for a message. Call it in record order. */
 export const weigh = (message: Message, tokens: number, heard: SaidSoFar): number => {
   const text = textOf(message)
   const answers = heard.asks
@@ -48,12 +48,12 @@ export const weigh = (message: Message, tokens: number, heard: SaidSoFar): numbe
   return 1 / (1 + Math.exp(-sum))
 }
 
-/** Take in what a message says, and count what of it is new. */
+/** Records a message's words and counts the new ones. */
 export const hear = (message: Message, heard: SaidSoFar): { novel: number; names: number; numbers: number } => {
   const text = textOf(message)
   const at = (heard.messages += 1)
   const found = { novel: 0, names: 0, numbers: 0 }
-  /** Whether nobody has said it lately. */
+  /** Whether it has not been said recently. */
   const isNew = (known: Map<string, number>, word: string, forgottenAfter: number): boolean => {
     const last = known.get(word)
     known.set(word, at)
@@ -83,7 +83,7 @@ const weights = {
   length: 1.41,
   quotes: 0.79,
 } as const
-/** A name or a number is news again after so many messages, and any other word after so many. */
+/** The number of messages after which a name or number counts as new again, and the same for other words. */
 const forgottenAfter = 30
 export const mostRemembered = 1000
 const wordLike = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu
@@ -92,20 +92,20 @@ const digit = /\p{N}/u
 const capital = /^\p{Lu}/u
 const quotationMark = /["“«„]/u
 
-/** A message that a marker stands for: its forms, and what it is worth. */
+/** A message represented by a marker: its possible forms and its worth. */
 export interface MarkedMessage {
-  /** The form it has now; undefined if it is still a message of its own. It never gets a fuller one. */
+  /** Its current form; undefined if it is still a message. A fuller form is never chosen. */
   readonly now: Brief | undefined
   readonly line: Brief
-  /** The tokens that the line adds after the one before it. */
+  /** The tokens that its line adds after the previous line. */
   readonly lineTokens: number
   readonly whole: Brief | undefined
   readonly worth: number
 }
 
 /**
- * The forms that are worth the most within so many tokens: steps from nothing to a line to the whole message, those
- * first that give the most for their tokens.
+ * The most valuable forms within `room` tokens. Steps go from nothing to a line to the whole
+ * message; the steps with the most value per token come first.
  */
 export const formsWithin = (told: readonly MarkedMessage[], room: number): readonly (Brief | undefined)[] => {
   interface Step {
@@ -134,7 +134,7 @@ export const formsWithin = (told: readonly MarkedMessage[], room: number): reado
   let left = room
   for (const { index, to, tokens } of steps.toSorted((a, b) => b.value - a.value || b.index - a.index)) {
     if (tokens > left) continue
-    // The rest of a message without its line would have been no step of its own.
+    // The rest of a message is only a step if its line was chosen.
     if (to.line !== undefined && forms[index] === undefined && tokens < to.tokens) continue
     forms[index] = to
     left -= tokens
@@ -142,5 +142,5 @@ export const formsWithin = (told: readonly MarkedMessage[], room: number): reado
   return forms
 }
 
-/** Of the worth of a message its line has so much. */
+/** The share of a message's worth that its line has. */
 const worthOfLine = 0.55

@@ -1,6 +1,6 @@
 /**
- * Recall: what a context only points at, fetched back from the record. By the position that a marker names, or by a
- * search; for the application, or as a tool for the model itself.
+ * Recall: fetches messages that a context does not show, by the position in a marker or by a
+ * search; for the application, or as a tool for the model.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, left, optionsOf, ownFields, right, type JsonObject } from '../../json/index.ts'
@@ -14,22 +14,22 @@ import { plain } from '../showing/represent.ts'
 import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
 import { beginning, elidedCharacters, foldText, groupThousands, headAndTail, slicedAt } from '../showing/shorten.ts'
 
-/** How to search, and what may be recalled. */
+/** How to search, and which entries may be recalled. */
 export interface RecallOptions {
   /** Whether an entry may be recalled. Default: every entry. */
   readonly allow?: (position: number, page: PageKind, message: Message) => boolean
-  /** The most results of a query. Default: 5. */
+  /** The maximum results of a query. Default: 5. */
   readonly limit?: number
-  /** The number of messages before and after each result that come with it. Default: 1. */
+  /** The number of messages before and after each result to include. Default: 1. */
   readonly around?: number
   /**
-   * The search. Default: a new `lexicalSearch()`, which reads the whole record. Keep one, and it reads only new
-   * messages.
+   * The search. Default: a new `lexicalSearch()`, which reads the whole record. Reuse one to read
+   * only new messages.
    */
   readonly search?: RecallSearch
 }
 
-/** An entry of the record, whole. */
+/** A complete entry of the record. */
 export interface RecalledEntry {
   /** Its position in the record. */
   readonly position: number
@@ -43,15 +43,15 @@ export interface RecalledEntry {
 export interface Recalled extends RecalledEntry {
   /** For a query: the words that matched. */
   readonly words?: readonly string[]
-  /** For a query: how well the entry matches. Higher is better. */
+  /** For a query: the relevance. Higher is better. */
   readonly score?: number
-  /** For a query: the messages before and after it, each once in the whole answer. */
+  /** For a query: the surrounding messages, each only once per answer. */
   readonly around?: readonly RecalledEntry[]
 }
 
 /**
- * Recall entries of a record, by position or by a search. A conversation gives only its own messages; a view of the whole
- * record gives retracted ones, too.
+ * Recalls entries of a record by position or by a search. A conversation only contains its own
+ * messages; a view of the whole record also contains retracted ones.
  *
  * Cost    by position O(1); by query, the messages since the `search` was last used
  *
@@ -81,7 +81,7 @@ export const recall = (
   }
 }
 
-/** The requested or found entries that may be returned. */
+/** The requested or found entries that `allow` accepts. */
 const allowedMatches = (
   view: View<Message>,
   request: RecallRequest,
@@ -125,11 +125,11 @@ const allowedMatches = (
   return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: beside(one.position) }))))
 }
 
-/** How a recall tool searches and answers. It keeps its search between calls. */
+/** Options of a recall tool. It keeps its search between calls. */
 export interface RecallToolOptions extends RecallOptions {
   /** The name of the tool. Default: `recall`, the name in the markers of contexts. */
   readonly name?: string
-  /** The most UTF-16 units of one answer; longer entries come in parts. Default: 12,000. */
+  /** The maximum UTF-16 units of one answer. Longer entries are returned in parts. Default: 12,000. */
   readonly maxCharacters?: number
 }
 
@@ -148,19 +148,19 @@ export interface RecallTool {
   /** False: the tool only reads. */
   readonly alone: boolean
   /**
-   * Answer a call.
+   * Answers a call.
    *
    * @param input the arguments: `{ position }`, with an `offset` for long entries, or `{ query }`
-   * @throws Error with the fault's sentence; a run makes it an error result
+   * @throws Error with the fault's sentence; a run turns it into an error result
    */
   readonly run: (input: unknown) => string
 }
 
 /**
- * A tool by which a model reads the parts of the record that its context does not show. It reads the record as it is when
- * called, and keeps its search index between calls.
+ * A tool with which a model reads parts of the record that its context does not show. It reads the
+ * current record at each call and keeps its search index between calls.
  *
- * @param view gives the current conversation
+ * @param view returns the current conversation
  */
 export const recallTool = (view: () => View<Message>, options: RecallToolOptions = {}): RecallTool => {
   const {
@@ -191,7 +191,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
 const description =
   'Returns earlier parts of this conversation that are shortened or not shown. Pass a position that a marker names, or words to search for.'
 
-/** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
+/** The schema of every recall tool. Recall tools are identified by this object, whatever their names. */
 export const recallParameters: JsonObject = Object.freeze({
   type: 'object',
   properties: Object.freeze({
@@ -199,7 +199,7 @@ export const recallParameters: JsonObject = Object.freeze({
     offset: Object.freeze({
       type: 'integer',
       minimum: 0,
-      description: 'with a position: where to go on in a long entry',
+      description: 'the character of a long entry to continue from; only with a position',
     }),
     query: Object.freeze({ type: 'string', description: 'words to search the whole conversation for' }),
   }),
@@ -215,7 +215,7 @@ const requestOf = (input: unknown): ToolRequest => {
     typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
   if (isCount(position) && (offset === undefined || isCount(offset))) return { position, offset }
   if (typeof query === 'string' && query.trim() !== '') return { query }
-  throw new Error('give a position (0, 1, 2 …) or a query (words to search for)')
+  throw new Error('Pass a position (0, 1, 2 …) or a query (words to search for).')
 }
 
 const titleOf = ({ position, page, message }: Recalled): string => `[${position}] ${message.role}, ${page}`
@@ -239,13 +239,13 @@ const list = (entries: readonly Recalled[], most: number): string => {
     .join('\n\n')
 }
 
-/** What stands beside an answer, in one line. */
+/** A neighbour of a result, in one line. */
 const lineOf = ({ position, message }: RecalledEntry, of: number, most: number): string =>
   `${position < of ? 'before it' : 'after it'} [${position}] ${message.role}: ${beginning(foldText(slicedAt(message.content.map(plain).join(' '), 0, 4 * most)).replaceAll('\n', ' '), most)}`
 
 const longestLine = 240
 
-/** An entry, or of a long one what stands around the first word that was met. */
+/** An entry; for a long one, the text around the first matched word. */
 const around = ({ message, words = [] }: Recalled, most: number): string => {
   const said = message.content.map(plain).join('\n')
   if (said.length <= most) return said

@@ -1,9 +1,9 @@
 /**
- * Lexical search over a record: an index that grows with it, so that asking again costs the new messages only.
+ * Lexical search over a record. Its index grows with the record, so a repeated search only reads new messages.
  *
- * A message counts for its own words and, less, for those of its neighbours: an answer seldom repeats the words of its
- * question. Words are ranked by BM25; a word that stands nowhere is looked for by its near misses. All of it is bounded,
- * so that no query costs much more than another.
+ * A message scores for its own words and, less, for its neighbours' words: an answer rarely repeats the words of its
+ * question. Words are ranked by BM25. For a word not in the record, near misses are tried. All steps are bounded, so
+ * no query costs much more than another.
  */
 import SearchableMap from 'minisearch/SearchableMap'
 import type { View } from '../../history/index.ts'
@@ -12,10 +12,10 @@ import { countWhile } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
 import { isStopWord, wordsIn } from './words.ts'
 
-/** A search over a record. `lexicalSearch` is one; you may bring another. */
+/** A search over a record, such as `lexicalSearch` or your own. */
 export interface RecallSearch {
   /**
-   * Find the positions that match a query.
+   * Finds the positions that match a query.
    *
    * @returns the results, best first; empty if nothing matches. A failure throws
    */
@@ -26,19 +26,19 @@ export interface RecallSearch {
 export interface RecallMatch {
   /** The position in the record: `view.positionAt` of the index in the view. */
   readonly position: number
-  /** How well it matches. Higher is better. */
+  /** The relevance. Higher is better. */
   readonly score: number
-  /** The words that matched; empty if only its neighbours have them. */
+  /** The words that matched; empty if only neighbouring messages contain them. */
   readonly words: readonly string[]
 }
 
-/** A search by words, empty until its first query. Keep it beside the record that it searches. */
+/** A search by words, empty until its first query. Use one per record. */
 export const lexicalSearch = (): RecallSearch => {
   let index = emptyIndex()
   return Object.freeze<RecallSearch>({
     search: (view, query, limit) => {
       const shared = Math.min(index.messages.length, view.length)
-      if (shared > 0 && view.at(shared - 1) !== index.messages[shared - 1]) index = emptyIndex() // another record, or a fork of this one
+      if (shared > 0 && view.at(shared - 1) !== index.messages[shared - 1]) index = emptyIndex() // a different record or a fork
       for (let position = index.messages.length; position < view.length; position++)
         add(index, view.at(position) as Message)
       const asked = termsOf(index, query, view.length)
@@ -56,7 +56,7 @@ export const lexicalSearch = (): RecallSearch => {
   })
 }
 
-/** Where a term stands: positions in order, and how often it stands at each. */
+/** The positions of a term, in order, and its count at each. */
 interface Postings {
   readonly at: number[]
   readonly times: number[]
@@ -64,27 +64,27 @@ interface Postings {
 
 interface Index {
   readonly messages: Message[]
-  /** How many words the messages before each position have; one more number than messages. */
+  /** The number of words before each message, and the total. */
   readonly words: number[]
-  /** Whether a message ends in a question. */
+  /** Whether each message ends in a question. */
   readonly asks: boolean[]
   readonly terms: Map<string, Postings>
-  /** The same, to be walked by their first letters. */
+  /** The same postings in a prefix tree. */
   readonly tree: SearchableMap<Postings>
 }
 
-/** A word of a query: the terms it is found by, each with what it is worth. */
+/** The terms that match one word of a query, each with its weight. */
 type QueryTerms = readonly (readonly [term: string, worth: number])[]
 
-/** How much of a query is read, in UTF-16 units, and how many different words of it are looked for. */
+/** The longest part of a query that is read, in UTF-16 units, and the most different words used from it. */
 const longestQuery = 2000
 const mostWords = 20
-/** Of these so many are looked for by other words that begin like them, and by near misses. */
+/** The number of these that are also matched by prefix and by near misses. */
 const mostExpanded = 8
-/** Terms that are looked at for one word of a query, and terms that are taken. */
+/** The most terms visited and the most used for one word of a query. */
 const mostVisited = 100
 const mostTaken = 16
-/** Entries of postings that one query reads, the rarest words first. */
+/** The most postings read per query, rarest words first. */
 const mostEntries = 50_000
 
 const emptyIndex = (): Index => ({
@@ -125,7 +125,7 @@ const newTerm = (index: Index, term: string): Postings => {
   return postings
 }
 
-/** The words of a query that stand in the record, or whose kin do. Stop words only where there is nothing else. */
+/** The query's words that occur in the record, or have similar terms. Stop words only if there are no others. */
 const termsOf = (index: Index, query: string, length: number): readonly QueryTerms[] => {
   const words = new Map<string, readonly string[]>()
   for (const { said, terms } of wordsIn(query.slice(0, longestQuery))) {
@@ -150,8 +150,8 @@ const termsOf = (index: Index, query: string, length: number): readonly QueryTer
 }
 
 /**
- * Terms that begin like a term. If it stands nowhere, those that differ from it in their endings, too, and its near
- * misses with the same first letter.
+ * The terms with a term as prefix. If the term itself does not occur, also those with other endings
+ * and near misses with the same first letter.
  */
 const kinOf = (index: Index, term: string, length: number): QueryTerms => {
   if (term.length < 3) return []
@@ -169,7 +169,7 @@ const kinOf = (index: Index, term: string, length: number): QueryTerms => {
   return nearest([...endings, ...misses.map(([rest, [, distance]]) => [first + rest, missWorth / distance] as const)])
 }
 
-/** Some terms that begin with some letters, but not those letters alone. */
+/** Some terms that start with the given letters and are longer. */
 const beginning = (index: Index, letters: string, length: number): readonly string[] => {
   const found: string[] = []
   let visited = 0
@@ -180,51 +180,51 @@ const beginning = (index: Index, letters: string, length: number): readonly stri
   return found
 }
 
-/** The terms that are worth most, each once. */
+/** The terms with the greatest weight, without duplicates. */
 const nearest = (terms: QueryTerms): QueryTerms => {
   const most = new Map<string, number>()
   for (const [term, worth] of terms) most.set(term, Math.max(worth, most.get(term) ?? 0))
   return [...most].toSorted(([, a], [, b]) => b - a).slice(0, mostTaken)
 }
 
-/** What a term is worth that is not the word itself. */
+/** The weights of terms other than the word itself. */
 const partWorth = 0.4
 const prefixWorth = 0.4
 const missWorth = 0.5
-/** Near misses of longer words are not looked for, in UTF-16 units. */
+/** No near misses are searched for longer words, in UTF-16 units. */
 const longestMissed = 20
-/** How much of a word stays as it is where only its ending changes, and by how much a word with an ending is longer. */
+/** The share of a word that stays fixed when endings vary, and how much longer an ending may make it. */
 const rootPart = 0.7
 const longestEnding = 2
 
-/** BM25: how soon more of a word says nothing new, and how much a long message has to have of it. */
+/** BM25: how quickly repetitions of a word lose value, and how much message length counts. */
 const saturation = 0.6
 const lengthPart = 0.5
-/** What the words of a message are worth to its neighbours, by how far they come after it. */
+/** The share of a message's score that its neighbours get, by their distance after it. */
 const neighbours: readonly (readonly [distance: number, share: number])[] = [
   [-2, 0.2],
   [-1, 0.35],
   [1, 0.35],
   [2, 0.3],
 ]
-/** What the words of a question are worth to the message after it. */
+/** The share that the message after a question gets. */
 const answerShare = 0.9
-/** Words that so many of the messages have say nothing of their neighbours. */
+/** Words in more messages than this do not count for neighbours. */
 const commonShare = 0.25
 const commonLeast = 8
-/** What is left of the score of a message that asks; what is looked for is seldom a question. */
+/** The factor for a message that ends in a question: answers are rarely questions. */
 const questionPart = 0.75
-/** How much it counts to have all of the words, those of neighbours included. */
+/** The exponent for coverage: the share of the query's words in a message or its neighbours. */
 const coveragePower = 0.6
-/** Words that a message has when it counts for about two thirds: "Thanks!" answers nothing. */
+/** The number of words at which length no longer reduces the score much: "Thanks!" answers nothing. */
 const fullLength = 12
 const leastWeight = 0.5
-/** How much of the best score a message must have that has none of the words itself. */
+/** The least share of the best score for a message without any of the words itself. */
 const leastOfBest = 0.3
-/** More words than a query has: those of the message itself. */
+/** More than the words of any query: marks a message that contains a word itself. */
 const ownWords = 128
 
-/** What each position is worth; 0 where it has nothing to do with the query. */
+/** The score of each position; 0 if it does not match. */
 const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): Float64Array => {
   const scores = new Float64Array(length)
   const covered = new Float64Array(length)
@@ -264,7 +264,7 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
   for (let position = 0; position < length; position++) {
     if (scores[position] === 0) continue
     if ((words[position] as number) < 2) {
-      scores[position] = 0 // one word of a neighbour says too little
+      scores[position] = 0 // one neighbouring word is too weak
       continue
     }
     const said = (index.words[position + 1] as number) - (index.words[position] as number)
@@ -276,7 +276,7 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
   return scores
 }
 
-/** The latest postings of a term before a position, and what it is worth. */
+/** The latest postings of a term before a position, and its weight. */
 interface TermPostings extends Postings {
   readonly worth: number
 }
@@ -293,7 +293,7 @@ const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermP
 
 const entriesIn = (lists: readonly TermPostings[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
 
-/** Where a word stands in any of its terms. */
+/** Merges the postings of a word's terms. */
 const together = (lists: readonly TermPostings[]): Postings => {
   const [only] = lists
   if (lists.length === 1 && only?.worth === 1) return only
@@ -304,7 +304,7 @@ const together = (lists: readonly TermPostings[]): Postings => {
   return { at: [...often.keys()], times: [...often.values()] }
 }
 
-/** The positions of the highest scores, the earlier of two equal ones first. */
+/** The positions with the highest scores; of equal scores the earlier position comes first. */
 const best = (scores: Float64Array, limit: number): readonly number[] => {
   const kept: number[] = []
   for (const [position, score] of scores.entries()) {
@@ -316,7 +316,7 @@ const best = (scores: Float64Array, limit: number): readonly number[] => {
   return kept.slice(0, Math.max(0, limit))
 }
 
-/** The words of a message that were asked for, as they stand in it. */
+/** The matched words as they appear in a message. */
 const matchedWords = (index: Index, asked: readonly QueryTerms[], position: number): readonly string[] => {
   const terms = new Set(asked.flat().flatMap(([term]) => (stands(index.terms.get(term), position) ? [term] : [])))
   const words = new Set<string>()
@@ -334,6 +334,6 @@ const standsBefore = (index: Index, term: string, length: number): boolean =>
 const stands = (postings: Postings | undefined, position: number): boolean =>
   postings !== undefined && postings.at[firstFrom(postings.at, position)] === position
 
-/** The index of the first of sorted positions that is not before a position. */
+/** The index of the first of the sorted positions at or after a position. */
 const firstFrom = (at: readonly number[], position: number): number =>
   countWhile(at.length, (index) => (at[index] as number) < position)

@@ -1,18 +1,18 @@
 /**
- * Words of a text as a search compares them: lower case, without accents, stemmed where they are English, and in pieces
- * of two characters where a language writes no spaces.
+ * Splits text into words for search: lower case, without accents, stemmed if they are English, and
+ * in pieces of two characters for scripts without spaces.
  */
 import { stemmer } from 'stemmer'
 
-/** A word as it stands in a text, in lower case, and the terms that it is found by. */
+/** A lower-case word and the terms that find it. */
 export interface Word {
   readonly said: string
   readonly terms: readonly string[]
 }
 
 /**
- * The words of a text, in order. `leapYear` is found as a whole and by its parts. Of a longer word only the first 32
- * UTF-16 units are compared.
+ * The words of a text, in order. `leapYear` is found as a whole and by its parts. Only the first 32
+ * UTF-16 units of a word are compared.
  *
  * Cost  O(characters)
  */
@@ -29,10 +29,10 @@ export function* wordsIn(text: string): Generator<Word> {
   }
 }
 
-/** Whether a word says what is asked rather than what about: `what`, `did`, `the`. English only. */
+/** Whether a word carries no topic: `what`, `did`, `the`. English only. */
 export const isStopWord = (said: string): boolean => stopWords.has(said)
 
-/** Letters with their marks, and digits; a run of a script that writes no spaces is a word of its own. */
+/** Letters with their marks, and digits. A run of a script without spaces is matched separately. */
 const word =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]+|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}])+/gu
 const unspacedScript = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]/u
@@ -51,7 +51,7 @@ const termOf = (said: string): string => {
   return term
 }
 
-/** Terms of the words met lately: a stem costs more than looking it up. */
+/** A cache of terms for recent words, because stemming is slow. */
 const terms = new Map<string, string>()
 const mostRemembered = 20_000
 const accents = /[\u0300-\u036f]/g

@@ -1,7 +1,7 @@
 /**
- * Judging one context against the record it was derived from. It reads what the context says: a position counts as
- * shown where a message of it is the recorded one, or a representation of it, and as pointed at where the text of a
- * message names it. What the context claims of itself counts for nothing.
+ * Judges one context against its record, by what the context actually contains. A position counts
+ * as shown if one of its messages equals the recorded one or represents it, and as pointed at if a
+ * message's text names it. The context's own claims do not count.
  */
 import type { View } from '../../history/index.ts'
 import { isLeft, jsonEqual } from '../../json/index.ts'
@@ -14,21 +14,21 @@ import { isSpoken } from '../deriving/substantive.ts'
 import type { Estimator } from '../counting/tokens.ts'
 import { rankOf } from '../deriving/unit.ts'
 
-/** Faults that a policy answers for. Every count is 0 in a context that keeps the laws. */
+/** Violations that a policy is responsible for. Every count is 0 for a context that keeps its guarantees. */
 export interface ContextFaults {
-  /** Instructions that are not there, or less than structured. */
+  /** Instructions that are missing, or shown below `structured`. */
   readonly bootstrapMissing: number
-  /** Rules (constraints, pinned pages) that are not there, or less than structured. */
+  /** Rules (constraints, pinned pages) that are missing, or shown below `structured`. */
   readonly pinnedMissing: number
-  /** Contexts in which the latest message of the user is not readable: less than compressed. */
+  /** Contexts in which the latest user message is not readable: shown below `compressed`. */
   readonly questionHidden: number
-  /** Contexts that a provider refuses: a call without its result, a result without its call. */
+  /** Contexts that a provider rejects: a call without its result, or a result without its call. */
   readonly pairingViolated: number
-  /** Contexts that take more than the budget. */
+  /** Contexts that exceed the budget. */
   readonly overBudget: number
-  /** Pages below their minimum: nothing in the context says that they ever were. */
+  /** Pages below their minimum, without a trace in the context. */
   readonly silentLoss: number
-  /** Calls that the recording makes again, while the earlier result was not even pointed at. */
+  /** Calls that the recording repeats although the earlier result was not even pointed at. */
   readonly refetch: number
 }
 
@@ -37,18 +37,18 @@ export type ShownLevels = Readonly<Uint8Array>
 
 export const absent = 4
 
-/** What was found of one context. `refetch` is for who knows what comes next. */
+/** The findings for one context. Only the caller can know `refetch`. */
 export interface Judgement {
-  /** Valid until the next context is judged. */
+  /** Valid only until the next context is judged. */
   readonly shown: ShownLevels
   readonly faults: Omit<ContextFaults, 'refetch'>
 }
 
 /**
- * Judge contexts derived from a view, or from its first messages, one after the other.
+ * Returns a judge for successive contexts derived from a view or from its first messages.
  *
- * Cost    of the first: O(record). Of each: its messages, one byte for each message that was recorded before, and what a
- *         marker says that the contexts before it did not have
+ * Cost    O(record) once. Per context: its messages, one byte per message recorded before it, and
+ * new text in its markers
  */
 export const judgeOf = (
   view: View<Message>,
@@ -59,7 +59,7 @@ export const judgeOf = (
   const least = Uint8Array.from(kinds, (kind) => rankOf(minFidelity(kind)))
   const questions = questionsIn(view)
   const told = new WeakMap<Message, { readonly source: Marker; readonly shares: readonly Share[] }>()
-  /** Read once for each message: a marker is judged at many calls. */
+  /** Parsed once per message, because a marker is judged at many calls. */
   const toldBy = (message: Message, source: Marker): readonly Share[] => {
     let known = told.get(message)
     if (known?.source !== source) told.set(message, (known = { source, shares: toldIn(message, source, view) }))
@@ -104,10 +104,10 @@ export const judgeOf = (
   }
 }
 
-/** What is judged of a context. */
+/** The judged fields of a context. */
 type Judgeable = Pick<DerivedContext, 'messages' | 'sources' | 'budget'>
 
-/** How much is shown of the messages between two indices of a view. */
+/** How much is shown of a range of indexes of a view. */
 interface Share {
   readonly from: number
   readonly to: number
@@ -118,7 +118,7 @@ type Marker = Extract<ContextSource, { readonly type: 'representation' | 'summar
 
 const whole = rankOf('full')
 
-/** What a message shows that stands for others. */
+/** The ranges that a marker, summary or shortened message represents. */
 const toldIn = (message: Message, source: Marker, view: View<Message>): readonly Share[] => {
   const shares: Share[] = []
   const show = (from: number, to: number, level: ResidencyLevel): void =>
@@ -134,7 +134,7 @@ const toldIn = (message: Message, source: Marker, view: View<Message>): readonly
   const said = saidIn(message)
   if (names(said, source.from, source.to)) {
     show(source.from, source.to, 'pointer')
-    // An answer is in the line of its call.
+    // An answer is part of its call's line.
     let isSaid = false
     for (const position of (source.type === 'representation' && source.briefs) || []) {
       const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
@@ -145,7 +145,7 @@ const toldIn = (message: Message, source: Marker, view: View<Message>): readonly
   return shares
 }
 
-/** For each number of first messages of a view, where the latest words of the user stand; -1 if there are none. */
+/** For each length of a view, the index of the latest user message with words; -1 if there is none. */
 const questionsIn = (view: View<Message>): Int32Array => {
   const questions = new Int32Array(view.length + 1).fill(-1)
   for (const [index, message] of view.toArray().entries())
@@ -153,7 +153,7 @@ const questionsIn = (view: View<Message>): Int32Array => {
   return questions
 }
 
-/** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */
+/** Whether a message is the recorded one. `mended`: apart from call ids and omitted results. */
 const isOf = (message: Message, recorded: Message, mended: boolean): boolean =>
   mended
     ? message.content.every((part) => recorded.content.some((other) => jsonEqual(withoutId(part), withoutId(other))))
@@ -164,13 +164,13 @@ const withoutId = (part: Part): Part => {
   return part.type === 'tool_result' ? { ...part, callId: '' } : part
 }
 
-/** Whether a representation speaks in the role of what it is of; an answer that was moved does so as a tool. */
+/** Whether a representation has the role of its original; an answer that was moved has the role `tool`. */
 const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): boolean =>
   content.length > 0 &&
   (role === recorded?.role ||
     (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
-/** What a marker says of itself: the range it stands for, the position it gives back, and the numbers that its lines begin with. */
+/** The facts in a marker's text: its range, the position to recall, and the numbers its lines start with. */
 interface MarkerFacts {
   readonly range: string | undefined
   readonly back: string | undefined
@@ -190,6 +190,6 @@ const saidIn = ({ content }: Message): MarkerFacts => {
   }
 }
 
-/** Whether a message names exactly these positions, and no other way back than theirs. */
+/** Whether a marker names exactly these positions, and no other one to recall. */
 const names = ({ range, back }: MarkerFacts, from: number, to: number): boolean =>
   range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`

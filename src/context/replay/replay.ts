@@ -1,4 +1,4 @@
-/** Replay, the judge: a recorded conversation, and what a policy would have sent at each of its answers. */
+/** Replay: shows what a policy would have sent before each answer of a recorded conversation, and judges it. */
 import { isLeft, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { toolCallsOf, type Message, type ToolCallPart } from '../../message/index.ts'
@@ -13,24 +13,24 @@ import type { Policy } from '../policies/policy.ts'
 import { estimateTokens, remembering, type Estimator } from '../counting/tokens.ts'
 import { rankOf } from '../deriving/unit.ts'
 
-/** How to derive the contexts of a replay. */
+/** Options of a replay. */
 export interface ReplayOptions {
-  /** The tokens of each call. */
+  /** The tokens for each call. */
   readonly budget: Budget
   /** The policy. Default: `paged`. */
   readonly policy?: Policy
   /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
-  /** Prices of tokens. Default: cached tokens at 0.1, others at 1.25. */
+  /** Token prices. Default: cached tokens at 0.1, others at 1.25. */
   readonly prices?: Prices
-  /** Tokens of the tool definitions. Default: 0. */
+  /** The tokens of the tool definitions. Default: 0. */
   readonly toolTokens?: number
-  /** Tokens of a system prompt outside the record. Default: 0. */
+  /** The tokens of a system prompt outside the record. Default: 0. */
   readonly systemTokens?: number
   /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
   /**
-   * Called for each answer, so that a program can count what it wants: dollars, or what the provider counted.
+   * Called for each answer, so that a program can collect other figures: dollars, or the provider's counts.
    *
    * @param position its index in the view
    * @param context the context derived before it; undefined if the minimum did not fit
@@ -43,47 +43,47 @@ export interface ReplayOptions {
    */
   readonly now?: () => number
   /**
-   * Called before each context is derived, so that a program can show how far it is.
+   * Called before each context is derived, to show progress.
    *
-   * @param done the messages of the recording that are done
+   * @param done the number of messages already replayed
    */
   readonly onProgress?: (done: number, of: number) => void
 }
 
-/** The measurements of a replay, over all calls of a recorded conversation. */
+/** The results of a replay, over all calls of a recorded conversation. */
 export interface Replay {
   /** The name of the policy. */
   readonly policy: string
   /** The tokens available for messages. */
   readonly budget: number
-  /** The number of answers of the model, and so of derived contexts. */
+  /** The number of model answers, and so of derived contexts. */
   readonly calls: number
-  /** Calls for which the minimum did not fit. They are not counted below. */
+  /** Calls for which the minimum did not fit. They are not counted in the figures below. */
   readonly unfit: number
-  /** Tokens sent in all. */
+  /** The total number of tokens sent. */
   readonly tokens: number
-  /** The share of the tokens in the prefix that the last call had, too: a prompt cache can hold them. */
+  /** The share of tokens in a prefix that the previous call also had: a prompt cache can hold them. */
   readonly cacheable: number
   /** The cost, in tokens of plain input. */
   readonly cost: number
-  /** The median time of one derive, in microseconds. */
+  /** The median derive time, in microseconds. */
   readonly median: number
-  /** The 99th percentile of the same, in microseconds. */
+  /** The 99th percentile of the derive time, in microseconds. */
   readonly p99: number
   /** How often messages that had already been sent changed. */
   readonly epochs: number
-  /** How often a context broke each law. */
+  /** How often contexts violated each guarantee. */
   readonly faults: ContextFaults
-  /** Calls that the recording made again, with equal arguments. */
+  /** Calls that the recording repeated with equal arguments. */
   readonly repeats: number
-  /** Repeated calls whose earlier result was below `structured` in the context: a measure, not a fault. */
+  /** Repeated calls whose earlier result was shown below `structured`: a measurement, not a fault. */
   readonly rereads: number
 }
 
 /**
- * Derive a context before each answer of a recorded conversation, as if calling the model, and measure them all.
+ * Derives a context before each answer of a recorded conversation, as if calling the model, and measures all of them.
  *
- * Cost    O(calls × record): every context is checked against everything recorded before it, at a byte a message
+ * Cost    O(calls × record): each context is checked against everything recorded before it, one byte per message
  *
  * @example
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
@@ -170,7 +170,7 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
 
 declare const performance: { readonly now: () => number }
 
-/** Where the result of each call stands, by what the call asks; several where it was made again. */
+/** The positions of results by call key; several if a call was repeated. */
 const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly number[]> => {
   const open = new Map<string, string>()
   const answers = new Map<string, number[]>()
@@ -185,7 +185,7 @@ const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly 
   return answers
 }
 
-/** Equal for calls that ask the same: the name, and the arguments as JSON. */
+/** The key of a call: equal for the same name and arguments. */
 const callKey = ({ name, arguments: given }: ToolCallPart): string => {
   try {
     return `${name} ${JSON.stringify(sortKeys(JSON.parse(given)))}`
@@ -204,6 +204,6 @@ const sortKeys = (value: unknown): unknown => {
   )
 }
 
-/** Of sorted numbers, the one that so many are not above; 0 of none. */
+/** A quantile of sorted numbers; 0 if there are none. */
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -1,7 +1,7 @@
 /**
- * Briefs: what a message says in one line, beside others in the marker of a range. No model, no waiting, the same from
- * the same message every time. Of prose the words stay that say something: names, numbers, dates, paths, and no article.
- * Of a call its arguments, and of its answer the error, or the names that it gives.
+ * Briefs: one-line summaries of messages, shown together in a range's marker. Built without a
+ * model, and deterministic. Prose keeps its significant words: names, numbers, dates, paths, but no
+ * articles. A call keeps its arguments, its result the error or the names in it.
  */
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
@@ -11,18 +11,18 @@ import { beginning, foldText, groupThousands, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
 import { isStopWord } from '../recall/words.ts'
 
-/** One message in a line; or calls with their results, a line each. */
+/** One line for a message, or one line per call with its result. */
 export interface Brief extends Range {
   readonly text: string
-  /** Its tokens, with its line end. */
+  /** Its tokens, including its line end. */
   readonly tokens: number
-  /** The positions that it is of: in its range others may have been retracted. */
+  /** The positions it summarizes: others in its range may have been retracted. */
   readonly positions: readonly number[]
-  /** Of a message that stands in the marker with all that it says: its line. */
+  /** For a message that is in the marker in full: its one-line form. */
   readonly line?: Brief
 }
 
-/** Who wrote the briefs that stand as a summary, in notes. */
+/** The author of extractive summaries, as recorded in notes. */
 export const extractName = 'extract'
 
 /** The brief of some messages, each with its position. */
@@ -39,7 +39,7 @@ export const briefOf = (
     const calls = toolCallsOf(message)
     const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
     const words = telling(textOf(message), most)
-    // What is said beside calls is often "Looking.": the calls say more.
+    // Text next to calls is often just "Looking."; the calls are more informative.
     if (words !== '' && (calls.length === 0 || words.length > shortRemark))
       lines.push(`${position} ${message.role}: ${words}`)
     for (const call of calls) {
@@ -53,7 +53,7 @@ export const briefOf = (
   return { from, to, text, tokens: count(text) + 1, positions }
 }
 
-/** All that a message says, with its line; undefined if it is more than one text. */
+/** A message's whole text with its one-line form; undefined if it is not a single text. */
 export const wholeOf = (message: Message, line: Brief, count: Tokenizer = textTokens): Brief | undefined => {
   const [only] = message.content
   if (message.content.length !== 1 || only?.type !== 'text') return undefined
@@ -61,7 +61,7 @@ export const wholeOf = (message: Message, line: Brief, count: Tokenizer = textTo
   return { ...line, text, tokens: count(text) + 1, line }
 }
 
-/** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
+/** The briefs as a marker shows them. A ditto mark replaces a beginning shared with the line before. */
 export const foldBriefs = (briefs: readonly Brief[]): string => {
   let before = ''
   return briefs
@@ -80,7 +80,7 @@ export const foldBriefs = (briefs: readonly Brief[]): string => {
 
 const lastLine = ({ text }: Brief): string => text.slice(text.lastIndexOf('\n') + 1)
 
-/** The tokens that a brief takes after another. */
+/** The tokens of a brief placed after another one. */
 export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): number => {
   if (brief.line !== undefined) return brief.tokens
   const last = lastLine(before.line ?? before)
@@ -91,8 +91,8 @@ export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): numb
 }
 
 /**
- * The briefs that fit so many tokens, in their order: those first that have the most words for their tokens that none
- * before them had. They are weighed once, when they are first asked for.
+ * The briefs that fit into `tokens`, in order. Those with the most new words per token are chosen
+ * first. The weights are computed once, on first use.
  */
 export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => readonly Brief[]) => {
   let all = 0
@@ -112,7 +112,7 @@ export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => re
   }
 }
 
-/** The indexes of briefs, those first that are worth the most for their tokens, and of equal ones the latest. */
+/** The indexes of briefs by new words per token, highest first; of equal ones the latest. */
 const byWorth = (briefs: readonly Brief[]): readonly number[] => {
   const seen = new Set<string>()
   const worth: number[] = []
@@ -127,10 +127,10 @@ const byWorth = (briefs: readonly Brief[]): readonly number[] => {
   return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
 }
 
-/** The words of a brief, found once: it is weighed at many compactions. */
+/** The words of a brief, cached because many compactions weigh it. */
 const wordsOf = once((brief: Brief): readonly string[] => brief.text.split(/\s+/))
 
-/** The words of a text that say something, in one line of at most so many UTF-16 units. */
+/** The significant words of a text, in one line of at most `most` UTF-16 units. */
 export const telling = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
@@ -153,7 +153,7 @@ const scannedLength = 4000
 const wordsOfProse = /[^\s,;"“”()<>|*_`]+/g
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
-/** Words that fill a sentence, beside the stop words of a search. English only. */
+/** Filler words, in addition to the search's stop words. English only. */
 const empty: ReadonlySet<string> = new Set(
   (
     "i'm i've i'll i'd it's that's let's hey hi hello thanks thank wow yeah yes yep ok okay well sure oh really also " +
@@ -177,7 +177,7 @@ const argumentsIn = (given: string): string => {
   try {
     add(JSON.parse(given))
   } catch {
-    return oneLine(slicedAt(given, 0, longest.arguments)) // what a model wrote need not be JSON
+    return oneLine(slicedAt(given, 0, longest.arguments)) // a model's arguments may be invalid JSON
   }
   return values.join(' ')
 }
@@ -195,7 +195,7 @@ const answerIn = (answer: ToolResultPart, given: string): string => {
 
 const shortAnswer = 80
 
-/** The paths and names of a text that are not in the arguments, each once, first those that stand first. */
+/** The paths and names in a text that are not in the arguments, without duplicates, in order. */
 const namesIn = (whole: string, given: string): string => {
   const found = new Set<string>()
   let room = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
@@ -208,13 +208,13 @@ const namesIn = (whole: string, given: string): string => {
   return [...found].join(' ')
 }
 
-/** A longer result has more names: so many characters of them for its own, within limits. */
+/** A longer result gets more names: one character of names per `charactersForName`, within limits. */
 const leastNames = 320
 const mostNames = 1000
 const charactersForName = 30
 const scannedForNames = 16_000
 
-/** A path, or a name that no sentence has: `src/a.ts`, `read_file`, `parseRow`. */
+/** A path or identifier: `src/a.ts`, `read_file`, `parseRow`. */
 const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
 
 const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
@@ -229,5 +229,5 @@ const withDitto = (line: string, before: string): string => {
   return same < leastSame ? line : `${line.slice(0, head)}" ${line.slice(head + same)}`
 }
 
-/** A ditto mark for less saves nothing. */
+/** A ditto mark for less would save nothing. */
 const leastSame = 8

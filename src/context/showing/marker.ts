@@ -1,29 +1,29 @@
 /**
- * Markers: the one line that stands for what a context does not show, and says how to get it back. Neighbours share
- * one, which names their range. A marker holds nothing that was recorded, so it can be said in the user's role, the one
- * that every provider takes anywhere.
+ * Markers: the line that represents hidden messages and tells how to read them. Adjacent hidden
+ * messages share one, which names their range. A marker has no recorded content, so it can use the
+ * user's role, which every provider accepts anywhere.
  */
 import type { Range } from '../../sequence/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { groupThousands } from './shorten.ts'
 
-/** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
+/** A range represented by a marker: the number of entries of each kind, and their tokens. */
 export interface HiddenEntries extends Range {
   readonly kinds: ReadonlyMap<PageKind, number>
   readonly tokens: number
 }
 
 /**
- * The name of the tool with which the model gets a position back; `false` where it has none. A marker that names a tool
- * which is not there makes the model call it.
+ * The name of the model's recall tool; `false` if it has none. A marker must not name a tool that
+ * is missing, because the model would call it.
  */
 export type RecallName = string | false
 
-/** Counted up when the texts of this folder change: contexts of another version read differently. */
+/** Increase this when the texts in this folder change: contexts of another version have other texts. */
 export const textVersion = 2
 
-/** The call that gives the model a position back, between `before` and `after`; nothing where there is no such tool. */
+/** The call with which the model reads a position, between `before` and `after`; empty without a recall tool. */
 export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>
   recall === false ? '' : `${before} ${recall} with {"position": ${position}}${after}`
 
@@ -34,7 +34,7 @@ const readOne = (recall: RecallName, { from, to }: Range): string =>
       ? ''
       : ` Call ${recall} with a position, such as {"position": ${from}}, to read one.`
 
-/** The line for a range that is not shown; with `lines`, the line above those short forms. */
+/** The marker for a hidden range; with `lines`, the header above its briefs. */
 export const markerFor = (hidden: HiddenEntries, recall: RecallName, lines = ''): Message => {
   const { from, to, kinds, tokens } = hidden
   const range = to - from === 1 ? `Message ${from} is` : `Messages ${from}–${to - 1} are`
@@ -46,15 +46,14 @@ export const markerFor = (hidden: HiddenEntries, recall: RecallName, lines = '')
   return user(`[${range} not shown (${counts.join(', ')}; ${size}).${readOne(recall, hidden)}]`)
 }
 
-/** The message for a range that a summary stands for. */
+/** The message for a range represented by a summary. */
 export const summaryFor = (range: Range, summary: string, recall: RecallName): Message =>
   user(`[Summary of messages ${range.from}–${range.to - 1}.${readOne(recall, range)}]\n${summary}`)
 
-/** One entry more of a kind, or several. */
 export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 1): void =>
   void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
 
-/** Ranges that follow each other, as one. */
+/** Merges consecutive ranges. */
 export const joinRanges = (ranges: readonly HiddenEntries[]): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0

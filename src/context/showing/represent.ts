@@ -1,10 +1,10 @@
 /**
- * Representations: one recorded message as a derived context may hold it, at each residency level. Deterministic, and
- * pure functions of the message and its position, so that the same record gives the same bytes.
+ * Representations: a recorded message at each residency level. They are pure functions of the message and its
+ * position, so the same record gives the same bytes.
  *
- * A representation is made from the recorded message with Immer's `produce`, so it shares the parts that it does not
- * change. It keeps role, name, calls and results (so pairing holds) and what the message is marked as (`indelible` in
- * its `meta`). It leaves out ids, all other `meta` and reasoning, which belong to the exact original.
+ * A representation is made with Immer's `produce`, so it shares unchanged parts with the recorded message. It keeps
+ * role, name, calls and results (so pairing holds) and the message's mark (`indelible` in its `meta`). It omits ids,
+ * other `meta` and reasoning, which are only valid for the exact original.
  */
 import { produce } from 'immer'
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
@@ -13,7 +13,7 @@ import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { recallHint, type RecallName } from './marker.ts'
 import { beginning, foldedEnds, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
-/** The context of a message, for its representation. */
+/** What a representation needs to know about its message. */
 export interface MessageContext {
   /** The position in the record. */
   readonly position: number
@@ -21,14 +21,14 @@ export interface MessageContext {
   readonly kind: PageKind
   /** The name of the tool that a call used; undefined if the call is unknown. */
   readonly toolOf?: (callId: string) => string | undefined
-  /** The earlier position of an equal result in the same context; undefined if there is none. */
+  /** The position of an equal earlier result in the same context; undefined if there is none. */
   readonly sameAs?: (result: ToolResultPart) => number | undefined
-  /** The tool with which the model gets it back; `false`: there is none. Default: `recall`. */
+  /** The model's recall tool; `false` if it has none. Default: `recall`. */
   readonly recall?: RecallName
 }
 
 /**
- * A message at a level. At `full` it is the message itself. A `pointer` is not a message; markers stand for it.
+ * A message at a level. At `full` it is the message itself. A `pointer` is not a message; a marker represents it.
  *
  * @returns the shortened message; it shares unchanged parts with the recorded one
  */
@@ -51,8 +51,8 @@ export const represent = (
 }
 
 /**
- * A message with each text, result and argument of more than `longest` UTF-16 units cut to its head and tail (a `rule`: to
- * its outline), and larger attachments named in a line. The recorded message itself, if it has none.
+ * Cuts each text, result and argument longer than `longest` UTF-16 units to head and tail (`rule`: to an outline),
+ * and replaces larger attachments by a line. Returns the recorded message itself if nothing is longer.
  */
 export const cutText = (message: Message, longest: number, recorded: MessageContext, rule: boolean): Message => {
   const elided = elidedAt(recorded)
@@ -69,11 +69,11 @@ export const cutText = (message: Message, longest: number, recorded: MessageCont
   return parts.every((part, index) => part === message.content[index]) ? message : withContent(message, parts, recorded)
 }
 
-/** The characters of the longest text, result, argument or attachment of a message: a cut to as much changes nothing. */
+/** The length of a message's longest text, result, argument or attachment: a longer cut changes nothing. */
 export const longestIn = (message: Message): number =>
   message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
-/** The first file paths a text names, each once, looked for in its first few thousand characters. */
+/** The first file paths in a text, without duplicates. Only its first few thousand characters are searched. */
 const filesIn = (whole: string): readonly string[] => {
   const found = new Set<string>()
   for (const word of whole.slice(0, scannedLength).split(/[\s"'`()[\]{}<>,;|=]+/)) {
@@ -84,7 +84,7 @@ const filesIn = (whole: string): readonly string[] => {
   return [...found]
 }
 
-/** What a text part, an attachment or raw data says in plain text. */
+/** The plain text of a part. */
 export const plain = (part: Part): string => {
   switch (part.type) {
     case 'text':
@@ -113,20 +113,20 @@ const linesIn = (whole: string): number => {
 
 const scannedLength = 4000
 const mostFiles = 5
-/** Words that end like a file, or that hold a folder. Without nested repetition, so it is linear in the word. */
+/** Matches words with a file extension. No nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
 const errorWord =
   /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot|E[A-Z]{4,})\b/i
 
-/** How long things may be at each level, in UTF-16 units. */
+/** The maximum lengths per level, in UTF-16 units. */
 const limits = {
   compressed: { text: 1200, argument: 600, result: 900 },
   structured: { text: 320, argument: 120 },
 } as const
-/** Instructions keep more of their text: it is what they are kept for. The text of a rule stays whole. */
+/** Instructions keep more text than other messages, because that is why they are kept. A rule's text stays complete. */
 export const ruleLimit = 1600
 
-/** The recorded message with other content, and without what belongs to the exact original. */
+/** The recorded message with other content, without fields that are only valid for the original. */
 const withContent = (message: Message, parts: readonly Part[], { position }: MessageContext): Message =>
   editMessage(message, (draft) => {
     delete draft.id
@@ -138,15 +138,15 @@ const withContent = (message: Message, parts: readonly Part[], { position }: Mes
   })
 
 /**
- * Immer's `produce`. A recipe replaces fields, with values that are readonly again; so only the outermost object is a draft,
- * and the cast gives it the type that says so.
+ * Immer's `produce`. A recipe assigns readonly values, so only the outermost object is a draft; the
+ * cast gives it that type.
  */
 const editMessage = <T extends Message | Part>(
   recorded: T,
   recipe: (draft: { -readonly [Key in keyof T]: T[Key] }) => void,
 ): T => produce(recorded as object, recipe as (draft: object) => void) as T
 
-/** How texts, arguments and results become shorter. */
+/** How to shorten texts, arguments and results. */
 interface Shorten {
   readonly text: (whole: string) => string
   readonly argument: number
@@ -174,7 +174,7 @@ const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part
   }
 }
 
-/** What a part takes of a cut's limit. Reasoning is left out whole where anything is cut, and never cut. */
+/** The length that a cut compares with its limit. Reasoning is never cut: it is dropped when anything else is. */
 const lengthOf = (part: Part): number => {
   switch (part.type) {
     case 'text':
@@ -195,10 +195,10 @@ const lengthOf = (part: Part): number => {
   }
 }
 
-/** An attachment stays as long as texts of so many characters do: about the tokens of an image. */
+/** An attachment is kept as long as a text of this length: about the tokens of an image. */
 const attachmentLength = 6000
 
-/** A part with another text in a field, without what belongs to the exact original; the part itself, if nothing changes. */
+/** A part with one field replaced and without `meta`; the part itself if nothing changes. */
 const saying = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
   part.meta === undefined && part[field] === said
     ? part
@@ -230,7 +230,7 @@ const textOfResult = (part: ToolResultPart, recorded: MessageContext): string =>
 const resultText = (part: ResultPart, recorded: MessageContext): string =>
   part.type === 'text' ? part.text : attachmentLine(part, recorded)
 
-/** A result as its size, its error and the files that it names. Cost: O(characters). */
+/** A result's size, error and file names in one line. Cost: O(characters). */
 const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: MessageContext): string => {
   const said = part.content.map(plain).join('\n')
   const whole = said.trim()
@@ -246,7 +246,7 @@ const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }:
   return `[${fields.join('; ')}${recallHint('; call', recall, position)}]`
 }
 
-/** An answer that is no longer than its fields would be is its own best summary. */
+/** A shorter answer is its own best summary. */
 const shortAnswer = 80
 
 export const errorLine = (whole: string, isError: boolean): string | undefined => {

@@ -1,9 +1,9 @@
-/** Shorter text, the same from the same text every time, and never cut inside a code point. */
+/** Deterministic text shortening that never splits a code point. */
 
-/** A cut that can name what it left out. */
+/** Formats a note about omitted text. */
 export type Elision = (left: number, of: number) => string
 
-/** White space at line ends, runs of it inside lines, blank lines in a row and lines that repeat, folded. */
+/** Folds white space at line ends and inside lines, consecutive blank lines, and repeated lines. */
 export const foldText = (text: string): string => {
   const folded: string[] = []
   let last: string | undefined
@@ -31,18 +31,18 @@ export const foldText = (text: string): string => {
   return folded.join('\n')
 }
 
-/** The beginning and the end of a text that is longer than `limit` UTF-16 units, with what was left out named between them. */
+/** The head and tail of a text longer than `limit` UTF-16 units, with a note about the omitted part between them. */
 export const headAndTail = (text: string, limit: number, elided: Elision): string =>
   text.length <= limit ? text : endsOf(text, text, limit, elided, text.length)
 
-/** The beginning of one text and the end of another, of a text of so many UTF-16 units. */
+/** The head of one text and the tail of another; `length` is that of the whole text. */
 const endsOf = (first: string, last: string, limit: number, elided: Elision, length: number): string => {
   const head = first.slice(0, wholeBefore(first, Math.min(first.length, Math.ceil((limit * 2) / 3))))
   const tail = last.slice(wholeBefore(last, Math.max(0, last.length - Math.floor(limit / 3))))
   return `${head}\n${elided(length - head.length - tail.length, length)}\n${tail}`
 }
 
-/** A text folded and then cut to head and tail. Of a long text only its two ends are folded: the rest is left out anyway. */
+/** Folds a text and cuts it to head and tail. For a long text only the two ends are folded. */
 export const foldedEnds = (text: string, limit: number, elided: Elision): string => {
   if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
   const head = foldText(slicedAt(text, 0, 2 * limit))
@@ -50,11 +50,11 @@ export const foldedEnds = (text: string, limit: number, elided: Elision): string
   return endsOf(head, tail, limit, elided, text.length)
 }
 
-/** The beginning of a text, with an ellipsis if it goes on. */
+/** The beginning of a text, with an ellipsis if there is more. */
 export const beginning = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, wholeBefore(text, limit - 1))}…`
 
-/** A part of a text: at most `length` UTF-16 units from `from` on, no code point cut in two. */
+/** At most `length` UTF-16 units of a text starting at `from`, without splitting a code point. */
 export const slicedAt = (text: string, from: number, length: number): string => {
   const start = wholeBefore(text, from)
   const end = wholeBefore(text, start + length)
@@ -62,9 +62,9 @@ export const slicedAt = (text: string, from: number, length: number): string => 
 }
 
 /**
- * What a text is about: the lines that are headings or rules (must, never, always …), then the first sentence of each
- * paragraph, in their order, up to `limit` UTF-16 units; `filled`: then other lines, while there is room. A text that is
- * short enough stays whole.
+ * An outline of a text: headings and rules (must, never, always …), then the first sentence of each
+ * paragraph, in their order, up to `limit` UTF-16 units. `filled`: then other lines while they fit.
+ * A short text stays complete.
  */
 export const outline = (text: string, limit: number, elided: Elision, filled = false): string => {
   const folded = foldText(text).trim()
@@ -90,15 +90,15 @@ export const outline = (text: string, limit: number, elided: Elision, filled = f
 }
 
 /**
- * Arguments of a call with their long strings cut: still JSON if they were JSON, an object if they were one. What is
- * not JSON keeps its beginning and end.
+ * A call's arguments with long strings cut. JSON stays JSON, and an object stays an object. Other
+ * text is cut to head and tail.
  */
 export const shortArguments = (given: string, longest: number): string => {
   if (given.length <= longest) return given
   try {
     return JSON.stringify(shortValue(JSON.parse(given), longest, 0))
   } catch {
-    return headAndTail(given, longest, elidedCharacters) // what a model wrote need not be JSON
+    return headAndTail(given, longest, elidedCharacters) // a model's arguments may be invalid JSON
   }
 }
 
@@ -121,7 +121,7 @@ const repeat = (lines: string[], line: string | undefined, times: number): void 
   if (times > 1 && line !== '') lines[lines.length - 1] = `${line} [×${times}]`
 }
 
-/** The nearest index at or before `index` that does not stand inside a surrogate pair. */
+/** The nearest index at or before `index` that does not split a surrogate pair. */
 const wholeBefore = (text: string, index: number): number => {
   const unit = text.charCodeAt(index)
   const before = text.charCodeAt(index - 1)

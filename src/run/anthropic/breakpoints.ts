@@ -1,16 +1,16 @@
 /**
- * Where a request asks the provider to write its prompt cache: at the end of the instructions, and of the last two
- * turns of the user's side. The one before the last is what the previous request ended with, so it is read from the cache.
+ * Sets cache breakpoints in a request: at the end of the instructions and of the last two user turns. The second-last
+ * turn is where the previous request ended, so the provider reads it from its cache.
  *
- * Placed in the request alone; the record holds none of it. A conversation that has marks of its own is left as it is.
+ * They are only in the request, not in the record. A conversation with its own breakpoints is left unchanged.
  *
- * Source  Anthropic, prompt caching (2026-11): at most four marks; a block with an empty text, and thinking, take none
+ * Source  Anthropic, prompt caching (2026-11): at most four marks; not on empty text blocks or thinking
  */
 import type { AnthropicConversation } from '../../codecs/anthropic/index.ts'
 
 type Block = { type: string; [field: string]: unknown }
 
-/** @param again whether the conversation continues one that was sent before. Changes and returns `wire`. */
+/** @param again whether the conversation continues an earlier request. Modifies and returns `wire`. */
 export const withBreakpoints = (wire: AnthropicConversation, again: boolean): AnthropicConversation => {
   if (JSON.stringify(wire).includes('"cache_control"')) return wire
   const said = wire.messages.filter(({ role }) => role === 'user').slice(again ? -2 : -1)

@@ -1,5 +1,5 @@
 /**
- * Anthropic Messages as a `Model`, on the provider's own client: its retries, its headers, its time limits.
+ * Anthropic Messages as a `Model`, on the provider's own client with its retries, headers and timeouts.
  *
  * Source  Anthropic API reference, Messages streaming and prompt caching (2026-11)
  */
@@ -17,19 +17,19 @@ import { withBreakpoints } from './breakpoints.ts'
 /** How to call Anthropic's models. */
 export interface AnthropicOptions extends AdapterOptions {
   /**
-   * The most tokens of one answer; the API requires a number. Default: 8192. `max_tokens` among the parameters
-   * overrides it.
+   * The maximum tokens of an answer; the API requires a number. Default: 8192. `max_tokens` in the
+   * parameters overrides it.
    */
   readonly maxTokens?: number
-  /** Whether requests mark where to write the prompt cache, unless the record does. Default: true. */
+  /** Whether requests set cache breakpoints if the record has none. Default: true. */
   readonly cache?: boolean
 }
 
 /**
- * A model of the Messages API. The results of a step become one message, as the API requires.
+ * A Messages API model. The results of a step become one message, as the API requires.
  *
  * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
- * @param options the model, and the most tokens of an answer
+ * @param options the model and the maximum tokens of an answer
  */
 export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
   Object.freeze<Model>({
@@ -41,7 +41,7 @@ export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Mo
         input_schema: { type: 'object', ...parameters },
         ...present({ description }),
       }))
-      // Content that was read from this format but that the API refuses in a request is written in a form that it accepts.
+      // Content that this format can return but that the API rejects in a request is converted to an accepted form.
       const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
       const body = {
         max_tokens: options.maxTokens ?? 8192,
@@ -50,7 +50,7 @@ export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Mo
         ...(options.cache === false ? wire : withBreakpoints(wire, request.stablePrefix > 0)),
         ...toolsBeside(request, tools),
         stream: true,
-      } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      } as unknown as MessageCreateParamsStreaming // the provider checks the caller's `parameters`
       const answer = new AnthropicAnswer()
       for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
     },
@@ -58,14 +58,14 @@ export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Mo
 
 type Fresh = { [field: string]: unknown }
 
-/** The answer as it grows. A second `message_start` begins it anew: some proxies splice a retry into the stream. */
+/** The growing answer. A second `message_start` starts over: some proxies splice a retry into the stream. */
 class AnthropicAnswer {
   #model: string | undefined
   #reason: string | undefined
   #usage: Fresh = {}
   #blocks: Fresh[] = []
   #inputs: string[] = []
-  /** Blocks that a spliced answer left behind keep their numbers. */
+  /** Blocks of a replaced answer keep their numbers. */
   #offset = 0;
 
   *take(event: RawMessageStreamEvent): Generator<ModelEvent> {
@@ -115,7 +115,7 @@ class AnthropicAnswer {
 
   *#delta(at: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
     const block = this.#blocks[at]
-    if (block === undefined) throw new Error(`the stream speaks of a block that never began (${at})`)
+    if (block === undefined) throw new Error(`the stream refers to block ${at}, which was never started`)
     const index = this.#offset + at
     if (type === 'input_json_delta') {
       const text = String(fields['partial_json'])
@@ -125,7 +125,7 @@ class AnthropicAnswer {
       const before = (block['citations'] as readonly unknown[] | null | undefined) ?? []
       block['citations'] = [...before, fields['citation']]
     } else {
-      // The fields of a delta are those of its block, also of a kind of delta that came later.
+      // A delta's fields are those of its block, which also covers new kinds of deltas.
       const told = deltas.get(type)
       for (const [field, value] of Object.entries(fields)) {
         const before = block[field]
@@ -146,7 +146,7 @@ class AnthropicAnswer {
     }
   }
 
-  /** Blocks as a message: one part each. A call whose input was cut off keeps the text of it, for the loop to leave out. */
+  /** Blocks as a message, one part each. A truncated call keeps its partial input, and the loop drops it. */
   #message(indexes: readonly number[]): Message {
     const cut = new Map<number, string>()
     const content = indexes.map((index, place): Fresh => {
@@ -170,7 +170,7 @@ class AnthropicAnswer {
   }
 }
 
-/** The deltas that become events. */
+/** The deltas that are emitted as events. */
 const deltas: ReadonlyMap<
   unknown,
   | { readonly type: 'text_delta'; readonly block: 'text' }
@@ -187,7 +187,7 @@ const typeOf = ({ type }: Fresh): BlockType => {
   return type === 'tool_use' ? 'tool_call' : 'provider'
 }
 
-/** Anthropic counts what came from the cache, and what was written to it, beside the input; here they are part of it. */
+/** Anthropic reports cache reads and writes separately from the input; here they are part of it. */
 const usageOf = (usage: Fresh): Usage => {
   const count = (field: string): number => (typeof usage[field] === 'number' ? usage[field] : 0)
   const [cacheRead, cacheWrite] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]

@@ -1,5 +1,5 @@
 /**
- * Gemini's `generateContent` as a `Model`, on Google's own client: its retries, its headers, its time limits.
+ * Gemini's `generateContent` as a `Model`, on Google's own client with its retries, headers and timeouts.
  *
  * Source  Gemini API reference, streamGenerateContent; Thought signatures (2026-11)
  */
@@ -16,18 +16,18 @@ import type { FinishReason } from '../response.ts'
 /** How to call Gemini's models. */
 export interface GeminiOptions extends AdapterOptions {
   /**
-   * Whether calls of other models say `skip_thought_signature_validator`, without which Gemini 3 refuses them. Default:
-   * true, but for models of Gemini 1 and 2.
+   * Whether to send `skip_thought_signature_validator` with other models' calls, which Gemini 3
+   * rejects without it. Default: true, except for models of Gemini 1 and 2.
    */
   readonly skipSignatures?: boolean
 }
 
 /**
- * A model of Gemini, of the Gemini API or of Vertex AI, as the client says.
+ * A Gemini model, on the Gemini API or Vertex AI, depending on the client.
  *
  * @param client Google's own: `new GoogleGenAI({ apiKey })`
  * @param options the model, its name in receipts, and `onLosses`
- * @returns the model. The parameters of a request are those of `config`
+ * @returns the model. The parameters of a request become `config` fields
  */
 export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model =>
   Object.freeze<Model>({
@@ -50,7 +50,7 @@ export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model 
           automaticFunctionCalling: { disable: true },
           abortSignal: signal,
         },
-      } as GenerateContentParameters // `parameters` are the caller's, and the provider checks them
+      } as GenerateContentParameters // the provider checks the caller's `parameters`
       const answer = new GeminiAnswer(request)
       for await (const chunk of await client.models.generateContentStream(asked))
         yield* answer.take(JSON.parse(JSON.stringify({ ...chunk, sdkHttpResponse: undefined })) as Fresh)
@@ -60,15 +60,15 @@ export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model 
 
 type Fresh = { [field: string]: unknown }
 
-/** The answer as it grows: a block for each of its parts. */
+/** The growing answer, with a block for each part. */
 class GeminiAnswer {
   readonly #request: ModelRequest
   readonly #joined = new JoinedResponse()
-  /** The message of the accepted events. */
+  /** The message so far; undefined after a new chunk. */
   #known: Message | undefined
-  /** How many blocks are whole. */
+  /** The number of complete blocks. */
   #ended = 0
-  /** How much of the block that is open was told; undefined: it has not begun. */
+  /** The length of the open block's emitted text; undefined before its start. */
   #told: number | undefined
 
   constructor(request: ModelRequest) {
@@ -93,7 +93,7 @@ class GeminiAnswer {
     const feedback = response?.['promptFeedback']
     const blocked = isObject(feedback) ? feedback['blockReason'] : undefined
     const finished = candidateIn(response)?.['finishReason']
-    // Without a reason the answer is not whole, and no `finish` says so.
+    // Without a finish reason the answer is incomplete, so there is no `finish` event.
     if (typeof finished !== 'string' && typeof blocked !== 'string') return
     const parts = partsIn(response)
     while (this.#ended < parts.length) yield* this.#end(parts)
@@ -126,7 +126,7 @@ class GeminiAnswer {
     else yield { type: 'reasoning_delta', index, block, text: news }
   }
 
-  /** The block that is open is whole. */
+  /** Completes the open block. */
   *#end(parts: readonly Fresh[]): Generator<ModelEvent> {
     const index = this.#ended
     const wire = parts[index] ?? {}
@@ -145,7 +145,7 @@ class GeminiAnswer {
     this.#told = undefined
   }
 
-  /** The answer so far, with what it is grounded in. Many parts can end with one chunk. */
+  /** The answer so far, with its grounding. Cached, because many parts can end with one chunk. */
   #message(): Message {
     return (this.#known ??= this.#read())
   }
@@ -181,7 +181,7 @@ const typeOf = ({ text, thought, functionCall }: Fresh): BlockType =>
       ? 'tool_call'
       : 'provider'
 
-/** Gemini counts reasoning and what its own tools read beside the rest. */
+/** Gemini counts reasoning, and input from its own tools, separately. */
 const usageOf = (usage: unknown): Usage => {
   const count = (field: string): number => {
     const found = isObject(usage) ? usage[field] : undefined

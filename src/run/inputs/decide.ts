@@ -1,21 +1,21 @@
 /**
- * What whoever holds a session does next, of the inputs that the record has. It is decided anew after each conflict, because
- * others queue inputs without holding the session.
+ * Decides what the holder of a session does next, given its inputs. Decided again after each
+ * conflict, because other processes queue inputs without holding the session.
  */
 import type { Input } from './input.ts'
 
-/** The input of a turn, as its caller asks it. */
+/** The input of the calling turn. */
 export interface AskedInput {
-  /** Undefined for an input without notes: it comes after every waiting input. */
+  /** Undefined for an input without notes, which comes after all waiting inputs. */
   readonly id: string | undefined
-  /** Whether the input denies the calls that wait for approval. False: it waits until they are decided. */
+  /** Whether the input denies calls that wait for approval. False: it waits for the decision. */
   readonly denies: boolean
 }
 
 /**
- * `report` what became of the own input; `answer` another one first; `queue` the own one behind it; `withdraw` one that waits
- * for an approval; `take` the own one, which was not taken before (`known` undefined or queued) or is gone on with; `leave` the
- * own one in the queue, because one before it waits for an approval.
+ * `report` the state of the own input; `answer` another input first; `queue` the own input;
+ * `withdraw` an input that waits for approval; `take` the own input, which is new, queued (`known`)
+ * or continued; `leave` the own input in the queue, because an earlier one waits for approval.
  */
 export type Decision =
   | { readonly type: 'report'; readonly input: Input }
@@ -25,7 +25,7 @@ export type Decision =
   | { readonly type: 'take'; readonly known: Input | undefined }
   | { readonly type: 'leave' }
 
-/** The next input of the session: the one that was taken, then the first in the queue; none while one waits for approval. */
+/** The session's next input: the one taken, otherwise the first in the queue; none while one waits for approval. */
 export const nextOf = (inputs: readonly Input[]): Input | undefined =>
   inputs.find(({ state }) => state === 'taken') ??
   (inputs.some(({ state }) => state === 'waiting') ? undefined : inputs.find(({ state }) => state === 'queued'))
@@ -41,7 +41,7 @@ export const decide = (inputs: readonly Input[], { id, denies }: AskedInput): De
     if (denies) return { type: 'withdraw', input: waiting }
     return isQueued ? { type: 'leave' } : { type: 'queue' }
   }
-  // One that failed and is asked again has its old place.
+  // A failed input that is asked again keeps its place.
   const asked = inputs.map((input): Input => (input === own && !isQueued ? { ...own, state: 'queued' } : input))
   const first = nextOf(asked)
   if (first === undefined || first.id === id) return { type: 'take', known: own }

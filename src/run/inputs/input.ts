@@ -1,16 +1,16 @@
-/** The inputs of turns, read from the notes of a session, and the table of their states. */
+/** Reads the inputs of turns from a session's notes, using a table of state transitions. */
 import { jsonEqual } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
 import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
-/** The state of an input; `absent` before its first note. */
+/** The state of an input; before its first note it is `absent`. */
 export type InputState = InputNote['state']
 
 /**
- * The states that may follow each state. A note that says another one came too late and changes nothing: an input that was
- * queued by its second process after a run took it, for one.
+ * The transitions between states. A note with any other transition came too late and is ignored:
+ * for example, a second process queued an input that a run had already taken.
  */
 export const inputMoves: { readonly [S in InputState | 'absent']: readonly InputState[] } = {
   absent: ['queued', 'taken'],
@@ -18,7 +18,7 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
   taken: ['taken', 'waiting', 'answered', 'failed', 'cancelled'],
   waiting: ['taken', 'answered', 'failed', 'cancelled'],
   failed: ['queued', 'taken', 'cancelled'],
-  answered: ['answered'], // its run went on, with what was said meanwhile
+  answered: ['answered'], // its run continued with a message that arrived meanwhile
   cancelled: [],
 }
 
@@ -26,15 +26,15 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
 export interface Input {
   readonly id: string
   readonly state: InputState
-  /** The message, if it was queued. */
+  /** The message, if the input was queued. */
   readonly message: Message | undefined
-  /** Its position in the record, once it was taken. */
+  /** Its position in the record, once taken. */
   readonly at: number | undefined
-  /** How long the record was when it was answered. */
+  /** The length of the record when it was answered. */
   readonly end: number | undefined
 }
 
-/** An input after one more note of it. The same one: the note came too late. */
+/** Applies a note to an input. Returns the same input if the note came too late. */
 export const stepInput = (known: Input | undefined, note: InputNote): Input | undefined => {
   if (!inputMoves[known?.state ?? 'absent'].includes(note.state)) return known
   const { id, state, message, at } = note
@@ -47,13 +47,13 @@ export const stepInput = (known: Input | undefined, note: InputNote): Input | un
   }
 }
 
-/** An input after a retraction, which withdraws it with its message. One that was answered stays answered. */
+/** Applies a retraction, which withdraws an input together with its message. Answered inputs stay answered. */
 const withdrawInput = (known: Input, { from, to }: RetractionNote): Input =>
   known.at !== undefined && known.at >= from && known.at < to && inputMoves[known.state].includes('cancelled')
     ? { ...known, state: 'cancelled' }
     : known
 
-/** The inputs in the order of their first notes. Cost: O(notes), and O(inputs) for each retraction. */
+/** The inputs in the order of their first notes. Cost: O(notes), plus O(inputs) per retraction. */
 export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   const inputs = new Map<string, Input>()
   for (const note of notes) {
@@ -65,13 +65,13 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   return [...inputs.values()]
 }
 
-/** The answer to an input: the last one between its message and its end. */
+/** The answer to an input: the last assistant message between its message and its end. */
 export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: Input): Message | undefined =>
   at === undefined || state !== 'answered'
     ? undefined
     : [...view().slice(at, end)].findLast(({ role }) => role === 'assistant')
 
-/** Whether an input has the content of a message. True if that can't be compared because it was erased. */
+/** Whether an input has the same content as a message. True if its content was erased. */
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
   const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
   return said === undefined || isErased(said) || jsonEqual(said, message)

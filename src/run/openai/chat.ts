@@ -1,6 +1,6 @@
 /**
- * OpenAI Chat Completions as a `Model`, on the provider's own client: its retries, its headers, its time limits. Also
- * for the servers that are compatible with it.
+ * OpenAI Chat Completions as a `Model`, on the provider's own client with its retries, headers and
+ * timeouts. Also for compatible servers.
  *
  * Source  OpenAI API reference, Chat Completions streaming (2026-11)
  */
@@ -13,7 +13,7 @@ import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
- * A model of the Chat Completions API.
+ * A Chat Completions model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
  * @param options the model, its name in receipts, and `onLosses`
@@ -33,7 +33,7 @@ export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model 
         ...(tools.length > 0 && { tools }),
         stream: true,
         stream_options: { include_usage: true },
-      } as ChatCompletionCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      } as ChatCompletionCreateParamsStreaming // the provider checks the caller's `parameters`
       const answer = new ChatAnswer()
       for await (const chunk of await client.chat.completions.create(body, { signal })) yield* answer.take(chunk)
       yield* answer.finish()
@@ -42,7 +42,7 @@ export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model 
 
 type Fresh = { [field: string]: unknown }
 
-/** Blocks of an answer in the order in which they begin: its text, its refusal, its reasoning, each of its calls. */
+/** A block of an answer, in order of appearance: its text, its refusal, its reasoning, or one of its calls. */
 interface Block {
   readonly index: number
   readonly block: BlockType
@@ -61,14 +61,14 @@ class ChatAnswer {
     if (usage !== undefined && usage !== null) this.#usage = usage
     if (model) this.#model = model
     for (const { index, delta, finish_reason: reason } of choices) {
-      if (index !== 0) continue // one answer is asked for
+      if (index !== 0) continue // only one answer is requested
       if (delta) yield* this.#delta(delta as Fresh)
       if (reason) this.#reason = reason
     }
   }
 
   *finish(): Generator<ModelEvent> {
-    // Without a reason the answer is not whole, and no `finish` says so.
+    // Without a finish reason the answer is incomplete, so there is no `finish` event.
     if (this.#reason === undefined) return
     yield* this.#close()
     const [message] = messagesOf(openaiChat.decode([this.#message]))
@@ -140,7 +140,7 @@ class ChatAnswer {
     return index
   }
 
-  /** A block is whole once another one begins. */
+  /** Ends the open block. A block is complete when another one starts. */
   *#close(): Generator<ModelEvent> {
     const open = this.#open === undefined ? undefined : this.#blocks.get(this.#open)
     this.#open = undefined
@@ -149,7 +149,7 @@ class ChatAnswer {
   }
 }
 
-/** Take a piece of a call in, and give the arguments that came with it. */
+/** Merges a piece of a call. Returns the arguments in it. */
 const grow = (call: Fresh, piece: Fresh): string => {
   let text = ''
   for (const [field, value] of Object.entries(piece)) {

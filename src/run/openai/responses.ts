@@ -1,6 +1,6 @@
 /**
  * The OpenAI Responses API as a `Model`, on the provider's own client. Every request carries the whole conversation:
- * nothing is kept at the provider (`store: false`), and reasoning comes back encrypted so that it can be sent again.
+ * nothing is stored at the provider (`store: false`), and reasoning is returned encrypted for the next request.
  *
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
@@ -19,7 +19,7 @@ import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
- * A model of the Responses API.
+ * A Responses API model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
  * @param options the model, its name in receipts, and `onLosses`
@@ -43,13 +43,13 @@ export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): M
         input: wireOf(openaiResponses.encode(request.messages), options),
         ...toolsBeside(request, tools),
         stream: true,
-      } as unknown as ResponseCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+      } as unknown as ResponseCreateParamsStreaming // the provider checks the caller's `parameters`
       const answer = new ResponsesAnswer()
       for await (const event of await client.responses.create(body, { signal })) yield* answer.take(event)
     },
   })
 
-/** Blocks in the order in which they begin: each part of a message, and every other item. */
+/** The growing answer. Each part of a message, and every other item, is a block, in order of appearance. */
 class ResponsesAnswer {
   readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType }>()
   readonly #done: ResponseOutputItem[] = []
@@ -72,7 +72,7 @@ class ResponsesAnswer {
 
   #at(key: string): { readonly index: number; readonly block: BlockType } {
     const found = this.#blocks.get(key)
-    if (found === undefined) throw new Error(`the stream speaks of a block that never began (${key})`)
+    if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
     return found
   }
 
@@ -125,12 +125,12 @@ class ResponsesAnswer {
       case 'error':
         throw new Error(failureOf(event))
       default:
-        return // what goes on between these (progress of tools, annotations) is in the items that are done
+        return // other events (tool progress, annotations) are repeated in the completed items
     }
   }
 
   *#finish(response: Response): Generator<ModelEvent> {
-    // The list at the end is empty on some servers; the items themselves came one by one.
+    // Some servers leave the final list empty, so use the items that came one by one.
     const output = response.output.length > 0 ? response.output : this.#done
     const message = joinMessages(messagesOf(openaiResponses.decode(output)))
     const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
@@ -148,7 +148,7 @@ class ResponsesAnswer {
   }
 }
 
-/** The error event holds its message, or an object that does: both are seen. */
+/** The message of an error event, directly or in an `error` object; both occur. */
 const failureOf = (event: object): string => {
   const { message, error } = event as { readonly message?: unknown; readonly error?: { readonly message?: unknown } }
   const said = message ?? error?.message

@@ -1,6 +1,6 @@
 /**
- * Erasing messages: a stub takes the place of each, and of every note that repeats it. Role, page kind, call ids, time and
- * leaf stay, so every proof of the rest still holds; the ledger of the scope says which, why, by whom and when.
+ * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
+ * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
 import { describe, isArray, isLeft, optionsOf, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -19,22 +19,22 @@ import type { ToErase } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
 /**
- * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals, tool starts, summaries made
- * of them), the answers that were discarded behind a user's message, and the blocks that nothing else references. Every
- * session that shares the messages shows them erased.
+ * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals,
+ * tool starts, summaries of them), discarded answers to an erased user message, and the blocks that
+ * nothing else references. Every session that shares the messages shows them erased.
  *
- * A session that is open keeps in memory what it has read: open it again. Erasing the same messages again changes nothing,
- * removes what an open reader had kept in the file, and gives the receipt.
+ * An open session keeps in memory what it has read, so open it again. Erasing the same messages again
+ * changes nothing, removes copies that an open reader had kept in the file, and returns the receipt.
  *
- * Cost    that of opening the session, and a walk over all rows of the store for texts that are equal. SQLite also reads the
- *         file once, and rewrites it if copies of erased rows are found in it
+ * Cost    that of opening the session, and a scan of all rows of the store for equal texts. SQLite
+ *         also reads the file once, and rewrites it if it has copies of erased rows
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
- * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
- * @param options why, and by whom: the ledger keeps both for good, so don't name in them what was erased
- * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held; `NoSuchLog`, `BeyondEnd`,
- *          `NoSuchInput`
+ * @param what positions of messages in the record; or messages, inputs, or `{ all: true }`
+ * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content
+ * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held;
+ * `NoSuchLog`, `BeyondEnd`, `NoSuchInput`
  * @example
  * const receipt = await eraseMessages(store, 'support-1', [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
  */
@@ -48,7 +48,7 @@ export const eraseMessages = (
   return sessionSteps(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
 }
 
-/** Copies and checks what is to be erased. @returns what erases it, when its turn has come */
+/** Checks and copies the arguments. @returns the erasure, to be run in its turn */
 export const erasing = (
   call: string,
   store: Store,
@@ -61,7 +61,7 @@ export const erasing = (
   return () => erase(store, id, asked, because)
 }
 
-/** Checks and copies what the caller wants erased. Throws TypeError. */
+/** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
 const askedIn = (call: string, what: readonly number[] | ToErase): ErasureRequest => {
   if (isArray(what)) return { positions: inOrder(what as readonly number[]), inputs: [], all: false }
   const { messages, inputs, all } = optionsOf(call, what as ToErase, knownOfWhat)
@@ -87,7 +87,7 @@ interface ErasureRequest {
   readonly all: boolean
 }
 
-/** How often it is tried where the session grows meanwhile, or one that shares its messages is removed. */
+/** Attempts while the session grows, or while sessions that share its messages are removed. */
 const attempts = 50
 
 async function* erase(
@@ -124,14 +124,14 @@ async function* eraseOnce(
   })
 }
 
-/** Whether, since the plan was started, another writer appended to the session, or removed one that shares its messages. */
+/** Whether another writer appended to the session, or removed one that shares its messages, since the plan was made. */
 const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
   fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
 
 /** The rows to erase, in every log that has them. */
 interface Plan {
   readonly logs: readonly RowsToErase[]
-  /** The rows of the session itself, also those that were erased before. */
+  /** The rows of the session itself; with `all`, also those erased before. */
   readonly rows: readonly number[]
   readonly subject: Subject
   readonly sharing: readonly string[]
@@ -194,7 +194,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   }
 }
 
-/** The inputs that are wanted: the positions of their messages, and what they say. */
+/** The requested inputs: the positions of their messages, and their contents. */
 const inputsOf = (
   notes: readonly Note[],
   asked: ErasureRequest,
@@ -212,20 +212,20 @@ const inputsOf = (
   return found
 }
 
-/** Whether a step goes with messages that are erased: with its answer, or, if it was discarded, with what it answered. */
+/** Whether to erase a step: its answer is erased or, if the answer was discarded, the message it replied to. */
 const goesWith = (
   { len, answers }: EndedStep,
   messages: readonly Partial<Message>[],
   positions: ReadonlySet<number>,
 ): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
 
-/** The message that a step answers: the user's last before it, or else the last; -1 if there is none. */
+/** The message that a step replies to: the last user message before it, else the last message; -1 if there is none. */
 const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {
   for (let at = len - 1; at >= 0; at--) if (messages[at]?.role === 'user') return at
   return len - 1
 }
 
-/** The body that stands for a message: its page kind as it was appended. */
+/** The stub that replaces a message. It keeps the page kind of the append. */
 async function* stubOf(store: Store, mirror: Mirror, at: number): Steps<EraseSessionFault, string> {
   const position = rowOf(mirror, at)
   const [row] = (yield* need(store.read(mirror.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
@@ -241,15 +241,15 @@ interface PlacedNote extends NotePlace {
   readonly position: number
 }
 
-/** The rows of a log after those that it shares with another. */
+/** The rows of a log after those that it shares with another log. */
 interface Behind {
   readonly head: RowsToErase['expected']
   readonly found: readonly PlacedNote[]
-  /** Its messages, the shared ones first, without the texts that are in blocks. */
+  /** Its messages, the shared ones first, without the texts stored in blocks. */
   readonly messages: readonly Partial<Message>[]
 }
 
-/** @param shared the messages of the rows that are shared */
+/** @param shared the messages of the shared rows */
 async function* rowsBehind(
   store: Store,
   id: string,
@@ -261,7 +261,7 @@ async function* rowsBehind(
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += 1000) {
     const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
-    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], messages } // the receipt names it
+    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note === undefined) messages.push(messageOf(body))
@@ -271,7 +271,7 @@ async function* rowsBehind(
   return { head, found, messages }
 }
 
-/** A message without the texts that are in blocks; nothing of it, where it can't be read. */
+/** A message without the texts stored in blocks; empty if it can't be read. */
 const messageOf = (body: string): Partial<Message> => {
   const row = decodeRow(body)
   const parsed = isLeft(row) ? row : parseJson(row.right.text)

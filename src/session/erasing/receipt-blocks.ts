@@ -1,4 +1,4 @@
-/** The blocks that receipts name: tools, instructions, and messages that only a call had. No row references them. */
+/** The blocks that receipts name: tools, instructions, and messages that only one call had. No row references them. */
 import { isObject, type Json } from '../../json/index.ts'
 import type { Note } from '../../notes/kit.ts'
 import { isBlockId, type BlockId } from '../../proof/kit.ts'
@@ -6,10 +6,10 @@ import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
 
-/** Every block that the details of a receipt may name: any text in them that can be the id of one. */
+/** All strings in a receipt's details that have the form of a block id. */
 export const blocksNamedBy = (note: Note): readonly BlockId[] => (note.type === 'receipt' ? idsIn(note.details) : [])
 
-/** The blocks that a receipt of the recorder names. Details of others may have digests of something else. */
+/** The blocks that a recorder's receipt names. Details of other receipts may contain unrelated digests. */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
   if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return []
   const { sent, system, tools } = note.details
@@ -23,7 +23,7 @@ const idsIn = (value: Json | undefined): readonly BlockId[] =>
       ? Object.values(value).flatMap((inside: Json) => idsIn(inside))
       : []
 
-/** Bring blocks that no row references, as far as they are there. */
+/** Copy those of these blocks that exist. No row references them. */
 export async function* bringBlocks(
   from: Store,
   to: Store,
@@ -35,7 +35,7 @@ export async function* bringBlocks(
   if (blocks.length > 0) yield* need(to.putBlocks(blocks))
 }
 
-/** Bring all blocks that the receipts of a session name, some at a time. */
+/** Copy all blocks that a session's receipts name, in batches. */
 export async function* bringReceiptBlocks(
   from: Store,
   to: Store,

@@ -1,4 +1,4 @@
-/** The receipt of an erasure: JSON that a third party can check against a head of the ledger. */
+/** The receipt of an erasure: JSON that a third party can check against a ledger head. */
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -34,7 +34,7 @@ import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
 import type { ReadRecord } from '../record/read.ts'
 import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
-/** Something that still contains the erased text, or lets it be guessed. */
+/** A place that still has the erased text, or data from which the text can be guessed. */
 export type Remains =
   /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
   | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RemainingRow[]; readonly kept: boolean }
@@ -42,32 +42,32 @@ export type Remains =
   | { readonly what: 'text'; readonly rows: readonly RemainingRow[] }
   /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
-  /** The session is encrypted and its key is missing, or rows are damaged, so they can't be compared. */
+  /** The session is encrypted without a key here, or its rows are damaged, so its texts can't be compared. */
   | { readonly what: 'unread'; readonly session: string }
-  /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
+  /** The leaves of these rows have no salt, so a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
-  /** The stream of the session's last answer is still in the store: it is removed soon after its end. */
+  /** The store still has the stream of the session's last answer. It is removed soon after the answer ends. */
   | { readonly what: 'stream'; readonly session: string }
   /**
-   * The session was recorded: the index of the recorder has digests of its conversation. Whoever has the secret that they are
-   * keyed by, which is in the store, can find short texts by guessing.
+   * The session was recorded, and the recorder's index has keyed digests of its conversation. With
+   * the key, which is in the store, short texts can be found by guessing.
    */
   | { readonly what: 'index'; readonly session: string }
-  /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
+  /** Receipts have an unsalted digest of each request, so short texts can be found by guessing. */
   | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
 
-/** A row of a log, and the position among its messages, if it is one. */
+/** A row of a log and, if it is a message, its position among the messages. */
 type RemainingRow = RowPlace & { readonly message?: number }
 
-/** A row of the ledger that says what was erased, and that it is in the ledger. */
+/** A ledger row that records an erasure, and the proof that the ledger contains it. */
 export interface ErasureProof {
   /** Its position in the ledger. */
   readonly row: number
   /** Its time, in milliseconds since 1970. */
   readonly at: number
-  /** Its text. */
+  /** The text of the row. */
   readonly body: string
-  /** The hashes on the way from the row to the root of `ledger`, bottom up, in hexadecimal. */
+  /** The hashes on the path from the row to the root of `ledger`, bottom up, in hexadecimal. */
   readonly path: readonly string[]
 }
 
@@ -75,23 +75,23 @@ export interface ErasureProof {
 export interface ErasureReceipt {
   readonly indelible: 'erasure'
   readonly version: 1
-  /** The id of the session, as a proof says it: one that shares the messages, if they were erased there. */
+  /** The id of the session, as the proofs name it. It may be a session that shares the messages. */
   readonly session: string
-  /** The positions of the messages that were asked for. */
+  /** The positions of the requested messages. */
   readonly messages: readonly number[]
-  /** The ids of the inputs that were asked for. No proof covers them. Default: none. */
+  /** The ids of the requested inputs. No proof covers them. Default: none. */
   readonly inputs?: readonly string[]
-  /** Every row that is erased because of them: of this session, or of others that share rows with it. */
+  /** All rows that were erased: of this session and of sessions that share rows with it. */
   readonly rows: readonly (ErasedRow & { readonly session: string })[]
-  /** The other sessions that share the messages, and show them erased. */
+  /** The other sessions that share the messages. They show them erased. */
   readonly sharing: readonly string[]
   /** The head of the ledger that the proofs lead to. */
   readonly ledger: Head
-  /** The rows of the ledger that say so. */
+  /** The ledger rows that record the erasure. */
   readonly proofs: readonly ErasureProof[]
-  /** Where equal content remains, and what lets content be guessed. Empty if nothing is known. */
+  /** Places with equal content, and data from which content can be guessed. Empty if none is known. */
   readonly remains: readonly Remains[]
-  /** Where bytes of it may still be in the store's files. Empty if nothing is known. */
+  /** Places in the store's files that may still have bytes of the content. Empty if none is known. */
   readonly residue: readonly Residue[]
 }
 
@@ -99,7 +99,7 @@ export interface ErasureReceipt {
 interface About {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
-  /** Their rows in the log, and those of the notes that go with them. */
+  /** The rows of these messages in the log, and of the notes erased with them. */
   readonly rows: readonly number[]
   readonly texts: readonly string[]
   readonly sharing: readonly string[]
@@ -115,12 +115,12 @@ export async function* receiptOf(
   const { erasures, head = mirror.head } = yield* need(ledgerContent(store))
   const identities = yield* need(store.identities(id))
   const wanted = new Set(rows)
-  // The rows may have been erased in another log that shares them, which may have been removed since.
+  // The rows may have been erased through another log that shares them and that no longer exists.
   const own = erasures.filter((one) =>
     one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
   )
   const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
-  // An erasure stands in several rows of the ledger: one for each log. The next of one log begins another erasure.
+  // One erasure writes a ledger row for each log. The next row of the same log starts another erasure.
   const ends = own.map(({ id, row }) => erasures.find((one) => one.id === id && one.row > row)?.row ?? Infinity)
   const together = erasures.filter(
     (one) =>
@@ -146,15 +146,15 @@ export async function* receiptOf(
   })
 }
 
-/** Whether two erasures were one: rows of the ledger side by side, by the same, at the same time. */
+/** Whether two ledger rows are of one erasure: same time, person and reason, and `one` comes after `other`. */
 const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
   ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
 
-/** A row of the ledger, proven to be among its first `size`. */
+/** A ledger row, with the proof that it is among the first `size` rows. */
 export async function* proofOf(store: Store, row: number, size: number): Steps<LogFault, ErasureProof> {
   const read = yield* need(store.read(ledgerId, { from: row, to: row + 1 }))
   const path = yield* need(inclusionPath(store, ledgerId, row, size))
-  const { at, body } = read[0] as StoredRow // its place is of the ledger's content
+  const { at, body } = read[0] as StoredRow // the row exists: its position was read from the ledger
   return {
     row,
     at,
@@ -185,7 +185,7 @@ async function* remainsOf(
   const naming = yield* rowsNaming(store, [...blocks.keys()])
   for (const [block, kept] of blocks) {
     const rows = naming.get(block) ?? []
-    for (const row of rows) same.delete(`${row.id} ${row.position}`) // named with the block
+    for (const row of rows) same.delete(`${row.id} ${row.position}`) // already listed under its block
     remains.push({ what: 'block', block, rows: await withMessages(store, rows), kept })
   }
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
@@ -207,19 +207,19 @@ async function* remainsOf(
   return remains
 }
 
-/** The rows with the positions of those that are messages. */
+/** Adds the message position to each row that is a message. */
 const withMessages = async (store: Store, places: readonly RowPlace[]): Promise<readonly RemainingRow[]> => {
-  const bare = store.encryption?.bare ?? store // whether it is a message needs no key
+  const bare = store.encryption?.bare ?? store // the kind of a row needs no key
   const rows: RemainingRow[] = []
   for (const place of places) {
     const read = await bare.read(place.id, { from: place.position, to: place.position + 1 })()
-    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile is named by its row
+    const [row] = isLeft(read) ? [] : read.right // a row removed meanwhile keeps only its row position
     rows.push(row?.kind === 'entry' ? { ...place, message: row.index } : place)
   }
   return rows
 }
 
-/** The rows that name blocks. */
+/** The rows that name each block. */
 async function* rowsNaming(
   store: Store,
   blocks: readonly BlockId[],
@@ -232,14 +232,14 @@ async function* rowsNaming(
     const read =
       isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
     if (isLeft(read) && read.left._tag !== 'NoSuchLog') return yield* fail(read.left)
-    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
+    const [row] = isLeft(read) ? [] : read.right // a row removed meanwhile names nothing
     const body = `${row?.body ?? ''}${row?.stored ?? ''}`
     for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
   }
   return naming
 }
 
-/** The data that logs have beside their rows. Logs whose rows can't be read are added to `unread`. */
+/** Searches the ids and metadata of logs. Logs whose rows can't be read are added to `unread`. */
 async function* besideRows(
   store: Store,
   texts: readonly string[],
@@ -249,7 +249,7 @@ async function* besideRows(
   let after: string | undefined
   do {
     const listed = store.list({ limit: 500, ...present({ after }) })
-    const page = yield* need(listed as Task<EraseSessionFault, LogPage>) // the query is good
+    const page = yield* need(listed as Task<EraseSessionFault, LogPage>) // the query is valid
     for (const log of page.logs) {
       const { id, head } = log
       const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
@@ -270,21 +270,21 @@ async function* besideRows(
 export interface ProvenErasure {
   /** The id of the session. */
   readonly session: string
-  /** The rows that the ledger says were erased. */
+  /** The rows that the ledger records as erased. */
   readonly rows: ErasureReceipt['rows']
-  /** Why, by whom and when (milliseconds since 1970), as the ledger says: one for each of its rows. */
+  /** Why, by whom and when (milliseconds since 1970), one for each ledger row. */
   readonly said: readonly Pick<Erasure, 'id' | 'reason' | 'by' | 'at'>[]
   /** The head of the ledger that the proofs lead to. */
   readonly ledger: Head
 }
 
 /**
- * Check the receipt of an erasure, without a store. Give a head of the ledger that you know from elsewhere, such as a signed
- * checkpoint's; without one, the proofs are only checked against the head that the receipt names itself.
+ * Check the receipt of an erasure, without a store. Pass a ledger head that you trust, such as that
+ * of a signed checkpoint. Without one, the proofs are only checked against the head in the receipt.
  *
  * @param receipt the receipt; untrusted data
- * @param head a head of the ledger that you know. Default: the head that the receipt names
- * @returns what is proven; or `BadProof` with the reason
+ * @param head a trusted ledger head. Default: the head in the receipt
+ * @returns the proven facts; or `BadProof` with the reason
  */
 export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, ProvenErasure> => {
   if (!isReceipt(receipt)) return badProof('it is not a receipt of an erasure')
@@ -314,13 +314,13 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
 export const badProof = (reason: string): Either<SessionFaultOf<'BadProof'>, never> =>
   left({ _tag: 'BadProof', reason })
 
-/** Compares the head that a proof leads to with one that is known. */
+/** Compares the head of a proof with a trusted one. Returns the difference, if any. */
 export const againstHead = (known: Head | undefined, named: Head): string | undefined =>
   known === undefined || sameHead(known, named)
     ? undefined
     : `it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`
 
-/** The erasure that a row of the ledger records; or why the row proves none. */
+/** The erasure that a ledger row records; or the reason why the row proves none. */
 export const saidBy = (
   { row, at, body, path }: ErasureProof,
   ledger: Head,

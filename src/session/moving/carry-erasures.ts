@@ -1,4 +1,4 @@
-/** Carries the erasures and holds of a record into the ledger of another store. */
+/** Copies a record's erasures and holds to another store's ledger. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
@@ -19,7 +19,7 @@ import type { ImportFault } from '../fault.ts'
 import type { PlacedRow } from './copy-encrypted.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
 
-/** The rows of a record that were erased, as they are stored, each with its place. */
+/** The erased rows of a record in stored form, with their positions. */
 export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly PlacedRow[] => {
   const found: PlacedRow[] = []
   let position = 0
@@ -38,20 +38,20 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
 
 export type Reasons = ReadonlyMap<string, Erasure>
 
-/** Rows for a ledger. */
+/** Rows to append to a ledger. */
 type News = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
 
-/** A ledger can fail in each way of a store; these are the ways of an import. */
+/** Narrows the fault type: a ledger has every store fault, an import only its own. */
 const contentOf = (store: Store): Promise<Either<ImportFault, LedgerContent>> =>
   ledgerContent(store) as Promise<Either<ImportFault, LedgerContent>>
 
-/** Why the rows of a store were erased, by their place and leaf. */
+/** The erasures of a store's ledger, by row and leaf. */
 export async function* reasonsIn(store: Store): Steps<ImportFault, Reasons> {
   const content = yield* need(contentOf(store))
   return new Map(content.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const)))
 }
 
-/** Say in a ledger what was erased elsewhere, so that rows without a text can be stored. Nothing, where it is said already. */
+/** Records earlier erasures in this ledger, except those it has, so that rows without a text can be stored. */
 export async function* sayErased(
   store: Store,
   own: string,
@@ -94,14 +94,14 @@ export async function* sayErased(
   yield* need(appendToLedger(store, news) as Promise<Either<ImportFault, unknown>>)
 }
 
-/** The other store's entry. This store does not vouch for it. */
+/** Another store's entry, marked as a claim that this store can't confirm. */
 const copiedOf = (by: Erasure | undefined): CopiedClaim => {
   if (by?.copied !== undefined) return by.copied
   const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }
   return present({ at, reason, by: person })
 }
 
-/** Erase in a copy what was erased in the record since it was copied. */
+/** Erase in a copy the rows that were erased in the record since. */
 export async function* eraseThere(
   to: Store,
   id: string,
@@ -116,7 +116,7 @@ export async function* eraseThere(
   yield* need(to.erase({ logs: [{ id, expected, rows: stubs }], copied: copiedOf(first) }))
 }
 
-/** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
+/** Hold a copy if its session is held. It is called before the copy is a session and could be erased. */
 export async function* holdThere(
   from: Store,
   to: Store,

@@ -1,4 +1,4 @@
-/** Copying an encrypted session: its rows as they are stored, without its keys. */
+/** Copies an encrypted session: its rows in stored form, without decrypting them. */
 import { isLeft } from '../../json/index.ts'
 import { lacking } from '../../entry/kit.ts'
 import type { AppendFault, BlockFault, Head, LogFault, LogInfo, NewLogFault, Store } from '../../store/index.ts'
@@ -6,16 +6,16 @@ import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type
 import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
 import { findLog } from '../record/read.ts'
 
-/** How many rows are appended at once. */
+/** The number of rows in one append. */
 const piece = 500
 
 type CopyFault = AppendFault | BlockFault | NewLogFault | CallbackThrew
 
 /**
- * Append the rows of an encrypted log behind those that are there, with the blocks that they reference. The wrapped keys
- * come too, where they are kept in the store that is read.
+ * Append the rows of an encrypted log after those already copied, with the blocks that they
+ * reference. Copies the wrapped keys too, if the source store has them.
  *
- * @param encryption that of the store that is read, if it has keys: it wraps keys for another scope
+ * @param encryption the encryption of the source store, if it has keys. It wraps keys for another scope
  */
 export async function* storeEncrypted(
   from: Store,
@@ -39,15 +39,15 @@ export async function* storeEncrypted(
   return head
 }
 
-/** A row, and where it stands. */
+/** A row and its position. */
 export interface PlacedRow {
   readonly position: number
-  /** Its place among the rows of its kind. */
+  /** Its index among the rows of its kind. */
   readonly index: number
   readonly row: TimedRow
 }
 
-/** The rows of an encrypted log that were erased, as they are stored. */
+/** The erased rows of an encrypted log, in stored form. */
 export async function* encryptedRowsErased(from: Store, { id, head }: LogInfo): Steps<LogFault, readonly PlacedRow[]> {
   const found: PlacedRow[] = []
   for (let start = 0; start < head.size; start += piece) {
@@ -58,7 +58,7 @@ export async function* encryptedRowsErased(from: Store, { id, head }: LogInfo): 
   return found
 }
 
-/** A key that was destroyed there does not come back. In another scope it is wrapped again. */
+/** Copies a wrapped key, and wraps it again for another scope. A key that was destroyed in `to` is not restored. */
 async function* copyKey(
   from: Store,
   to: Store,

@@ -24,21 +24,24 @@ import { rowsOf } from './export.ts'
 import { type ImportOptions, type StoringFault, after, encodedOf, mostRows, storeRows } from './store-rows.ts'
 
 /**
- * Copy a session to another store, under the same id. A copy that was interrupted, or that another process is making,
- * is continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
- * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
- * `OtherHead`. Until then the copy is not a session.
+ * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
+ * making, is continued. If the rows in the other store are not a prefix of the record, nothing changes, and
+ * the fault is `Conflict` if the other session is longer, or `Diverged` if it differs. At the end both
+ * heads must be equal; otherwise the fault is `OtherHead`. Until then the copy is not a session.
  *
- * In a store with keys the copy of a plain session is encrypted: its head is another one, and it appears when it is whole.
+ * In a store with keys, the copy of a plain session is encrypted. It has another head, and appears
+ * when it is complete.
  *
- * The copy has the record, its metadata, the stored files that its messages reference, the blocks that its receipts
- * name, and the hold of the session. The receipts of an encrypted session can only be read if both stores have keys
- * (`withKeys`): without them, those blocks are left behind, and `verifySession` names them in the copy. It does not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
+ * The copy has the record, its metadata, the stored files that its messages reference, the blocks
+ * that its receipts name, and the session's hold. The receipts of an encrypted session can only be
+ * read if both stores have keys (`withKeys`). Without keys those blocks are not copied, and
+ * `verifySession` of the copy lists them as missing. The creation time and the operation ids are
+ * not copied. A fork gets its own rows, and is held only if it is itself held.
  *
- * Cost    O(session), in pieces; the record is in memory meanwhile
+ * Cost    O(session), in pieces; the record stays in memory meanwhile
  *
- * @param from the store to read
- * @param to the store to write
+ * @param from the source store
+ * @param to the destination store
  * @param id the id of the session
  * @param options a callback for progress
  * @returns the description of the copy; or a fault
@@ -60,12 +63,12 @@ export const copySession = (
     const { head, meta, erased, store, ...between } = yield* sourceOf(from, own, id, progress)
     for (;;) {
       const begun = yield* beginCopy(between.from, between.to, id, head)
-      const coming = erased.filter(({ position }) => position >= begun.size) // what is there already is erased at the end
+      const coming = erased.filter(({ position }) => position >= begun.size) // rows already copied are erased at the end
       yield* sayErased(between.to, id, id, head, coming, () => reasonsIn(between.from))
       const stored = await untilFault(() => store(begun))
       if (isLeft(stored)) {
         if (stored.left._tag !== 'Conflict') return yield* fail(stored.left)
-        continue // somebody else copies it too: look how far it is
+        continue // another process is copying it too: check its progress
       }
       const { root } = stored.right
       if (root !== head.root) return yield* fail({ _tag: 'OtherHead', id, expected: head.root, found: root })
@@ -77,7 +80,7 @@ export const copySession = (
   }, 'copySession')
 }
 
-/** Bring the blocks that receipts of an encrypted session name, if its receipts can be read. */
+/** Copy the blocks that receipts of an encrypted session name, if its receipts can be read. */
 async function* bringBeside(from: Store, to: Store, id: string): Steps<ImportFault, void> {
   if (from.encryption === undefined || to.encryption === undefined) return
   if (!isEncryptedLog(yield* need(from.info(id)))) return
@@ -86,7 +89,7 @@ async function* bringBeside(from: Store, to: Store, id: string): Steps<ImportFau
   else if (opened.left._tag !== 'NoKey') yield opened.left
 }
 
-/** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
+/** The plain session, if it is to be copied into a store with keys that has no plain copy of it. */
 async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessionFault, ReadRecord | undefined> {
   if (to.encryption === undefined) return
   const found = yield* need(from.info(id))
@@ -96,8 +99,8 @@ async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessi
 }
 
 /**
- * The copy of a plain session in a store with keys is encrypted, so its root is another. It appears whole, like an import;
- * what the session has got since is appended to it.
+ * Copies a plain session into a store with keys. The copy is encrypted, so its root differs. A new
+ * copy appears when it is complete, like an import; an existing one gets the rows added since.
  */
 async function* copyIntoKeys(
   from: Store,
@@ -136,7 +139,7 @@ async function* copyIntoKeys(
   return yield* need(sessionInfo(yield* need(to.info(id))))
 }
 
-/** Whether the rows of an encrypted copy are the first rows of the record. What was erased in one of them counts as equal. */
+/** Whether an encrypted copy's rows are the record's first rows. A row erased on either side counts as equal. */
 async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirror): Steps<LogFault, boolean> {
   const rows = rowsOf(mirror)
   for (let position = 0; position < size;) {
@@ -162,11 +165,11 @@ interface Source {
   readonly meta: JsonObject
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
-  /** Store the rows after the ones that the copy has. */
+  /** Stores the rows that the copy lacks. */
   readonly store: (start: Head) => Steps<StoringFault | NewLogFault, Head>
 }
 
-/** An encrypted session is copied as it is stored. */
+/** The source of a copy. An encrypted session is copied in its stored form. */
 async function* sourceOf(
   from: Store,
   to: Store,
@@ -177,7 +180,7 @@ async function* sourceOf(
   const found = yield* need(bare.from.info(id))
   if (isEncryptedLog(found)) {
     const { head, meta } = found
-    yield* need(sessionInfo(found)) // a session
+    yield* need(sessionInfo(found)) // checks that it is a session
     const store = (start: Head): ReturnType<Source['store']> =>
       storeEncrypted(bare.from, bare.to, found, start, from.encryption, progress)
     return { ...bare, head, meta, erased: yield* encryptedRowsErased(bare.from, found), store }
@@ -189,12 +192,12 @@ async function* sourceOf(
   return { from, to, head: mirror.head, meta: log.meta, erased, store }
 }
 
-/** Turn the partial copy into a session. */
+/** Turns the partial copy into a session. */
 async function* finished(store: Store, id: string, meta: JsonObject): Steps<UpdateFault | NoSessionFault, SessionInfo> {
   const log = yield* need(store.info(id))
   if (!isPartialOf(log, 'copy')) return yield* need(sessionInfo(log))
   const whole = await store.update(id, { expected: log.version, meta })()
-  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return yield* finished(store, id, meta) // somebody else was quicker
+  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return yield* finished(store, id, meta) // another process changed it first
   return yield* need(sessionInfo(yield* need(whole)))
 }
 
@@ -205,7 +208,7 @@ type BeginFault =
   | StoreFaultOf<'Conflict'>
   | SessionFaultOf<'UnfinishedSession'>
 
-/** The length of the copy so far. The copy is a prefix of the record. */
+/** The head of the copy so far. Fails unless the copy is a prefix of the record. */
 async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps<BeginFault, Head> {
   const found = yield* findLog(to, id)
   if (found !== undefined && isPartialOf(found, 'import'))

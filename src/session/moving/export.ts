@@ -11,16 +11,16 @@ import type { TimedExport } from './store-rows.ts'
 
 /** A session for an export. */
 export interface ExportedSession extends Exported {
-  /** Damaged rows. A message in the place of each says so. Absent if there are none. */
+  /** Damaged rows. A placeholder message replaces each. Absent if there are none. */
   readonly damaged?: readonly DamagedRow[]
 }
 
 /**
- * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
+ * Read a whole session for export; `exportLines` writes it. Cost: that of opening the session.
  *
- * @param store the store that keeps it
+ * @param store the store that has it
  * @param id the id of the session
- * @returns the rows, the metadata and the head, without its root if rows are damaged; or `NoSuchLog`
+ * @returns the rows, the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
  */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
   sessionSteps(async function* () {
@@ -29,7 +29,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const { metadata, erasable } = info
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
     const { size, root } = mirror.head
-    // The root is that of the encrypted rows, or of rows that are damaged.
+    // The stored root covers the encrypted or damaged rows, not the exported ones.
     const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
     const damaged = Object.freeze([...mirror.damaged])
     return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })

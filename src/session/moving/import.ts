@@ -16,21 +16,22 @@ import { type ImportOptions, type TimedExport, isTimed, storeRows, withTime } fr
 import { type Reasons, rowsErased, sayErased } from './carry-erasures.ts'
 
 /**
- * Store an exported record as a session, row by row: the same record with the same head, or `OtherHead`, and then nothing
- * is kept. Rows without a time get that of the import; the root that the record states is not compared then.
+ * Store an exported record as a session, row by row. Its head must equal the export's; otherwise nothing is kept,
+ * and the fault is `OtherHead`. Rows without a time get the time of the import; then the root is not compared.
  *
- * An export does not have the stored files that its messages reference. They must be in the store, or it is
- * `MissingBlock`.
+ * An export does not contain the stored files that its messages reference. If they are not in the
+ * store, the fault is `MissingBlock`.
  *
- * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session is
- * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id may
- * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created. A
- * killed import leaves its log behind; `listUnfinished` names it.
+ * The import writes to a log of its own, named `indelible.import.` and a random UUID. When that log is
+ * complete, the session is forked from it and the log is removed, so the session appears at once or not at
+ * all. Of several concurrent imports of one id, one stores the session, and the others get `LogExists`. An
+ * import removes only its own log. A killed import leaves its log behind; `listUnfinished` lists it.
  *
  * Cost    O(record), in pieces
  *
- * @param given the store to write
- * @param record the record, as `exportSession` gives it. Its rows are read at once; their messages must not change meanwhile
+ * @param given the destination store
+ * @param record the record, as `exportSession` returns it. Its rows are read at once; don't change
+ * their messages meanwhile
  * @param options the id, and a callback for progress
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
@@ -48,7 +49,7 @@ export const importRecord = (
     throw new TypeError(`importRecord takes a record, as exportSession gives it, found ${describe(record)}`)
   const { id, progress } = optionsOf('importRecord', options, knownOfImport)
   const { head } = record
-  const rows = [...record.rows] // it may give them only once
+  const rows = [...record.rows] // an iterable may yield its rows only once
   return sessionSteps(async function* () {
     const name = id ?? record.id ?? randomId()
     const problem = againstOwnId(name)
@@ -70,11 +71,11 @@ export const importRecord = (
       return yield* publish(store, log, stored, {
         id: name,
         meta,
-        // Encrypted rows have another root, and so have rows that got their time here.
+        // The root differs if rows are encrypted, or got their time here.
         root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
       })
     } finally {
-      await store.remove(log)() // not what the session shares with it; if it fails, the answer is the same
+      await store.remove(log)() // keeps the rows shared with the session; a failure does not change the result
     }
   }, 'importRecord')
 }
@@ -86,16 +87,16 @@ interface ImportedLog {
   readonly id: string
   readonly head: ExportedHead
   readonly rows: Iterable<TimedExport>
-  /** The rows that were erased. */
+  /** The erased rows. */
   readonly erased: readonly PlacedRow[]
-  /** Why they were erased. Default: unknown. */
+  /** The reasons of the erasures. Default: unknown. */
   readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
-  /** The store that has the files of the messages. Undefined: the store that is written. */
+  /** The store that has the files of the messages. Default: the destination store. */
   readonly from?: Store
 }
 
-/** Store rows in the log of an import. Stubs of erased rows are encrypted first, and then written to the ledger. */
+/** Store rows in an import's log. Stubs of erased rows are encrypted before they are recorded in the ledger. */
 export async function* storeImported(
   store: Store,
   own: string,
@@ -113,7 +114,7 @@ export async function* storeImported(
   return yield* storeRows(store, own, start, rows, progress, from, stubs)
 }
 
-/** A session of the rows that are stored, if they are what they should be. */
+/** Makes a session of the stored rows, if the root is the expected one. */
 export async function* publish(
   store: Store,
   own: string,
@@ -125,7 +126,7 @@ export async function* publish(
   return yield* need(sessionInfo(yield* need(store.fork(own, { id, at: head.size, meta, sameKey: true }))))
 }
 
-/** Ends with a fault if there is a log of that id. */
+/** Fails if a log with this id exists. */
 async function* expectFree(store: Store, id: string): Steps<ImportFault, void> {
   const found = yield* findLog(store, id)
   if (found === undefined) return

@@ -28,7 +28,7 @@ export interface ImportOptions {
   readonly progress?: (rows: number) => void
 }
 
-/** A row that says when it was written. */
+/** A row with its time. */
 export type TimedExport = ExportedRow & { readonly at: number }
 
 /** Rows without a time get the current one. */
@@ -46,7 +46,7 @@ export const after = function* <T>(values: Iterable<T>, count: number): Generato
   for (const value of values) if (seen++ >= count) yield value
 }
 
-/** How many rows, and how many characters of them, are appended at once. */
+/** The maximum number of rows in one append, and of characters in them. */
 export const mostRows = 1000
 
 const mostText = 4_000_000
@@ -69,7 +69,7 @@ export async function* storeRows(
   let named = new Set<BlockId>()
   let text = 0
   const flush = async function* (): Steps<StoringFault, void> {
-    const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
+    const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(lacking(store, attachments, from))
     const appended = yield* need(
       store.append(id, {
@@ -104,7 +104,7 @@ export async function* storeRows(
   return head
 }
 
-/** A row to store, which says when it was written. */
+/** A row to store, with its time. */
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
 export const encodedOf = (

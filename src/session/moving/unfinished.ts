@@ -1,4 +1,4 @@
-/** Logs of imports and copies that have not finished. */
+/** Logs of unfinished imports and copies. */
 import { present } from '../../json/index.ts'
 import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
 import { ownStore } from '../../store/kit.ts'
@@ -8,9 +8,9 @@ import { isPartial, partialMeta, type PartialOf } from '../record/metadata.ts'
 
 /** The log of an unfinished import or copy. */
 export interface Unfinished {
-  /** The id of the session to be. */
+  /** The id: of the copied session, or of the import's own log. */
   readonly id: string
-  /** The function that began it. */
+  /** The function that started it. */
   readonly by: PartialOf
   /** The number of rows stored so far. */
   readonly rows: number
@@ -19,8 +19,8 @@ export interface Unfinished {
 }
 
 /**
- * List the logs of imports and copies that have not finished. Some may still be running: `removeUnfinished` makes such an
- * import or copy fail, and loses nothing else.
+ * List the logs of unfinished imports and copies. Some may still be running. Passing such a log to
+ * `removeUnfinished` makes its import or copy fail, and loses nothing else.
  *
  * Cost    O(logs of the scope)
  *
@@ -42,11 +42,11 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
   }, 'listUnfinished')
 
 /**
- * Remove the log of an import or a copy that has not finished.
+ * Remove the log of an unfinished import or copy.
  *
  * @param store the store that has it
- * @param id the id that `listUnfinished` gave
- * @returns nothing; or `NoSuchLog` if there is no such log, also if it has become a session meanwhile
+ * @param id an id from `listUnfinished`
+ * @returns nothing; or `NoSuchLog` if there is no such log, or if it has become a session meanwhile
  */
 export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
   sessionSteps(async function* () {

@@ -1,25 +1,25 @@
-/** One session under a foreign interface: opened at its first use, created at its first change, changed one at a time. */
+/** A session behind another framework's interface: opened on first use, created on first change. */
 import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
 import { describeSession, openOrCreateSession, openSession, type Session, type Together } from '../index.ts'
 import { storeFaultText } from '../../store/fault.ts'
 import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 
-/** A session that a foreign interface reads and changes. Its functions throw a `FaultError`. */
+/** A session behind another framework's interface. Its functions throw a `FaultError`. */
 export interface AdapterSession {
-  /** The session, with what others have appended; undefined if there is no such session. */
+  /** The session, with what other writers appended; undefined if it does not exist. */
   readonly read: () => Promise<Session | undefined>
   /**
-   * Append what `make` says of the session as it is, in one append; asked again if another writer was quicker. Changes of
-   * this object keep the order of their calls. `undefined` changes nothing.
+   * Append the result of `make` in one append. If another writer appended first, `make` is called again. Changes
+   * through this object run in the order of their calls. If `make` returns `undefined`, nothing changes.
    */
   readonly change: (make: (session: Session) => Together | undefined) => Promise<Session>
 }
 
-/** The metadata by which an adapter knows its own sessions: a session without it is another's, and is not opened. */
+/** The metadata that marks an adapter's own sessions. The adapter does not open sessions without it. */
 export type Mark = JsonObject
 
-/** The session `id` of a store. `metadata` is that of a session which is created here, beside the mark. */
+/** The session `id` of a store. If the session is created here, it gets `metadata` and the mark. */
 export const adapterSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): AdapterSession => {
   const beginning = { metadata: { ...metadata, ...mark } }
   let opened: Session | undefined
@@ -35,7 +35,7 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
     if (opened !== undefined) {
       const news = await opened.refresh()()
       if (!isLeft(news)) return opened
-      opened = undefined // it was removed, or another one has its id
+      opened = undefined // the session was removed, or another one now has its id
     }
     return (opened = await open())
   }
@@ -48,7 +48,7 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
       const expectedHead = session.head()
       const together = make(session)
       if (together === undefined) {
-        // Nothing to do, as far as is known here: that must be so of what others have appended, too.
+        // Nothing to change in the state known here. That must also hold for what other writers have appended.
         const now = await current()
         if (now === session && session.head().size === expectedHead.size) return session
         continue
@@ -60,7 +60,7 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
         if (!(error instanceof FaultError)) throw error
         const { _tag } = error.fault as { readonly _tag: string }
         if (_tag === 'NoSuchLog' || _tag === 'Diverged') opened = undefined
-        else if (_tag !== 'SessionConflict') throw error // after a conflict the session has what was missed
+        else if (_tag !== 'SessionConflict') throw error // after a conflict the session has the missed rows
       }
     }
   }
@@ -72,10 +72,10 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
   return { read: () => inTurn(current), change: (make) => inTurn(() => once(make)) }
 }
 
-/** How many sessions are kept open: those that were used last. */
+/** The number of sessions kept open: the most recently used. */
 const mostOpen = 64
 
-/** The sessions of a store, each opened once while it is used. */
+/** The sessions of a store. Each is opened once and then reused. */
 export const adapterSessions = (store: Store): ((id: string, mark: Mark) => AdapterSession) => {
   const opened = new Map<string, AdapterSession>()
   return (id, mark) => {
@@ -88,7 +88,7 @@ export const adapterSessions = (store: Store): ((id: string, mark: Mark) => Adap
   }
 }
 
-/** The session if it has the mark; otherwise throws. */
+/** Returns a session that has the mark; throws for any other. */
 export const requireMark = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
   if (hasMark(session.metadata(), mark)) return session
   void session.close()()
@@ -105,7 +105,7 @@ const otherLog = (id: string): FaultError => {
   return new FaultError(fault, storeFaultText(fault))
 }
 
-/** Remove the session `id`, if it is there. Throws if it is another's. */
+/** Remove the session `id`, if it exists. Throws if it lacks the mark. */
 export const removeMarked = async (store: Store, id: string, mark: Mark): Promise<void> => {
   const found = await describeSession(store, id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : void (await describeSession(store, id)) // throws
@@ -115,8 +115,8 @@ export const removeMarked = async (store: Store, id: string, mark: Mark): Promis
 }
 
 /**
- * An id of a log made of parts, whatever they hold: no two lists of parts have one id. At most 255 bytes, else the digest
- * of it, behind a sign that no part has.
+ * A log id made of arbitrary strings. Different lists get different ids. An id beyond 255 bytes is
+ * replaced by its digest, after a `#` that no encoded part starts with.
  */
 export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
   const id = parts.map(encodePart).join('/')
@@ -124,7 +124,7 @@ export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'
   return `${parts[0]}/#${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Half of a pair of surrogates has no UTF-8. */
+/** Percent-encodes a part. A lone surrogate has no UTF-8 encoding, so it is written as # and its code. */
 const encodePart = (part: string): string =>
   Array.from(part, (character) =>
     character.isWellFormed() ? encodeURIComponent(character) : `#${character.charCodeAt(0).toString(16)}`,

@@ -1,36 +1,37 @@
-/** Where the state of a session's contexts is kept between processes: beside its log, if its store keeps such a text. */
+/** Stores the state of a session's contexts between processes: beside its log, if the store supports it. */
 import { isLeft } from '../../json/index.ts'
 import type { SessionReader } from '../session.ts'
 import { openingOf } from '../record/store-of.ts'
 
-/** Keeps the state of contexts for the next process. What is lost of it is made again. */
+/** Stores the state of contexts for the next process. State that gets lost is rebuilt. */
 export interface ContextStates {
   /**
    * Read the state.
    *
-   * @returns the state that was written last; undefined if there is none
+   * @returns the last state written; undefined if there is none
    */
   readonly read: () => Promise<string | undefined>
   /**
-   * Write a state in place of the one before.
+   * Replace the state.
    *
    * @param state the `state` of a context
-   * @returns nothing, when it is stored or could not be
+   * @returns nothing, once the write succeeded or failed
    */
   readonly write: (state: string) => Promise<void>
 }
 
 /**
- * Keeps the state of a session's contexts in its store. A turn does this by itself.
+ * The state of a session's contexts in its store. A turn stores it without this function.
  *
  * @param session the session
- * @returns what reads and writes it; undefined if its store keeps no states
+ * @returns reads and writes the state; undefined if its store has no states
  */
 export const contextStates = (session: SessionReader): ContextStates | undefined => {
   const opened = openingOf(session)
   const states = opened?.store.states
   if (states === undefined) return undefined
-  // A process that was open before an erasure may write after it: what it knew is not what the record says now.
+  // A process opened before an erasure may write after it. That state comes from the text before
+  // the erasure, so it is ignored.
   const mark = `${opened?.erased()} `
   return Object.freeze<ContextStates>({
     read: async () => {

@@ -1,4 +1,4 @@
-/** A session's description and metadata, and changing the metadata. */
+/** A session's description and metadata, and updates of the metadata. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import type { Redactor } from '../../redact/index.ts'
@@ -15,9 +15,9 @@ export class SessionMetadata {
   readonly #redactor: Redactor | undefined
   readonly #ownKey: string | null
   #info: SessionInfo
-  /** Of the metadata. */
+  /** The version of the metadata. */
   #version: number
-  /** Updates one after the other: each begins with what the one before has left. */
+  /** Updates run one at a time: each starts from the result of the one before. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, log: LogInfo, info: SessionInfo, redactor?: Redactor) {
@@ -32,14 +32,14 @@ export class SessionMetadata {
     return this.#info
   }
 
-  /** Beside the writer: appends don't wait for it. */
+  /** Update the metadata. Runs beside the writer: appends don't wait for it. */
   update(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#last.then(() => this.#updated(recipe))
     this.#last = updated.catch(() => undefined)
     return updated
   }
 
-  /** Resolves once nothing is on its way. */
+  /** Resolves once no update is pending. */
   async idle(): Promise<void> {
     await this.#last
   }

@@ -1,4 +1,4 @@
-/** Finding what is to be erased: messages by what they say, or by their age. */
+/** Finds messages to erase, by their text or age. */
 import { optionsOf } from '../../json/index.ts'
 import { isErased, type Message } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -11,20 +11,20 @@ import { checkStore } from '../record/store-of.ts'
 
 /** The conditions of a search. A message must meet all of them. */
 export interface MessageQuery {
-  /** A text of the message matches it. Default: any message. */
+  /** A pattern that one text of the message must match. Default: any message. */
   readonly matching?: RegExp
-  /** The message was appended before this: milliseconds since 1970. Default: any. */
+  /** Only messages appended before this time, in milliseconds since 1970. Default: any. */
   readonly before?: number
 }
 
 /**
- * The messages of a session that match. Messages that are erased already are not found.
+ * The messages of a session that match. Erased messages never match.
  *
  * Cost    that of opening the session
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
- * @param query what to look for
+ * @param query the conditions
  * @returns their positions in the record, in order
  * @example
  * const found = await findMessages(store, 'support-1', { matching: /grace hopper/i })

@@ -1,35 +1,35 @@
-/** Following a session: its rows as they are committed, until it is sealed. */
+/** Follows a session: yields its rows as they are committed, until it is sealed. */
 import { followLog, type FollowOptions, type Store, type StoredRow } from '../../store/index.ts'
 import { isRight } from '../../json/index.ts'
 import { noteOf } from '../record/mirror.ts'
 import type { SessionReader } from '../session.ts'
 import { storeOfSession } from '../record/store-of.ts'
 
-/** A session by its store and its id. */
+/** A session, named by its store and id. */
 export interface SessionPlace {
-  /** The store that keeps it. */
+  /** The store that has it. */
   readonly store: Store
   /** Its id in that store. */
   readonly id: string
 }
 
 /**
- * Follow a session from a position on: first its stored rows, then each new one after its commit, by this process or
- * any other. Every row comes once, in order. The iteration ends when the session is sealed.
+ * Follow a session from a position: first its stored rows, then each new row after its commit, by this
+ * process or any other. Each row comes once, in order. The iteration ends when the session is sealed.
  *
- * Positions are those of the log, which counts messages and notes together. Each iteration starts at `from` again. Rows
- * are read when you ask for them, so a slow reader holds up nobody. After an error, continue from the last row's
- * position plus 1.
+ * Positions count the rows of the log, messages and notes together. Each iteration starts at `from`
+ * again. Rows are read when you ask for them, so a slow reader delays no one else. After an error,
+ * continue at the last row's position plus 1.
  *
- * Cost    one read of up to 500 rows for each signal. At rest: nothing in memory; SQLite is polled 5 times a second,
- *         PostgreSQL once in 5 seconds
+ * Cost    one read of up to 500 rows for each signal. When idle: nothing in memory; SQLite is
+ *         polled 5 times a second, PostgreSQL every 5 seconds
  *
  * @param session a session, or its store and id
  * @param options the first position, and a signal that ends the iteration
  * @returns the rows
- * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
- * fault:
- * `NoSuchLog` when the session is removed, `Closed` when the store is closed
+ * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError
+ * with the store's fault: `NoSuchLog` when the session is removed, `Closed` when the store is
+ * closed
  * @example
  * for await (const row of follow(session, { from: session.head().size })) console.log(row.kind, row.body)
  */

@@ -1,4 +1,4 @@
-/** Forking: another session that starts with the first messages of one, and shares them. */
+/** Forks a session: the new session starts with the first messages of another, and shares them. */
 import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
@@ -11,7 +11,7 @@ import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../reco
 import { describeSession, openSession, randomId } from './open.ts'
 import type { Session } from '../session.ts'
 
-/** The place and the id of a fork. */
+/** The options of a fork. */
 export interface ForkOptions {
   /** The number of messages to share. Default: all. */
   readonly at?: number
@@ -19,17 +19,17 @@ export interface ForkOptions {
   readonly id?: string
   /** The metadata of the new session. Default: that of the forked one. */
   readonly metadata?: JsonObject
-  /** Takes secrets out of what the opened fork writes, and of `metadata`. The shared messages stay. Default: nothing. */
+  /** Removes secrets from what the opened fork writes and from `metadata`, not from shared messages. Default: none. */
   readonly redact?: Redact
 }
 
 /**
- * Start a session with the first messages of another and the notes that were written until then, and open it. You may
- * fork a sealed session: the fork is not sealed.
+ * Create a session that starts with the first messages of another and the notes written until then,
+ * and open it. You can fork a sealed session; the fork is not sealed.
  *
- * Cost    that of `createFork`, which is the same at any length, and that of opening the fork: O(messages that it shares)
+ * Cost    that of `createFork`, which does not depend on the length, and that of opening the fork: O(shared messages)
  *
- * @param store the store that keeps both
+ * @param store the store that has the session, and gets the fork
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
  * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
@@ -47,11 +47,11 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
 }
 
 /**
- * The same without opening the fork.
+ * Create a fork like `forkSession`, without opening it.
  *
  * Cost    independent of the length: nothing is copied, and no message is read
  *
- * @param store the store that keeps both
+ * @param store the store that has the session, and gets the fork
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
  * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
@@ -66,7 +66,7 @@ export const createFork = (
   return sessionSteps(() => fork(store, id, plan), 'createFork')
 }
 
-/** A fork to be made: the caller's options, copied. */
+/** The caller's options, checked and copied. */
 interface ForkPlan {
   readonly at: number | undefined
   readonly metadata: JsonObject | undefined
@@ -100,7 +100,7 @@ async function* fork(
   return yield* need(sessionInfo(yield* need(store.fork(id, { id: to, at: rows, meta }))))
 }
 
-/** How many rows of the log there are before the message at a position, or before the seal. */
+/** The number of rows before the message at a position, or before the seal. */
 async function* rowsUpTo(
   store: Store,
   { id, len, head }: SessionInfo,

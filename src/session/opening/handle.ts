@@ -1,4 +1,4 @@
-/** The handles of a session: what each of them can do, over one mirror and one writer. */
+/** Builds the handles of a session over one mirror and one writer. */
 import type { View } from '../../history/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
@@ -30,7 +30,7 @@ import type { ReadonlySession, SealedSession, Session, SessionReader } from '../
 import { from } from '../record/store-of.ts'
 import { Writer } from '../writing/writer.ts'
 
-/** The session that a mirror is of. `log` is what the store said of it, as a session. */
+/** The open handle for a mirror. `log` is the store's description of the log, `about` the session's. */
 export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: SessionInfo): Session => {
   const { id } = mirror
   const holding = createHolding(store, id, (number) => {
@@ -90,7 +90,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   })
 }
 
-/** Makes the task of a method with options. Throws TypeError, if these are no object or one of them is unknown. */
+/** Makes the task of a method with options. Throws TypeError if the options are not an object, or one is unknown. */
 const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
   call: string,
   options: O | undefined,
@@ -101,7 +101,7 @@ const writing = <O extends object, E extends Either<SessionFault | StoreFault | 
   return sessionTask(() => work(checked), call)
 }
 
-/** The same for a log that has ended. */
+/** The sealed handle for a mirror. */
 export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
   handle<SealedSession>(
     store,
@@ -115,11 +115,11 @@ const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
-/** The members of a handle, without its brand. */
+/** The members that all handles share. `len` is added to each, because it is a getter. */
 type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
-/** The one place where a session is made: what comes from here has the brand. */
+/** The only function that makes a session, so every session has the brand. */
 const handle = <S extends SessionReader>(
   store: Store,
   { redactor, erased, history }: Mirror,

@@ -1,4 +1,4 @@
-/** The sessions of a store. */
+/** Lists the sessions of a store. */
 import { checkStore } from '../record/store-of.ts'
 import { optionsOf, ownFields, present } from '../../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
@@ -10,9 +10,9 @@ import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 export interface SessionPage {
   /** The sessions, newest first. */
   readonly sessions: readonly SessionInfo[]
-  /** Logs with unreadable metadata, sessions or not, listed for any `where`. Absent if there are none. */
+  /** Logs with unreadable metadata, listed for any `where`. They may not be sessions. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
-  /** The cursor of the next page: give it as `after`. Absent on the last page. */
+  /** The cursor of the next page: pass it as `after`. Absent on the last page. */
   readonly next?: string
 }
 
@@ -20,7 +20,7 @@ export interface SessionPage {
  * List the sessions of a scope, page by page. Cost: O(page).
  *
  * @param store the store to list
- * @param options a filter on the metadata, the order, the size of a page, and the cursor of the last page
+ * @param options a filter on the metadata, the order, the page size, and the cursor of the page before
  * @returns one page
  * @example
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })

@@ -1,4 +1,4 @@
-/** Opening a session that may not be there yet. */
+/** Opens a session, or creates it if it does not exist. */
 import { isLeft, left, optionsOf, ownFields } from '../../json/index.ts'
 import { createRedactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -10,15 +10,15 @@ import type { Session } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
 /**
- * Open the session of an id, or create it if the store has none. Of several processes that call it at once, one creates
- * the session and the others open it.
+ * Open the session with an id, or create it if the store has none. If several processes call this
+ * at once, one creates the session and the others open it.
  *
  * Cost    that of `openSession`, or of `createSession`
  *
- * @param store the store that keeps it
+ * @param store the store to look in
  * @param id the id of the session
- * @param options metadata, first messages and `erasable` of the session if it is created; `redact` in any case
- * @returns the session; or `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
+ * @param options `metadata`, `messages` and `erasable` for a new session; `redact` for either
+ * @returns the session; or `SessionSealed`, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
  * @throws TypeError if an option is unknown
  * @example
  * const session = await openOrCreateSession(store, 'user-17', { metadata: { user: 'ada' } })
@@ -39,7 +39,7 @@ export const openOrCreateSession = (
       if (opened.left._tag !== 'NoSuchLog') return left(opened.left)
       const created = await createSession(store, creating)()
       if (!isLeft(created)) return created
-      if (created.left._tag !== 'LogExists') return left(created.left) // else another process was quicker
+      if (created.left._tag !== 'LogExists') return left(created.left) // otherwise another process created it first
     }
   }, 'openOrCreateSession')
 }

@@ -1,4 +1,4 @@
-/** Starting a session, and opening one again. */
+/** Creates and opens sessions. */
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
@@ -28,13 +28,13 @@ declare const crypto: { readonly randomUUID: () => string }
 
 export const randomId = (): string => crypto.randomUUID()
 
-/** How a session is opened. */
+/** The options of `openSession`. */
 export interface OpenOptions {
-  /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
+  /** Removes secrets from everything that this handle writes. The rules are not stored. Default: nothing is removed. */
   readonly redact?: Redact
 }
 
-/** How a session starts. */
+/** The options of `createSession`. */
 export interface SessionOptions extends OpenOptions {
   /** The id: 1 to 255 bytes of UTF-8 without control characters. Default: a random UUID. */
   readonly id?: string
@@ -42,7 +42,7 @@ export interface SessionOptions extends OpenOptions {
   readonly metadata?: JsonObject
   /** The first messages, stored in the same commit. Default: none. */
   readonly messages?: readonly Appendable[]
-  /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
+  /** If true, every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
 }
 
@@ -53,7 +53,7 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
 /**
  * Create a session, empty or with its first messages.
  *
- * @param store the store that keeps it
+ * @param store the store that gets the session
  * @param options id, metadata and first messages
  * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
  * @example
@@ -93,7 +93,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
     const { head } = log.right
     if (!encrypted && head.root !== grown.root) return left({ _tag: 'DamagedLog', id, position: 0, reason: otherRows })
     const range = head.root === grown.root ? right(grown.range) : await rangeAt(store, id, head.size)()
-    if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encrypted rows are others than those that were planned
+    if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encryption changed the planned rows
     mirror.range = range.right
     mirror.head = head
     return right(sessionOf(store, mirror, log.right, info.right))
@@ -103,19 +103,19 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
 /**
  * Open a session to continue it.
  *
- * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
+ * Opening does not repair the session. If the last turn was interrupted, append `session.interrupted()`.
  *
- * Every row is compared with the head, and the last 128 messages are parsed. The other messages are parsed when they
- * are read. If the text of one of them is no message, which another program must have written, that read throws a
- * FaultError of `DamagedLog`.
+ * Every row is checked against the head, and the last 128 messages are parsed. Earlier messages are
+ * parsed when they are first read. If such a text is not a message, another program must have
+ * written it, and the read throws a FaultError with `DamagedLog`.
  *
- * Cost    O(rows): a digest of each (bench: open). It compares them with the head, and not with an earlier head:
- *         `verifySession` does
+ * Cost    O(rows): one hash for each (bench: open). The rows are checked against the current head
+ *         only; use `verifySession` to check against an earlier one
  *
- * @param store the store that keeps it
+ * @param store the store that has it
  * @param id the id of the session
- * @param options how messages are redacted before they are written
- * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
+ * @param options the redaction of later writes
+ * @returns the session; or `NoSuchLog`, `SessionSealed` if it was sealed, `DamagedLog`, `NewerSession`
  * @example
  * const session = await openSession(store, 'notes')
  */
@@ -138,10 +138,10 @@ export const openSession = (store: Store, id: string, options: OpenOptions = {})
 /**
  * Open a session, sealed or not, to read it.
  *
- * Where a row is not what was appended, a message that says so stands in its place, and `damaged` names it. Everything
- * else is there. `openSession` of such a session is `DamagedLog`; fork it before the damage to continue it.
+ * A placeholder message replaces each row that was altered, and `damaged` lists it. All other rows are read
+ * normally. `openSession` of such a session fails with `DamagedLog`; to continue it, fork it before the damage.
  *
- * @param store the store that keeps it
+ * @param store the store that has it
  * @param id the id of the session
  * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
  */
@@ -156,7 +156,7 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
 /**
  * Describe a session without reading its messages.
  *
- * @param store the store that keeps it
+ * @param store the store that has it
  * @param id the id of the session
  * @returns length, head, metadata and times; or `NoSuchLog`, `NotASession`
  */

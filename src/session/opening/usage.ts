@@ -1,4 +1,4 @@
-/** The tokens that the model calls of a session used: by its receipts, and by what the file says that it was imported from. */
+/** The token usage of a session's model calls: from its receipts, and from the file that it was imported from. */
 import { ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
@@ -7,38 +7,39 @@ import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from './open.ts'
 
-/** The tokens of one call; of several, if an imported file has only their sum. */
+/** The usage of one call, or of several if an imported file has only their sum. */
 export interface CallUse {
-  /** `receipt`: a call of its own. `file`: calls that the imported file counted. */
+  /** `receipt`: one call, from its receipt. `file`: calls that the imported file reports. */
   readonly source: 'receipt' | 'file'
-  /** The name of the model, if it is known. */
+  /** The name of the model, if known. */
   readonly model?: string
-  /** The day of the call, as ISO 8601 (UTC of a receipt, the file's own time zone of a file), if it is known. */
+  /** The day of the call in ISO 8601, if known: UTC for a receipt, the file's own time zone for a file. */
   readonly day?: string
-  /** How many calls. */
+  /** The number of calls. */
   readonly calls: number
-  /** How many of them failed: with an error of the provider, without an answer, or with one that broke off. */
+  /** The number of failed calls: with a provider error, without an answer, or with one that was cut off. */
   readonly failed: number
-  /** The tokens as the provider counted them; absent if it did not. */
+  /** The tokens as counted by the provider; absent if it did not report them. */
   readonly usage?: Usage
 }
 
-/** Which calls count. */
+/** Selects calls. */
 export interface UsageOptions {
-  /** True: only those of the session itself, and not those that it shares with the session it was forked from. Default: false. */
+  /** If true, leaves out the calls that a fork shares with its origin. Default: false. */
   readonly own?: boolean
 }
 
 /**
- * Read what the calls of a session used.
+ * Read the token usage of a session's calls.
  *
- * Cost    O(notes of the session): the messages are not read. One read of the store if it has notes, and one to describe it
+ * Cost    O(notes of the session); no messages are read. One read of the store if there are notes,
+ *         and one for the description
  *
- * @param store the store that keeps the session
- * @param session the id of the session, or its description, which need not be read then
- * @param options which calls count
- * @returns a use for each receipt, in order, after those that an imported file tells of; or `NoSuchLog`. A fork has none of
- *          the file: its figures are of the whole
+ * @param store the store that has the session
+ * @param session the id of the session, or its description, which saves reading it
+ * @param options selects the calls
+ * @returns one entry for each receipt, in order, after those from the file; or `NoSuchLog`. A fork
+ * has no entries from the file, whose figures cover the whole session
  */
 export const readUsage = (
   store: Store,
@@ -54,12 +55,12 @@ export const readUsage = (
 }
 
 /**
- * The same as `readUsage`, of notes that were read already.
+ * Like `readUsage`, for notes that were already read.
  *
  * @param info the description of the session
  * @param notes all rows of its notes, in order
- * @param options which calls count
- * @returns a use for each receipt, in order, after those that an imported file tells of
+ * @param options selects the calls
+ * @returns one entry for each receipt, in order, after those from the imported file
  */
 export const usesIn = (
   info: SessionInfo,
@@ -69,12 +70,12 @@ export const usesIn = (
   const { own = false } = optionsOf('usesIn', options, known)
   const isOwn = isOwnOf(info, own)
   const receipts = notes.flatMap((row) => (isOwn(row.at) ? (useIn(row, notes) ?? []) : []))
-  // A file's figures are of all of it. They stay with the session that has all of it: a fork has a part.
+  // A file's figures cover the whole session. A fork has only part of it, and gets none.
   const filed = info.forkedFrom === undefined ? usesOf(info.metadata['from']) : []
   return Object.freeze([...filed, ...receipts])
 }
 
-/** Rows that a fork shares were written before it was made. */
+/** Rows that a fork shares were written before it was created. */
 const isOwnOf =
   ({ forkedFrom, created }: SessionInfo, own: boolean) =>
   (at: number): boolean =>
@@ -85,7 +86,7 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   if (receipt === undefined) return undefined
   const { at } = row
   const { model, usage, details } = receipt
-  // What calls of the recorder have alike stands in an earlier receipt.
+  // A recorder's receipt refers to an earlier one for the values that both share.
   const like = typeof details?.['like'] === 'number' ? notes[details['like']] : undefined
   const status = like === undefined ? undefined : receiptIn(like)?.details?.['status']
   const time = typeof details?.['at'] === 'number' ? details['at'] : at
@@ -107,9 +108,9 @@ const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
 }
 
 /**
- * Whether a call failed: with an error, with a status of one, or with an answer that broke off.
+ * Whether a call failed: with an error, an error status, or an answer that was cut off.
  *
- * @param details what the recorder says of the call
+ * @param call the details of the call's receipt
  * @returns true if it failed
  */
 export const hasFailed = (call: { readonly [field: string]: unknown }): boolean => {
@@ -118,10 +119,10 @@ export const hasFailed = (call: { readonly [field: string]: unknown }): boolean 
 }
 
 /**
- * What a file says that its calls used.
+ * The usage that an imported file reports.
  *
- * @param origin the origin of a transcript; of an imported session, `from` of its metadata
- * @returns a use for each model and day, or one of all where the file tells no more; empty if it has no figures
+ * @param origin the origin of a transcript; for an imported session, `from` of its metadata
+ * @returns one entry for each model and day, or one for the total if the file has no more; empty without figures
  */
 export const usesOf = (origin: unknown): readonly CallUse[] => {
   if (!isObject(origin)) return []

@@ -1,6 +1,6 @@
 /**
- * Proofs of erased messages: that a row with a certain leaf is in a record, and that the ledger says it was erased. Whoever
- * has a proof of the message from before, or its text and salt, can compare the leaf.
+ * Proofs of erased messages: a record has a row with a certain leaf, and the ledger records its
+ * erasure. A holder of an earlier proof of the message, or of its text and salt, can compare the leaf.
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -30,30 +30,30 @@ export interface ErasedProof {
   readonly session: string
   /** The position of the message in the log of messages and notes. */
   readonly row: number
-  /** The leaf that it had, and keeps: 64 hexadecimal digits. */
+  /** The leaf of the message, unchanged by the erasure: 64 hexadecimal digits. */
   readonly leaf: string
-  /** The head that the proof leads to. A reader must know it from elsewhere. */
+  /** The head that the proof leads to. A checker must know it from elsewhere. */
   readonly head: Head
-  /** The hashes on the way from the leaf to the root, bottom up, in hexadecimal. */
+  /** The hashes on the path from the leaf to the root, bottom up, in hexadecimal. */
   readonly path: readonly string[]
   /** The head of the ledger. */
   readonly ledger: Head
-  /** The row of the ledger that says it was erased. */
+  /** The ledger row that records the erasure. */
   readonly said: ErasureProof
 }
 
-/** The result of a proof that is right. */
+/** The result of a valid proof. */
 export interface ProvenErased extends Pick<ErasedProof, 'session' | 'row' | 'leaf' | 'head' | 'ledger'> {
-  /** The ledger's entry: the session that it was erased in, when, why and by whom. */
+  /** The ledger's entry: the session that the message was erased in, when, why and by whom. */
   readonly said: Pick<Erasure, 'id' | 'reason' | 'by' | 'at'>
 }
 
 /**
- * Prove that an erased message was in a session, by the leaf that it keeps, and that the ledger says it was erased.
+ * Prove that an erased message was in a session, by its leaf, and that the ledger records its erasure.
  *
  * Cost    O(new rows of the ledger), and O(log length) rows and nodes
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
  * @param position the position of the message in the record; a negative one counts from the end
  * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `BadProof` if the message is not erased
@@ -90,13 +90,13 @@ export const proveErased = (
   }, 'proveErased')
 
 /**
- * Check the proof of an erased message, without a store. Give the heads that you know from elsewhere: without them the proof
- * is only checked against those that it names itself.
+ * Check the proof of an erased message, without a store. Pass heads that you trust. Without them,
+ * the proof is only checked against the heads that it contains.
  *
  * @param proof the proof; untrusted data
- * @param head a head of the session that you know
- * @param ledger a head of the ledger that you know
- * @returns the leaf, its place, and what the ledger says; or `BadProof` with the reason
+ * @param head a trusted head of the session
+ * @param ledger a trusted head of the ledger
+ * @returns the leaf, its place, and the ledger's entry; or `BadProof` with the reason
  */
 export const checkErased = (
   proof: unknown,

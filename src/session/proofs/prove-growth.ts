@@ -1,4 +1,4 @@
-/** Proofs of growth: that a record with a later head still begins with the record of an earlier one. */
+/** Proofs of growth: a record with a later head still starts with the record of an earlier head. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, right } from '../../json/index.ts'
@@ -10,7 +10,7 @@ import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fau
 import { badProof, isHead } from '../erasing/receipt.ts'
 import { describeSession } from '../opening/open.ts'
 
-/** The proof that a record continues an earlier one, as JSON. */
+/** The proof that a record extends an earlier one, as JSON. */
 export interface GrowthProof {
   readonly indelible: 'growth'
   readonly version: 1
@@ -25,14 +25,14 @@ export interface GrowthProof {
 }
 
 /**
- * Prove that the record of a session continues the record of an earlier head.
+ * Prove that the record of a session extends the record of an earlier head.
  *
  * Cost    O(log length) rows and nodes
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
  * @param earlier the earlier head, of at least one row
- * @returns the proof; or `NoSuchLog`, or `Diverged` if the record is shorter or has another beginning
+ * @returns the proof; or `NoSuchLog`, or `Diverged` if the record is shorter or starts differently
  */
 export const proveGrowth = (
   store: Store,
@@ -59,11 +59,11 @@ export const proveGrowth = (
   }, 'proveGrowth')
 
 /**
- * Check a proof of growth, without a store. Give the earlier head that you know: then the record of the proof's `head`
- * begins with the rows that you knew.
+ * Check a proof of growth, without a store. Pass the earlier head that you trust: a valid proof
+ * shows that the record of the proof's `head` starts with the rows of that head.
  *
  * @param proof the proof; untrusted data
- * @param known a head that you know: the earlier or the later one. Default: none, so the proof is only checked in itself
+ * @param known a trusted head, the earlier or the later one. Default: none; only the proof itself is checked
  * @returns the proof; or `BadProof` with the reason
  */
 export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf<'BadProof'>, GrowthProof> => {

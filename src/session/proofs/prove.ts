@@ -1,4 +1,4 @@
-/** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
+/** Proofs that a message is in a record with a known head, for someone without the store or the other messages. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
@@ -56,13 +56,13 @@ export interface EntryProof {
   readonly salt?: string
   /** The blocks that the row references, in base64, by id. */
   readonly blocks: { readonly [id: string]: string }
-  /** The head that the proof leads to. A reader must know it from elsewhere. */
+  /** The head that the proof leads to. A checker must know it from elsewhere. */
   readonly head: Head
-  /** The hashes on the way from the row to the root, bottom up, in hexadecimal. */
+  /** The hashes on the path from the row to the root, bottom up, in hexadecimal. */
   readonly path: readonly string[]
 }
 
-/** The result of a proof that is right. */
+/** The result of a valid proof. */
 export interface Proven {
   /** The id that the proof names. The proof does not cover it. */
   readonly session: string
@@ -80,7 +80,7 @@ export interface Proven {
 
 /** The head to prove against. */
 export interface ProveOptions {
-  /** The size of an earlier head, in rows. Default: the head of the session now. */
+  /** The size of an earlier head, in rows. Default: the current head. */
   readonly size?: number
 }
 
@@ -89,7 +89,7 @@ export interface ProveOptions {
  *
  * Cost    O(log length) rows and nodes, and the blocks of the message
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
  * @param position the position of the message in the record; a negative one counts from the end
  * @param options the earlier head to prove against
@@ -162,7 +162,7 @@ export async function* rowOfMessage(
     : { row, info }
 }
 
-/** The fault of a store whose row does not lead to its head. */
+/** The fault for a stored row that does not lead to the stored head. */
 export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'DamagedLog'> => ({
   _tag: 'DamagedLog',
   id,
@@ -171,11 +171,11 @@ export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'Da
 })
 
 /**
- * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
- * Without one, the proof is only checked against the head that it names itself.
+ * Check a proof, without a store. Pass a head that you trust: a valid proof shows that the message
+ * is in that record. Without one, the proof is only checked against the head that it contains.
  *
  * @param proof the proof; untrusted data
- * @param head a head that you know. Default: the head that the proof names
+ * @param head a trusted head. Default: the head in the proof
  * @returns the message and its place; or `BadProof` with the reason
  */
 export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
@@ -224,7 +224,7 @@ const saltOf = (row: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => {
   return salt === undefined ? {} : { salt }
 }
 
-/** Whether a value has the shape of a proof: these members, and no other. */
+/** Whether a value has the members of a proof, and no others. */
 const isProof = (value: unknown): value is EntryProof => {
   if (!isObject(value)) return false
   const { indelible, version, session, row, body, at, salt, blocks, head, path } = ownFields(value)

@@ -1,4 +1,4 @@
-/** Verification: whether a session is what was appended, down to the bytes of its blocks. */
+/** Verifies a session: checks that its rows and blocks are unchanged since they were appended. */
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, right } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
@@ -13,10 +13,10 @@ import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
-/** How to verify a session. */
+/** The options of `verifySession`. */
 export interface VerifyOptions {
   /**
-   * An earlier head of the session. The record may have grown since, but must still begin with the rows of that head.
+   * An earlier head of the session. The record may have grown since, but must still start with the rows of that head.
    */
   readonly head?: Head
   /**
@@ -27,35 +27,34 @@ export interface VerifyOptions {
   readonly progress?: (rows: number) => void
 }
 
-/** A session that is what was appended. */
+/** A session that passed verification. */
 export interface VerifiedSession extends SessionInfo {
-  /** The positions of the messages that were erased, as the ledger of the scope says. */
+  /** The positions of erased messages, as recorded in the scope's ledger. */
   readonly erased: readonly number[]
   /**
-   * The blocks that receipts of the recorder name and the store does not have: without them it can't be said what those
-   * calls were sent. The record itself is good. Without keys, those of an encrypted session are not known.
+   * The blocks that a recorder's receipts name and the store lacks. Without them, the requests of those calls can't
+   * be reconstructed. The record itself is valid. Without keys, the receipts of an encrypted session can't be read.
    */
   readonly missing: readonly BlockId[]
 }
 
 /**
- * Read a whole session, and check every row and block against the Merkle tree. The text of a message is hashed as it is
- * stored. It is parsed only if it may name blocks.
+ * Read a whole session, and check every row and block against the Merkle tree. Messages are hashed
+ * in stored form, and parsed only if they may name blocks.
  *
- * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
- * With a head, a change of any row that it covers is found.
+ * Without a trusted head, someone who can write to the store can replace the whole record with
+ * another valid one. With a head, any change to a row that it covers is detected.
  *
- * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
- * A message that the ledger says was erased here, and that has its text, is damage.
+ * Erased messages are valid if the scope's ledger records their erasure; then the ledger is checked against
+ * its own tree. A message that the ledger records as erased but that still has its text is damage.
  *
  * Cost    O(rows + bytes of blocks), in pieces
  *
- * @param store the store that keeps it
+ * @param store the store that has it
  * @param id the id of the session
  * @param options an earlier head, and a callback for progress
- * @returns the description of the session; or `DamagedLog` with the first altered, missing or moved position,
- * `Diverged` if
- * the record does not continue the head
+ * @returns the description of the session; or `DamagedLog` with the first altered, missing or moved
+ * position, `Diverged` if the record does not extend the head
  * @example
  * await verifySession(store, session.id, { head: keptElsewhere })
  */
@@ -67,7 +66,7 @@ export const verifySession = (
   checkStore('verifySession', store)
   const { head, progress } = optionsOf('verifySession', options, known)
   return sessionSteps(async function* () {
-    const erased = new Set<number>() // a log that was made anew meanwhile is read again
+    const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const named = new Set<BlockId>()
     const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, named)))
     if (erased.size > 0) yield* need(verifyLog(store, ledgerId))
@@ -98,13 +97,13 @@ const inspector = (
     return isLeft(done) ? done.left : undefined
   }
   async function* inspect(rows: readonly StoredRow[]): Steps<LogFault | CallbackThrew, void> {
-    // Without keys, what is encrypted is only compared with its hashes.
+    // Without keys, encrypted blocks are only compared with their hashes.
     yield* need(readBlocks(store, id, hiddenBlocks(rows)))
     const plain = rows.filter(({ body }) => !isEncrypted(body))
     const all = decodeRows(id, plain)
     if (isLeft(all) && all.left._tag === 'NoKey') return yield* fail(all.left)
     const failed = isLeft(all) ? (all.left as Damage) : undefined
-    // What is wrong with the blocks of an earlier row comes first.
+    // Damaged blocks of an earlier row are reported first.
     const before = failed && plain.filter(({ position }) => position < failed.position)
     const good = yield* need(before === undefined ? all : decodeRows(id, before))
     const blocks = yield* need(blocksOf(store, id, good))
@@ -138,7 +137,7 @@ const inspector = (
   }
 }
 
-/** The blocks that encrypted rows reference, each with the first row. */
+/** The blocks that encrypted rows reference, with the first row of each. */
 const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> => {
   const found = new Map<BlockId, number>()
   for (const { body, position } of rows)

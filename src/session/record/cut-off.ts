@@ -1,4 +1,4 @@
-/** The traces of an interrupted run: steps that are not recorded, calls without results, and calls that are in no message. */
+/** The traces of an interrupted run: unrecorded steps, calls without results, and calls that no message contains. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'
 import { isLeft, right } from '../../json/index.ts'
@@ -18,7 +18,7 @@ import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
 
-/** The open calls of the last assistant message, if only results follow it. */
+/** The open calls of the last assistant message, if only tool results follow it. */
 export const openIn = (mirror: Mirror): readonly OpenCall[] => {
   const conversation = conversationOf(mirror)
   const turn = conversation.slice(lastTurnOf(conversation))
@@ -34,7 +34,7 @@ const lastTurnOf = (view: View<Message>): number => {
   return Math.max(0, from)
 }
 
-/** The steps without a running run: their runs never held a lease, or no longer hold it. */
+/** The open steps whose runs have ended: they never held a lease, or no longer hold it. */
 export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
   openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
 
@@ -55,7 +55,7 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
 }
 
-/** The calls that were started and have no known result, of all steps that are not recorded. */
+/** The started calls without a known result, of all unrecorded steps. */
 export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
   const inSteps = openStepsIn(mirror).flatMap(({ answer, said, started, results }) =>
     callsOf(answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') })
@@ -66,9 +66,9 @@ export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
 }
 
 /**
- * Whether the runs whose steps are open live: they hold the lease. Nothing is asked where no step is open.
+ * Checks whether the runs of open steps still hold the lease. Without open steps the store is not asked.
  *
- * Cost    one question to the store, or none
+ * Cost    one request to the store, or none
  */
 export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<LogFault, void>> => {
   const latest = Math.max(0, ...openStepsIn(mirror).map(({ lease = 0 }) => lease))

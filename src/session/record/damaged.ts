@@ -1,4 +1,4 @@
-/** Reading a damaged session: a mark takes the place of each altered row, and all other rows are read as they are. */
+/** Reads a damaged session: a placeholder replaces each altered row, and all other rows are read normally. */
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'
@@ -7,7 +7,7 @@ import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
 import { rangeAt, rowLeaf } from '../../store/kit.ts'
 import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
 
-/** Read all rows into an empty mirror. `damaged` of the mirror gets those that are not what was appended. */
+/** Read all rows into an empty mirror, and list the altered ones in its `damaged`. */
 export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
   const nodes: (Uint8Array | undefined)[] = []
@@ -40,13 +40,13 @@ const unreadable = 'the row can not be read'
 
 const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))
 
-/** The answer, if the store failed. Damage is no failure here: it gets a mark. */
+/** The result, if the store failed. Damage does not count: it gets a placeholder. */
 const failureOf = (answer: Either<LogFault, unknown>): Left<LogFault> | undefined =>
   isLeft(answer) && answer.left._tag !== 'DamagedLog' ? answer : undefined
 
 const reasonIn = (fault: LogFault | undefined): string => (fault?._tag === 'DamagedLog' ? fault.reason : unreadable)
 
-/** A row as the store has it; of one that can't be read, what it must be. */
+/** The stored row, or an empty one with the damage if it can't be read. */
 const rowAt = async (
   store: Store,
   { id, times }: Mirror,
@@ -65,7 +65,7 @@ const rowAt = async (
   return right({ row: stored ?? nothing, damage })
 }
 
-/** Whether the tree has the row at this position, as the nodes beside it and before it say. */
+/** Whether the tree contains the row at this position, by the stored nodes here and before it. */
 const isInTree = (
   row: StoredRow,
   position: number,

@@ -1,16 +1,16 @@
-/** A record on its way from one store to another, or to a file: its rows, and what it says of them. */
+/** A record being exported or copied to another store: its rows, id, metadata and head. */
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 
-/** The data that a row has beside its text. */
+/** A row's time, salt and erased leaf. */
 export interface RowMoment {
-  /** Milliseconds since 1970. A row without one is given the time of its import. */
+  /** Milliseconds since 1970. A row without it gets the time of the import. */
   readonly at?: number
   /** 32 hexadecimal digits, in erasable sessions. */
   readonly salt?: string
-  /** The leaf of an erased row, 64 hexadecimal digits. The message or note beside it is a stub without the erased text. */
+  /** The leaf of an erased row, 64 hexadecimal digits. Its message or note is then a stub without the erased text. */
   readonly erased?: string
 }
 
@@ -23,7 +23,7 @@ export interface Exported {
   readonly id?: string | undefined
   /** Its metadata. */
   readonly metadata: JsonObject
-  /** True if the rows have a salt each, and later rows will have one. */
+  /** True if each row has a salt, and later rows will get one. */
   readonly erasable?: true | undefined
   /** The rows, in the order of the log. */
   readonly rows: Iterable<ExportedRow>
@@ -33,7 +33,7 @@ export interface Exported {
 
 /** The size and the root of an exported record. */
 export interface ExportedHead {
-  /** How many rows it had. */
+  /** The number of rows. */
   readonly size: number
   /** The Merkle root, in hexadecimal. */
   readonly root?: string

@@ -1,6 +1,6 @@
 /**
- * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
- * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
+ * The journal: the finished parts of steps that are not recorded yet, folded from the runs' notes.
+ * A step ends when a note closes it, when a recorded message names it, or when it is retracted.
  */
 import { ownField, ownFields } from '../../json/index.ts'
 import {
@@ -25,34 +25,34 @@ import {
 import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/kit.ts'
 import type { History } from '../../history/index.ts'
 
-/** A step of a run that is not recorded: its run is at work on it, has died, or waits for an approval. */
+/** A step of a run that is not recorded. Its run is working on it, has died, or waits for an approval. */
 export interface OpenStep {
-  /** The id of the step: that of the delta that it becomes. */
+  /** The id of the step, which becomes the id of its delta. */
   readonly step: string
-  /** The fencing number of the lease that the run had. */
+  /** The fencing number of the run's lease, if it had one. */
   readonly lease: number | undefined
-  /** The whole answer, as it is to be recorded. Undefined: the model was still at it. */
+  /** The complete answer, as it will be recorded; undefined while the model was still generating it. */
   readonly answer: Message | undefined
   /** The model's output so far: whole parts, and partial text. */
   readonly said: readonly (Part | string)[]
-  /** Whether the results are to be one message. */
+  /** Whether all results go into one message. */
   readonly together: boolean
   /** The ids of the calls that were started. */
   readonly started: ReadonlySet<string>
-  /** The results that there are, by the ids of their calls. */
+  /** The known results, by call id. */
   readonly results: ReadonlyMap<string, ToolResultPart>
-  /** The ids of the calls that wait for an approval. */
+  /** The ids of the calls waiting for an approval. */
   readonly waiting: ReadonlySet<string>
 }
 
-/** How many notes and messages of a mirror were folded, and the steps that were open then. */
+/** The number of folded notes and messages, and the steps that are open after them. */
 export interface JournalFold {
   notes: number
   messages: number
   readonly open: Map<string, Draft>
 }
 
-/** A step while its notes are read. */
+/** A step while its notes are being folded. */
 interface Draft {
   readonly step: string
   lease: number | undefined
@@ -71,18 +71,18 @@ interface Log {
   readonly journal: JournalFold
   readonly history: History<Message>
   readonly notes: History<Note>
-  /** Where in the log the notes stand. */
+  /** The log position of each note. */
   readonly noteRows: readonly number[]
 }
 
-/** The steps that are open, in the order in which they began. Cost: O(what is new since it was asked last). */
+/** The open steps, in the order in which they started. Cost: O(notes and messages since the last call). */
 export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonly OpenStep[] => {
   const [noted, said] = [notes.view(), history.view()]
   for (; journal.notes < noted.length; journal.notes++) {
     const index = journal.notes
     takeNote(journal.open, noted.at(index) as Note, (noteRows[index] as number) - index)
   }
-  if (journal.open.size === 0) journal.messages = said.length // there is nothing to close: no message needs to be read
+  if (journal.open.size === 0) journal.messages = said.length // without open steps, no message needs to be read
   for (; journal.messages < said.length; journal.messages++) {
     const step = stepNamed(said.at(journal.messages) as Message)
     if (step !== undefined) journal.open.delete(step)
@@ -91,7 +91,7 @@ export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonl
 }
 
 const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
-  if (retractedBy(note, len)?.to === len) open.clear() // what was begun is taken back with its turn
+  if (retractedBy(note, len)?.to === len) open.clear() // retracting a turn also discards its open steps
   if (note.type !== 'journal') return
   const { step, closed } = ownFields(note)
   if (closed === true) return void open.delete(step)
@@ -123,28 +123,28 @@ const addToDraft = (draft: Draft, note: JournalNote): void => {
   if (waiting !== undefined) draft.waiting = new Set(waiting)
 }
 
-/** A note, and how many messages stand before it. */
+/** A note, and the number of messages before it. */
 export interface NotePlace {
   readonly note: Note
   readonly len: number
 }
 
-/** A step that is over: its answer was recorded, or it was discarded (an attempt that was given up, a turn that was taken back). */
+/** A step that has ended: its answer was recorded, or it was discarded (an abandoned attempt, a retracted turn). */
 export interface EndedStep {
   readonly step: OpenStep
-  /** How many messages stand before its first note. */
+  /** The number of messages before its first note. */
   readonly len: number
-  /** The positions of the answers that have something of it. None: it was discarded. */
+  /** The positions of answers that contain parts of it. Empty if it was discarded. */
   readonly answers: readonly number[]
 }
 
 /**
- * The steps of the notes of a log that are open, and those that are over and that no message names.
+ * The steps of a log's notes: the open ones, and those that ended and that no message names.
  *
  * Cost    O(notes)
  *
  * @param notes the notes, in order
- * @param messages the messages of the log; of those before the first note, only the number counts
+ * @param messages the messages of the log; of those before the first note, only the number matters
  */
 export const stepsIn = (
   notes: Iterable<NotePlace>,
@@ -171,7 +171,7 @@ export const stepsIn = (
   return { open: new Set([...open.keys()].filter((step) => !named.has(step))), ended }
 }
 
-/** Whether an answer contains a text or a call of a step. It is unknown for an erased answer. */
+/** Whether an answer contains a text or a call of a step. An erased answer counts, because it might. */
 const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
   role === 'assistant' &&
   (content.some(({ type }) => type === 'erased') ||
@@ -213,7 +213,7 @@ const openStep = ({ step, lease, answer, together, blocks, started, results, wai
   })
 }
 
-/** Why a run can't have written this: its answer is no assistant message, or its results are no results. */
+/** Why no run can have written this note: its answer is not an assistant message, or a result is not a tool result. */
 export const againstJournal = ({ answer, results = [] }: JournalNote): string | undefined => {
   if (answer !== undefined && answerOf({ content: [], ...answer }) === undefined)
     return '`answer` of a journal note is no assistant message'
@@ -226,7 +226,7 @@ const answerOf = (value: unknown): Message | undefined => {
   return message?.role === 'assistant' ? message : undefined
 }
 
-/** The valid message parts in it. Another program may have written the note. */
+/** The valid message parts among the values. Another program may have written the note. */
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
@@ -234,10 +234,10 @@ const partsOf = (values: readonly unknown[]): readonly Part[] =>
 export const interruptedTool =
   'The run was interrupted while this tool was running. The tool may have had side effects.'
 
-/** Why a call has no result of its own. */
+/** Returns the reason why a call has no result. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
-/** The default reason. */
+/** The default for `Unanswered`. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
   if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
   if (started.has(id)) return interruptedTool
@@ -246,17 +246,17 @@ export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) 
     : 'Not run: the run was interrupted before this tool started.'
 }
 
-/** The ids of all calls of a record: those of an answer that was cut must be others. Cost: O(record). */
+/** The ids of all calls in a record. A cut answer needs other ids. Cost: O(record). */
 export const callIdsIn = (messages: Sequence<Message>): Set<string> =>
   new Set([...messages].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
 
 /**
- * A step as messages, settled: the answer or what there is of it, the results that there are, and error results for the
- * other calls. None, if there is nothing to record.
+ * A step as settled messages: the answer or the available part of it, the known results, and error
+ * results for the other calls. Empty if there is nothing to record.
  *
  * @param step the step
- * @param callIds the ids of the calls that the record has; those of a cut answer are added
- * @param why the text of the error result of a call that has no result
+ * @param callIds the call ids of the record; those of a cut answer are added
+ * @param why returns the error text for a call without a result
  * @returns the messages
  */
 export const messagesOf = (
@@ -273,7 +273,7 @@ export const messagesOf = (
   return [message, ...resultMessages(results, step.together)]
 }
 
-/** Marked, unless nothing would be left but the mark. Its calls have no results, so their ids may still change. */
+/** Marks the answer as cut; undefined if only the mark would remain. Without results, its call ids can still change. */
 const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
   if (cutAnswer(said, false) === undefined) return undefined
   const own = said.map((part) =>
@@ -283,21 +283,21 @@ const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefine
 }
 
 /**
- * What says after a cut answer that it was cut, and lets the model go on: a provider that is sent an answer as the last
- * message takes it for the beginning of the next one.
+ * The message after a cut answer: it states the cut, and makes the model continue. If a request
+ * ends with an assistant message, the provider takes that for the start of the next answer.
  */
 export const goOnAfter = (reason = 'The run was interrupted here'): Message => ({
   ...developer(`[${reason}. The answer above is incomplete.]`),
   meta: { indelible: { interrupted: true } },
 })
 
-/** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
+/** The messages of a step. The first one names the step, which marks it as recorded. */
 export const nameStep = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
   return [{ ...first, meta: { ...ownField(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
 }
 
-/** The step that a message says it comes from. */
+/** The step that a message names. */
 export const stepNamed = (message: Partial<Message>): string | undefined => {
   const step = ownField(message, 'meta') === undefined ? undefined : ownField(oursIn(message), 'step')
   return typeof step === 'string' ? step : undefined

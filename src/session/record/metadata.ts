@@ -1,4 +1,4 @@
-/** A session's metadata: the caller's own, and beside it what makes a log a session. */
+/** A session's metadata: the caller's own, and the keys that mark a log as a session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
@@ -23,9 +23,9 @@ export interface SessionInfo {
   readonly metadata: JsonObject
   /** True if every row has a salt, so that nobody can find an erased text by guessing. */
   readonly erasable?: true | undefined
-  /** True if it is encrypted. Without its key, `metadata` has only what stands under `clear`. */
+  /** True if it is encrypted. Without its key, `metadata` has only the key `clear`. */
   readonly encrypted?: true | undefined
-  /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
+  /** The session it was forked from, and the number of shared messages. Absent if it is not a fork. */
   readonly forkedFrom?: ForkPoint | undefined
 }
 
@@ -41,17 +41,17 @@ export interface ForkPoint {
 const format = 1
 
 const ownPrefix = 'indelible.'
-/** Under which key the format stands: what `listSessions` asks for. */
+/** The metadata key of the format. `listSessions` filters by it. */
 export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
 const erasableKey = 'indelible.erasable'
-/** Under which key it stands that rows are still to come: such a log is no session yet. */
+/** The metadata key of an incomplete log, which is not a session yet. */
 const partialKey: typeof partialMember = partialMember
 
-/** Who may store the remaining rows: only the import that made the log, or anybody who makes the same copy. */
+/** Who may store the remaining rows: the import that made the log, or anyone who makes the same copy. */
 export type PartialOf = 'import' | 'copy'
 
-/** The stored metadata of a session while it is imported or copied. */
+/** The stored metadata of a session during its import or copy. */
 export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
   [partialKey]: by,
 })
@@ -61,7 +61,7 @@ export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.ha
 export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boolean =>
   isPartial({ meta }) && meta[partialKey] === by
 
-/** Metadata without secrets. What is no JSON stays, and is refused as such. */
+/** Redacts metadata. Invalid metadata is returned unchanged, so that its check rejects it. */
 export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject): JsonObject => {
   if (redactor === undefined) return given
   const checked = checkMeta(given)
@@ -69,8 +69,8 @@ export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject):
 }
 
 /**
- * The stored form of a session's metadata. It is checked before it is spread, because spreading a text or a date gives an
- * object.
+ * The stored form of a session's metadata. It is checked before it is spread, because spreading a
+ * string or a date gives an object.
  */
 export const storedMeta = (
   given: unknown,
@@ -105,7 +105,7 @@ export const sessionInfo = ({
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
   if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
-  const isHidden = encryptionOf({ meta }) !== undefined // its own part was not read: nobody vouches for what else stands there
+  const isHidden = encryptionOf({ meta }) !== undefined // without the key, only `clear` is authenticated
   const metadata = Object.freeze(
     Object.fromEntries(
       Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(ownPrefix))),

@@ -26,11 +26,11 @@ import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../stor
 import { FaultError } from '../../task/index.ts'
 import { sessionFaultText } from '../fault.ts'
 
-/** A row of the log that is not what was appended. */
+/** A log row that was altered after its append. */
 export interface DamagedRow {
-  /** Its place in the log of messages and notes, from 0; the number of rows if it is the head. */
+  /** Its position in the log of messages and notes, from 0; the number of rows if the head is damaged. */
   readonly row: number
-  /** The position of the message that it should have, among the messages. Absent for a note and for the head. */
+  /** The position among the messages. Absent for a note and for the head. */
   readonly position?: number
   /** The damage, in words. */
   readonly reason: string
@@ -38,40 +38,40 @@ export interface DamagedRow {
 
 export interface Mirror {
   readonly id: string
-  /** Removes secrets from what this handle appends. */
+  /** Removes secrets from everything that this handle appends. */
   readonly redactor: Redactor | undefined
   readonly history: History<Message>
   readonly notes: History<Note>
-  /** Where in the log the notes stand; the messages are in all other places. */
+  /** The log positions of the notes. All other positions are messages. */
   readonly noteRows: number[]
   /**
-   * The ranges that retractions removed from the conversation, in the order of their notes, and the number of notes at
-   * that time.
+   * The ranges that retractions removed from the conversation, in the order of their notes, and the
+   * number of notes up to each retraction.
    */
   readonly retracted: { readonly range: Range; readonly notes: number }[]
-  /** The conversation of a view, kept until there is more. */
+  /** The conversation of a view, cached until an append or a retraction. */
   conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
-  /** When each row was written, and its salt, in the order of the log. */
+  /** The time of each row in log order, and the salts by log position. */
   readonly times: number[]
   readonly salts: Map<number, string>
-  /** The leaves of rows that were erased before they were read, by their place in the log. */
+  /** The leaves of rows that were erased before they were read, by log position. */
   readonly erased: Map<number, string>
-  /** Altered rows, in a session that is only read. */
+  /** The altered rows, if the session was opened only to read. */
   readonly damaged: DamagedRow[]
   range: CompactRange
   head: Head
   sealed: boolean
   /** Whether appended rows get a salt. */
   erasable: boolean
-  /** The finished parts of steps that are not recorded yet, as far as they were folded. */
+  /** The journal folded so far: the steps that are not recorded yet. */
   readonly journal: JournalFold
-  /** Leases up to this number are known not to be held any more. */
+  /** Leases up to this number are known to have ended. */
   endedLeases: number
-  /** How many rows were read from the store: rows of other writers, and rows that it had when it was opened. */
+  /** The number of rows read from the store: those of other writers, and those present at opening. */
   foreign: number
 }
 
-/** A history of notes: their pages say nothing. */
+/** A history of notes. Their page kinds have no meaning. */
 export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
 
 export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
@@ -95,7 +95,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   foreign: 0,
 })
 
-/** How many messages stand before a row. Cost: O(log notes). */
+/** The number of messages before a row. Cost: O(log notes). */
 export const messagesBefore = ({ noteRows }: Pick<Mirror, 'noteRows'>, row: number): number => {
   let low = 0
   let high = noteRows.length
@@ -107,7 +107,7 @@ export const messagesBefore = ({ noteRows }: Pick<Mirror, 'noteRows'>, row: numb
   return row - low
 }
 
-/** The place of a message in the log, or the end of the known log. Cost: O(log notes · log messages). */
+/** The log position of a message, or the end of the known log. Cost: O(log notes · log messages). */
 export const rowOf = (mirror: Pick<Mirror, 'noteRows' | 'range'>, position: number): number =>
   rowUpTo(mirror, position, mirror.range.size)
 
@@ -123,10 +123,10 @@ const rowUpTo = (mirror: Pick<Mirror, 'noteRows'>, position: number, end: number
 }
 
 /**
- * Read what the store has beyond the mirror. It must continue what is known: `Diverged` if it does not. After a fault
- * the mirror may have rows that its head does not count, and is of no more use.
+ * Read the store's rows beyond the mirror. The fault is `Diverged` if the stored record does not
+ * extend the mirror. After a fault the mirror may have rows beyond its head, and must be discarded.
  *
- * Cost    O(new rows), in pieces; nothing is read where there are none
+ * Cost    O(new rows), in pieces; without new rows nothing is read
  */
 export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<VerifyFault, LogInfo>> => {
   const { id, head: known } = mirror
@@ -144,9 +144,9 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Veri
 }
 
 /**
- * Read the rows of a log that follow those of the mirror.
+ * Read the log's rows after those of the mirror.
  *
- * @param unread takes the messages, if they need not be parsed before they are read
+ * @param unread receives the messages, if they are to be parsed on first read
  */
 export const readUpTo = async (
   store: Store,
@@ -169,10 +169,10 @@ export const readUpTo = async (
   return bad === undefined ? right(log) : left(damagedMessage(mirror, bad.position, bad.reason))
 }
 
-/** Messages that are not parsed before they are read. A read throws what is wrong with one. */
+/** Messages that are parsed on first read. If one is damaged, that read throws. */
 export const unreadRows = ({ id, history, noteRows }: Mirror): UnreadRows =>
   new UnreadRows(history, (position, reason) => {
-    const fault = damagedMessage({ id, noteRows }, position, reason) // of the mirror no more: a view keeps this
+    const fault = damagedMessage({ id, noteRows }, position, reason) // keeps no reference to the mirror: a view holds this callback
     return new FaultError(fault, sessionFaultText(fault))
   })
 
@@ -183,7 +183,7 @@ const damagedMessage = (mirror: Pick<Mirror, 'id' | 'noteRows'>, position: numbe
   reason,
 })
 
-/** The first row that is not what was appended. */
+/** The first altered row. */
 const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFault> => {
   const verified = await verifyLog(store, id)()
   return isLeft(verified) && verified.left._tag !== 'Diverged'
@@ -192,8 +192,8 @@ const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFa
 }
 
 /**
- * The same from what a conflict carries, without a question to the store. False: it does not carry all that the mirror
- * lacks, or other rows than those of its head.
+ * Like `catchUp`, but from the rows in a conflict, without asking the store. Returns false if the
+ * conflict does not have all rows that the mirror lacks, or if they don't match the conflict's head.
  *
  * Cost    O(missed rows)
  */
@@ -221,7 +221,7 @@ export const catchUpFrom = async (
 
 export type Conflict = StoreFaultOf<'Conflict'>
 
-/** How many rows are read at once. */
+/** The number of rows in one read. */
 const piece = 1000
 
 const readPiece = async (
@@ -240,7 +240,7 @@ const readPiece = async (
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
-/** Add rows to a mirror, the first of which is at `from`. Returns the leaves of what was added. */
+/** Add rows to a mirror, the first at `from`. Returns their leaves. */
 export const takeRows = async (
   store: Store,
   mirror: Mirror,
@@ -272,15 +272,15 @@ export const takeRows = async (
   return right(leaves)
 }
 
-/** A row, and what it says if it is a message. */
+/** A row, decoded if it is a message. */
 export type RowToRead =
   | { readonly kind: 'note'; readonly position: number; readonly body: string }
   | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
 
-/** A row of the log is not as it should be. */
+/** The fault of an altered row. */
 export type Damage = StoreFaultOf<'DamagedLog'>
 
-/** Rows that are encrypted can't be read by a store without keys. */
+/** Decodes rows. Encrypted rows are a fault, because the store has no keys. */
 export const decodeRows = (
   id: string,
   rows: readonly StoredRow[],
@@ -290,10 +290,12 @@ export const decodeRows = (
     const { kind, position, body, erased } = row
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
-    const stub = erased === undefined ? undefined : againstStub(kind, body)
-    if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
-    if (kind === 'note') decoded.push({ kind, position, body })
-    else {
+    if (kind === 'note') {
+      const stub = erased === undefined ? undefined : againstStub(kind, body)
+      if (stub !== undefined)
+        return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
+      decoded.push({ kind, position, body })
+    } else {
       const entry = readRow(row)
       if (isLeft(entry)) return left({ _tag: 'DamagedLog', id, position, reason: `the row ${entry.left}` })
       decoded.push({ kind, position, entry: entry.right })
@@ -302,13 +304,13 @@ export const decodeRows = (
   return right(decoded)
 }
 
-/** The blocks that the texts of rows stand in, or a fault that names the first row with one that is not as it was. */
+/** The blocks with the texts of rows; or a fault that names the first row with an altered block. */
 export const blocksOf = async (
   store: Store,
   id: string,
   rows: readonly RowToRead[],
 ): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
-  const wanted = new Map<BlockId, number>() // with the first row that has it
+  const wanted = new Map<BlockId, number>() // with the first row that references it
   const keys = new Map<BlockId, string>()
   for (const row of rows)
     if (row.kind === 'entry')
@@ -322,7 +324,7 @@ export const blocksOf = async (
   if (isLeft(found)) return found
   const plain = new Map(found.right)
   for (const [block, key] of keys) {
-    const bytes = encryption.block(key, found.right.get(block) as Uint8Array) // it was found
+    const bytes = encryption.block(key, found.right.get(block) as Uint8Array) // readBlocks returned every wanted block
     if (bytes === undefined)
       return left({
         _tag: 'DamagedLog',
@@ -335,7 +337,7 @@ export const blocksOf = async (
   return right(plain)
 }
 
-/** Blocks, each with the first row that references it; or a fault that names the first row with an altered block. */
+/** Reads blocks, given with the first row that references each. The fault names the first row with an altered block. */
 export const readBlocks = async (
   store: Store,
   id: string,
@@ -365,14 +367,14 @@ const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash):
   }
   const added = appendText(mirror.notes, body, { page: 'conversation', check })
   if (isLeft(added) || note === undefined) {
-    const decoded = noteOf(body) // it says what is wrong
+    const decoded = noteOf(body) // for the reason
     return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
   }
   countNote(mirror, position, note)
   return right(rowLeaf(row, hash))
 }
 
-/** The note that a row holds, or why it is none. */
+/** The note in a row; or the reason why it is not a note. */
 export const noteOf = (body: string): Either<string, Note> => {
   let value: unknown
   try {
@@ -384,7 +386,7 @@ export const noteOf = (body: string): Either<string, Note> => {
   return isLeft(note) ? left(noteFaultText(note.left)) : note
 }
 
-/** Keep the data that new rows have beside their text. */
+/** Store the times, salts and erased leaves of new rows. */
 export const addTimes = (
   { times, salts, erased }: Mirror,
   rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
@@ -396,15 +398,15 @@ export const addTimes = (
   }
 }
 
-/** Count a note that stands at a position of the log. */
+/** Add a note at a log position. */
 export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   mirror.notes.append(note)
   countNote(mirror, position, note)
 }
 
-/** The record's state according to the last note. */
+/** Updates the mirror's state from its last note. */
 const countNote = (mirror: Mirror, position: number, note: Note): void => {
-  const before = position - mirror.notes.len + 1 // rows that are no notes are messages
+  const before = position - mirror.notes.len + 1 // all rows before it that are not notes are messages
   if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
   const range = retractedBy(note, before)
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
@@ -412,11 +414,11 @@ const countNote = (mirror: Mirror, position: number, note: Note): void => {
   if (note.type === 'seal') mirror.sealed = true
 }
 
-/** The record at one head. */
+/** The record at a head. */
 export interface Moment {
   /** Every message. */
   readonly view: View<Message>
-  /** The messages that were not retracted at that time. */
+  /** The messages not retracted at that time. */
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
@@ -438,7 +440,7 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
   return view
 }
 
-/** The record as it was when it had so many rows. Cost: O(retractions). */
+/** The record as it was at a number of rows. Cost: O(retractions). */
 export const momentAt = (mirror: Mirror, rows: number): Moment => {
   const len = messagesBefore(mirror, rows)
   const view = mirror.history.view().slice(0, len)
@@ -455,9 +457,9 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
 
 /** A row of the record: a message or a note. */
 export type SessionRow = {
-  /** Its place in the log of messages and notes, from 0. */
+  /** Its position in the log of messages and notes, from 0. */
   readonly row: number
-  /** When it was appended, by the clock of its writer: milliseconds since 1970. */
+  /** The time of the append by the writer's clock, in milliseconds since 1970. */
   readonly at: number
 } & (
   | {
@@ -466,19 +468,19 @@ export type SessionRow = {
       readonly position: number
       /** The message. */
       readonly message: Immutable<Message>
-      /** The page kind that it was appended with. */
+      /** The page kind at the append. */
       readonly page: PageKind
     }
   | {
       readonly kind: 'note'
-      /** The position of the message that the note stands after; -1 if it stands before all of them. */
+      /** The position of the message before the note; -1 if there is none. */
       readonly after: number
       /** The note. */
       readonly note: Note
     }
 )
 
-/** The rows from one to another, as they are when the first is asked for. */
+/** The rows of a range, as they are when iteration starts. */
 export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<SessionRow> {
   const [messages, notes] = [mirror.history.view(), mirror.notes.view()]
   let position = messagesBefore(mirror, from)
@@ -495,7 +497,7 @@ export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<Ses
   }
 }
 
-/** When a message was appended. Throws RangeError beyond the end. */
+/** The time at which a message was appended. Throws RangeError beyond the end. */
 export const timeOf = (mirror: Mirror, position: number): number => {
   const { len } = mirror.history
   if (!(Number.isSafeInteger(position) && position >= 0 && position < len))
@@ -505,9 +507,9 @@ export const timeOf = (mirror: Mirror, position: number): number => {
 
 /** The rows that another writer appended. */
 export interface MissedRows {
-  /** The messages that were appended. */
+  /** The appended messages. */
   readonly messages: View<Message>
-  /** The notes that were written. */
+  /** The appended notes. */
   readonly notes: View<Note>
 }
 

@@ -1,43 +1,43 @@
-/** Notes that repeat a message's text, and so are erased with it. */
+/** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
 import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
 import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
 
-/** Messages that are to be erased, and all that notes know them by. */
+/** The messages to erase, and everything by which notes can refer to them. */
 export interface Subject {
   readonly positions: ReadonlySet<number>
-  /** The ids of their calls, and of the calls that they answer. */
+  /** The ids of their calls, and of the calls whose results they are. */
   readonly callIds: ReadonlySet<string>
-  /** The run steps that produced them, and the discarded steps after those. */
+  /** The run steps that produced them, and the discarded steps erased with them. */
   readonly steps: ReadonlySet<string>
-  /** The ids of the calls of these discarded steps. */
+  /** The call ids of these discarded steps. */
   readonly discardedCalls: ReadonlySet<string>
-  /** The ids of inputs that are erased with them. */
+  /** The ids of inputs erased with them. */
   readonly inputs: ReadonlySet<string>
   /** Their texts. */
   readonly texts: readonly string[]
-  /** The texts inside of them, where one is JSON itself, such as the arguments of a call. They are only looked for. */
+  /** Strings inside texts that are JSON, such as a call's arguments. Used only for searching. */
   readonly inner: readonly string[]
-  /** The ids of all calls that a message of the session has or answers. */
+  /** The ids of all calls in the session's messages, whether from a call or a result. */
   readonly recorded: ReadonlySet<string>
 }
 
-/** A text that is found in a note if it has so many characters; shorter ones only if they are all of a text there. */
+/** The minimum length for a substring match in a note. A shorter text must equal a whole text of the note. */
 export const longEnough = 12
-/** Texts that are shorter say nothing of where they come from. */
+/** Shorter texts are ignored: they could come from anywhere. */
 const tooShort = 4
 
-/** Notes and inputs to erase with messages, or alone. */
+/** Steps and inputs to erase, with or without messages. */
 export interface CopiesInNotes {
-  /** Steps: of their answers, and discarded ones. */
+  /** Ended steps: those of erased answers, and discarded ones. */
   readonly ended: readonly EndedStep[]
-  /** Inputs, and what they say. */
+  /** The inputs, with their contents. */
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
 }
 
-/** The ids that notes know messages by, and texts that no message has. */
+/** Collects the ids by which notes refer to the messages, and their texts. */
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
@@ -54,7 +54,7 @@ export const subjectOf = (
     }
   }
   for (const position of positions) {
-    const message = messages.at(position) as Message // there are as many
+    const message = messages.at(position) as Message // positions were checked against the length
     for (const part of message.content) {
       if (part.type === 'tool_call') callIds.add(part.id)
       if (part.type === 'tool_result') callIds.add(part.callId)
@@ -67,7 +67,7 @@ export const subjectOf = (
   for (const { step: over, answers } of ended) {
     const { step, answer, said, started, results } = over
     steps.add(step)
-    if (answers.length > 0) continue // its texts are those of a message
+    if (answers.length > 0) continue // its texts are in a message
     const content = answer?.content ?? said
     addTexts([...content, ...results.values()])
     for (const part of content) if (typeof part !== 'string' && part.type === 'tool_call') discardedCalls.add(part.id)
@@ -86,11 +86,11 @@ export const subjectOf = (
   }
 }
 
-/** The texts of a part. A tool's name does not count: every call of the tool has it. */
+/** The texts of a part, without a tool's name, which every call of the tool has. */
 const saidIn = (part: unknown): readonly string[] =>
   textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
 
-/** The step of a message: the answer of a step names it, and its results follow. */
+/** The step of a message. The answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
   for (let at = position; at >= 0; at--) {
     const message = messages.at(at) as Message
@@ -100,10 +100,10 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
   return undefined
 }
 
-/** Members whose texts are no content of anybody. */
+/** Fields whose strings are not content. */
 const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'mediaType'])
 
-/** Every text in a value, but for names of kinds and ids; and in texts that are JSON, as the arguments of calls are. */
+/** All strings in a value, except type names and ids. With `inside`, also the strings in texts that are JSON. */
 export const textsOf = (value: unknown, inside = true): readonly string[] => {
   const found: string[] = []
   const collect = (inner: unknown): void => {
@@ -117,14 +117,14 @@ export const textsOf = (value: unknown, inside = true): readonly string[] => {
   return found
 }
 
-/** The texts in a text that is a list or an object as JSON, and those in these. */
+/** All strings in a text that is a JSON array or object, recursively. */
 const insideOf = (text: string): readonly string[] => {
   if (!/^\s*[[{]/.test(text)) return []
   const parsed = parseJson(text)
   return isLeft(parsed) ? [] : textsOf(parsed.right)
 }
 
-/** Every name of a member in a value. */
+/** All field names in a value. */
 export const namesIn = (value: unknown): readonly string[] =>
   isArray(value)
     ? value.flatMap(namesIn)
@@ -133,8 +133,8 @@ export const namesIn = (value: unknown): readonly string[] =>
       : []
 
 /**
- * How a text may be written in rows and blocks: as it is, as JSON, and as JSON in a text of JSON and once more; also with
- * all but ASCII escaped.
+ * The spellings of a text in rows and blocks: plain, JSON-escaped once, twice and three times, and
+ * with non-ASCII characters escaped.
  */
 export const spellings = (text: string): readonly string[] => {
   const once = escapeText(text)
@@ -145,11 +145,11 @@ export const spellings = (text: string): readonly string[] => {
 const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
- * The notes that repeat the messages of a subject: by what they refer to, or by the texts in them.
+ * The notes that repeat the messages of a subject, by a reference or by a text.
  *
  * @param notes the notes of one log, in order
  * @param subject the messages
- * @param open the steps that are not recorded: what they have is of another message
+ * @param open the unrecorded steps. Their content belongs to other messages
  * @returns the indexes of the notes
  */
 export const copiesIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
@@ -177,11 +177,12 @@ const repeats = (
     case 'retraction':
     case 'seal':
     case 'erased':
-      return false // they say positions and kinds only
+      return false // only positions and kinds
     case 'summary':
       return [...subject.positions].some((at) => note.from <= at && at < note.to) || says(note, subject)
     case 'tool_started':
-      // Short arguments are those of many calls. One of no message and no discarded step may have had effects: it stays.
+      // Many calls share short arguments. A call in no message and no discarded step may have had
+      // effects: its note stays.
       return (
         subject.callIds.has(note.callId) ||
         (subject.recorded.has(note.callId)
@@ -198,7 +199,7 @@ const repeats = (
   }
 }
 
-/** Whether a note has anything but positions, kinds and ids. */
+/** Whether a note has more than positions, kinds and ids. */
 export const hasContent = (note: Note): boolean => {
   if (note.type === 'input') return note.message !== undefined || note.reason !== undefined
   if (note.type === 'journal') return note.said !== undefined || note.answer !== undefined || note.results !== undefined
@@ -216,6 +217,6 @@ const says = (note: Note, { texts }: Subject): boolean => {
   return texts.some((text) => said.some((one) => one === text || (text.length >= longEnough && one.includes(text))))
 }
 
-/** A step that was given up has the beginning of an answer: it is a part of the text, and not all of it. */
+/** An abandoned step has the start of an answer: a part of the text, not all of it. */
 const isPartOf = (note: Note, { texts }: Subject): boolean =>
   textsOf(note).some((one) => one.length >= longEnough && texts.some((text) => text.includes(one)))

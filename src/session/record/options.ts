@@ -1,6 +1,5 @@
-/** The names of the options that a session's methods take. */
+/** The option names of a session's methods. */
 
-/** For `append`. */
 export const appendOptions = {
   page: true,
   operation: true,
@@ -8,13 +7,9 @@ export const appendOptions = {
   expectedHead: true,
   respectLease: true,
 } as const
-/** For `rebase`. */
 export const rebaseOptions = { page: true, operation: true, respectLease: true } as const
-/** For `note`. */
 export const noteOptions = { operation: true, expectedLen: true, expectedHead: true, respectLease: true } as const
-/** Used by `pop`. */
 export const retractOptions = { operation: true, expectedHead: true, respectLease: true } as const
-/** For `rewind`. */
 export const rewindOptions = {
   instead: true,
   page: true,
@@ -22,5 +17,4 @@ export const rewindOptions = {
   expectedHead: true,
   respectLease: true,
 } as const
-/** For `lease`. */
 export const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const

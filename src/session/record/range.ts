@@ -1,4 +1,4 @@
-/** Reading a part of a long session without the rest. */
+/** Reads a part of a long session. */
 import { present } from '../../json/index.ts'
 import { createHistory, type View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -8,13 +8,13 @@ import { sessionSteps } from '../fault.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
-/** A part of a session. */
+/** A range of messages. */
 export interface MessageRange {
   /** The position of the first message of the range. */
   readonly from: number
   /** The messages of the range. */
   readonly view: View<Message>
-  /** When each of them was appended, in milliseconds since 1970. */
+  /** The time of each append, in milliseconds since 1970. */
   readonly times: readonly number[]
 }
 
@@ -23,7 +23,7 @@ export interface MessageRange {
  *
  * Cost    O(messages read + log length)
  *
- * @param store the store that keeps the session
+ * @param store the store that has the session
  * @param id the id of the session
  * @param from the first position; a negative one counts from the end. Default: 0
  * @param to the position after the last one; a negative one counts from the end. Default: the end

@@ -1,4 +1,4 @@
-/** Reading a session whole, as it is stored. */
+/** Reads a whole session in stored form. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { LogFault, LogInfo, Store } from '../../store/index.ts'
@@ -17,14 +17,14 @@ export async function* findLog(store: Store, id: string): Steps<LogFault, LogInf
   return isLeft(found) && found.left._tag === 'NoSuchLog' ? undefined : yield* need(found)
 }
 
-/** A session that was read. */
+/** A session read from the store. */
 export interface ReadRecord {
   readonly mirror: Mirror
   readonly log: LogInfo
   readonly info: SessionInfo
 }
 
-/** The same, also where rows are damaged: the mirror says which. */
+/** Like `readMirror`, but also reads a damaged session: the mirror lists the damaged rows. */
 export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> => {
   const opened = await readMirror(store, id)
   if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
@@ -37,11 +37,11 @@ export const readReadable = async (store: Store, id: string): Promise<Either<Rea
   return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }
 
-/** A session as it is stored, with all its messages read. */
+/** Reads a session and parses all its messages. */
 export const readMirror = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
   mirrorOf(store, emptyMirror(store, id))
 
-/** A session as it is stored. Most messages of a long one are text until they are read. */
+/** Reads a session, but parses most of its messages only when they are first read. */
 export const readUnread = (
   store: Store,
   id: string,
@@ -62,7 +62,7 @@ const mirrorOf = async (
   const info = sessionInfo(log.right)
   if (isLeft(info)) return info
   if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log.right)))
-  // Its metadata could not be read. Of an empty log nothing else would tell.
+  // Its metadata could not be decrypted. For an empty log, no row read would report the missing key.
   const hidden = encryptionOf(log.right)?.keys.at(-1)
   const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
   if (key && isLeft(key)) return key
@@ -72,7 +72,7 @@ const mirrorOf = async (
     : right({ mirror, log: log.right, info: info.right })
 }
 
-/** Of a fork whose shared messages can't be read: whose they are, and that its own can. */
+/** For a fork without the key to its shared messages: adds whose messages they are, and that its own can be read. */
 const sharedFault = (fault: LogFault, { forkedFrom }: SessionInfo, log: LogInfo): LogFault =>
   fault._tag !== 'NoKey' || forkedFrom === undefined || fault.key === ownKeyOf(log)
     ? fault

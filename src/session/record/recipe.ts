@@ -1,13 +1,13 @@
 /**
- * Changing metadata with an Immer recipe. Loaded when a session's metadata is first changed: Immer is a seventh of the
- * bundle of a first session, and most sessions never change theirs.
+ * Changes metadata with an Immer recipe. This module is loaded on the first change: Immer is a
+ * seventh of the bundle of a first session, and most sessions never change their metadata.
  */
 import { Immer } from 'immer'
 import type { JsonObject } from '../../json/index.ts'
 import type { MetadataDraft } from '../session.ts'
 
-const { produce } = new Immer({ autoFreeze: false }) // objects that a recipe puts in stay the caller's: they are copied
+const { produce } = new Immer({ autoFreeze: false }) // objects that a recipe inserts are copied later, so the caller's must not be frozen
 
-/** The metadata that a recipe makes of these. Throws what the recipe throws. */
+/** Applies a recipe to metadata. Throws what the recipe throws. */
 export const applyRecipe = (metadata: JsonObject, recipe: (metadata: MetadataDraft) => void): unknown =>
   produce(metadata, recipe as (draft: object) => void) // JSON, made writable by Immer

@@ -1,4 +1,4 @@
-/** Messages and notes as the rows that are appended for them, and what to do in memory once they are stored. */
+/** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
 import { describe, isLeft, left, ownField, right } from '../../json/index.ts'
@@ -14,7 +14,7 @@ import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions } from '../session.ts'
 import type { StepRows } from './step.ts'
 
-/** Rows of messages, copied and checked now: what the caller does with theirs afterwards changes nothing. */
+/** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
   mirror: Mirror,
   given: readonly Appendable[],
@@ -39,7 +39,7 @@ export const messageRows = (
   return right({ ...Recording.rowsOf(recording), recording, apply })
 }
 
-/** Why a message with a part that says it was erased can't be appended. */
+/** The fault for appending a message with an erased part. */
 export const erasedCause = ({ content }: Message): MessageFault => ({
   _tag: 'UnexpectedShape',
   path: ['content', content.findIndex(({ type }) => type === 'erased'), 'type'],
@@ -47,7 +47,7 @@ export const erasedCause = ({ content }: Message): MessageFault => ({
   found: '"erased"',
 })
 
-/** Rows of messages from the position `base` on, followed by notes. */
+/** The rows of messages from position `base`, followed by notes. */
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
@@ -75,7 +75,6 @@ export const withNotes = (
   })
 }
 
-/** The row of one note. */
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
@@ -85,13 +84,13 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
-/** A copy of a note, for the kinds that callers may write. */
+/** A checked and redacted copy of a note that callers may write. */
 export const checkedNote = (
   given: Note,
   { redactor }: Pick<Mirror, 'redactor'>,
 ): Either<SessionFaultOf<'InvalidNote'>, Note> => {
   const whole = decodeNote(given)
-  // What a journal says is recorded again as a message, and counted then.
+  // Journal content is recorded again as a message, and its redactions are counted then.
   const decoded =
     redactor === undefined || isLeft(whole)
       ? whole
@@ -106,7 +105,7 @@ export const checkedNote = (
     : decoded
 }
 
-/** How long the record must be for a note to make sense. */
+/** The minimum number of messages for a note to be valid. */
 export const reachOf = (note: Note): number => {
   if (note.type === 'page' || note.type === 'pin' || note.type === 'unpin') return note.position + 1
   if (note.type === 'summary') return note.to
@@ -116,7 +115,7 @@ export const reachOf = (note: Note): number => {
 const againstReach = (note: Note, len: number): string | undefined =>
   reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
 
-/** Why a note can't be written; `undefined` if it can. */
+/** The reason why a note can't be written; undefined if it can. */
 export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
   const beyond = againstReach(note, mirror.history.len)
   if (beyond !== undefined) return beyond
@@ -128,29 +127,28 @@ export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
   return undefined
 }
 
-/** The conversation between two positions of the record. */
+/** The part of the conversation between two positions of the record. */
 export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
   const conversation = conversationOf(mirror)
   return conversation.slice(conversation.before(from), conversation.before(to))
 }
 
-/** From the conversation, and how many messages the record has: what is to be taken out of it. */
+/** Selects the range to retract, from the conversation and the number of messages in the record. */
 export type Retract = (conversation: View<Message>, len: number) => Range
 
-/** The last message. */
 export const lastOf: Retract = (conversation, len) => {
   const from = conversation.positionAt(-1) ?? len
   return { from, to: from === len ? len : from + 1 }
 }
 
-/** Everything from a position of the record on. */
+/** All messages from a position of the record. */
 export const allFrom =
   (from: number): Retract =>
   (_, len) => ({ from, to: len })
 
 /**
- * One retraction, and behind it the messages that come instead. Nothing, if the conversation has none of the range and
- * no message comes instead.
+ * The rows of a retraction and of the messages that replace it. Without the retraction note if the
+ * range has no message of the conversation.
  */
 export const retractionRows = (
   mirror: Mirror,

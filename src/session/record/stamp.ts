@@ -1,4 +1,4 @@
-/** The time of each row that a session appends, and in an erasable session its salt. */
+/** Adds a time to each appended row, and a salt in an erasable session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right } from '../../json/index.ts'
 import type { Row, Store, StoreFaultOf } from '../../store/index.ts'
@@ -15,7 +15,7 @@ export const momentOf = ({ now }: Pick<Store, 'now'>): Either<StoreFaultOf<'Io'>
   }
 }
 
-/** Rows with a time, and in an erasable session with a salt each. They have all their fields. */
+/** Rows with a time, and in an erasable session with a salt. All fields are set. */
 export const stamp = (
   rows: readonly Row[],
   store: Pick<Store, 'now'>,

@@ -1,4 +1,4 @@
-/** Steps: what a session's writer is asked to append, and where it is to stand. */
+/** Steps: what a session's writer appends, and the state that each continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Recording } from '../../entry/kit.ts'
 import type { Head, Row } from '../../store/index.ts'
@@ -10,27 +10,27 @@ export interface Recorded {
   readonly from: number
   /** The position after the last one. */
   readonly to: number
-  /** The head directly after the append. */
+  /** The head right after the append. */
   readonly head: Head
 }
 
 export type WriteAnswer<T> = Either<WriteFault, T>
 
-/** Rows that are ready to be stored. */
+/** Rows to store. */
 export interface StepRows {
-  /** The messages that `rows` has. Undefined: none. */
+  /** The messages among `rows`; undefined if there are none. */
   readonly recording: Recording | undefined
   readonly rows: readonly Row[]
   readonly blocks: readonly Uint8Array[]
-  /** Add them to the mirror; the first is at this position of the log. */
+  /** Adds the rows to the mirror; the first goes to this log position. */
   readonly apply: (position: number) => void
 }
 
 /** The record state that a step continues. */
 export type Continues =
-  /** This many messages, and any notes. Without `len`: those after all earlier calls. */
+  /** Continues this many messages, with any notes. Without `len`: the messages of all earlier calls. */
   | { readonly type: 'len'; readonly len: number | undefined }
-  /** A head: no message and no note may have come since. Without one: the record as it is when its turn comes. */
+  /** Continues a head: nothing was added since. Without `head`: the record when the step's turn comes. */
   | { readonly type: 'head'; readonly head: Head | undefined }
   /** The current end. */
   | { readonly type: 'end' }
@@ -38,20 +38,20 @@ export type Continues =
 /** One append. */
 export interface Step {
   readonly continues: Continues
-  /** How many messages it appends, if it does not fail. */
+  /** The number of messages it appends if it succeeds. */
   readonly messages: number
-  /** How many notes, as far as that is known before. */
+  /** The number of notes, as far as known beforehand. */
   readonly notes: number
-  /** Names it for retries. */
+  /** The operation id, for retries. */
   readonly operation: string | undefined
   /** Whether another holder's lease prevents the append. */
   readonly respectLease: boolean
-  /** Whether it lets writers with a turn go first. Default: false. */
+  /** Whether it yields to writers that have a turn. Default: false. */
   readonly respectTurns?: boolean
-  /** It refers to messages that are still being stored, so it waits for them. Default: false. */
+  /** True if it refers to messages that are still being stored, so it waits for them. Default: false. */
   readonly waits?: boolean
-  /** Its last row ends the record. */
+  /** True if its last row seals the record. */
   readonly seals?: true
-  /** Asked when its turn has come: of a step that continues a head, the record is what it continues. */
+  /** Called when the step's turn comes. If the step continues a head, the record is then at that head. */
   readonly rows: () => Either<SessionFaultOf<'InvalidNote' | 'InvalidMessage' | 'InvalidPage'>, StepRows>
 }

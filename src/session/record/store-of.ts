@@ -1,4 +1,4 @@
-/** The store and the redactor that a session handle was opened with: for functions that take a session. */
+/** The store and redactor of a session handle, for functions that receive a session. */
 import { describe } from '../../json/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -7,19 +7,19 @@ import type { SessionReader } from '../session.ts'
 export interface OpenedWith {
   readonly store: Store
   readonly redactor: Redactor | undefined
-  /** How many of its rows were erased before they were read. */
+  /** The number of rows that were erased before this handle read them. */
   readonly erased: () => number
 }
 
 const openedWith = new WeakMap<object, OpenedWith>()
 
-/** Note where a handle is from, and give it. */
+/** Remember how a handle was opened, and return it. */
 export const from = <S extends SessionReader>(opened: OpenedWith, session: S): S => {
   openedWith.set(session, opened)
   return session
 }
 
-/** Throws TypeError, where no store was given: a mistake in the program that types would have found. */
+/** Throws TypeError if the value is not a store, which the compiler would have rejected. */
 export const checkStore = (call: string, store: Store): void => {
   const given: unknown = store
   if (typeof given === 'function' && 'then' in given)

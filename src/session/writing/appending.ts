@@ -38,15 +38,15 @@ import type { Writer } from './writer.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
 
-/** The queue of a session's writers. A refused writer waits in it, and appends when its turn comes. */
+/** The queue of a session's writers. A refused writer waits in it, and appends on its turn. */
 interface Line {
-  /** The store's `turn`: resolves when all who came before are done. */
+  /** The store's `turn`: resolves when all earlier writers are done. */
   readonly take: () => Promise<Either<LogFault, () => void>>
-  /** Ends its turn; undefined as long as it has none. */
+  /** Ends the current turn; undefined without one. */
   leave: (() => void) | undefined
 }
 
-/** Wait for a turn, unless it has one. */
+/** Wait for a turn, unless the writer has one. */
 const enter = async (line: Line): Promise<Either<LogFault, void>> => {
   if (line.leave !== undefined) return right(undefined)
   const taken = await line.take()
@@ -60,7 +60,7 @@ export class Appending {
   readonly #mirror: Mirror
   readonly #writer: Writer
   readonly #pace: Pace
-  /** The last `rebase` has met others: the next one begins with a turn. */
+  /** True if the last `rebase` met other writers. The next one then starts with a turn. */
   #crowded = false
 
   constructor(store: Store, mirror: Mirror, writer: Writer) {
@@ -105,7 +105,7 @@ export class Appending {
     }
   }
 
-  /** @param line where writers wait for their turns. Undefined: the store has none, and they pause */
+  /** @param line the queue for turns. Undefined if the store has none; then writers pause */
   async #rebase(
     make: Parameters<Session['rebase']>[0],
     page: AppendOptions['page'],
@@ -115,7 +115,7 @@ export class Appending {
     if (line === undefined) await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
-      // At the head, not the length: a retraction that was not seen changes what should be said.
+      // At the head, not the length: an unseen retraction may change what `make` should return.
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
       const { called: before } = this.#writer
       const made = callCallback('make', () => make(conversation))
@@ -148,7 +148,7 @@ export class Appending {
     return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
   }
 
-  /** Take everything from a position on out of the conversation, with messages that come instead. */
+  /** Retract all messages from a position, and append their replacements. */
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<Recorded>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
@@ -183,7 +183,7 @@ export class Appending {
     return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
   }
 
-  /** A note of messages that are on their way is made and compared with the record when they are there. */
+  /** Append a note. If it refers to pending messages, it is made and checked once they are stored. */
   async #write(
     made: () => ReturnType<typeof checkedNote>,
     reach: number,
@@ -222,12 +222,11 @@ const step = (
   rows: Step['rows'],
 ): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
 
-/** No options were passed. */
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 
-/** Otherwise it would be called again after each of its own appends, for ever. */
+/** Without this check, `make` would be called again after each of its own appends, endlessly. */
 const selfAppending: CallbackThrew = Object.freeze({
   _tag: 'CallbackThrew',
   callback: 'make',
@@ -241,7 +240,7 @@ const togetherOf = (
   given: AppendInput,
 ): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
   const isTogether =
-    typeof given === 'object' && // else no message, as `decodeMessage` says
+    typeof given === 'object' && // otherwise `decodeMessage` rejects it
     given !== null &&
     !isArray(given) &&
     !hasOwn(given, 'role') &&

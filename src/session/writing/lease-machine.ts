@@ -1,15 +1,15 @@
 /**
- * The states of one claim to a lease, as a table. The store is the judge: a lease is lost when the store says so, and not
- * when a clock here does, because until somebody takes the next one nothing of what its holder knows is old.
+ * The states of one claim to a lease, as a table. Only the store decides that a lease is lost, not a clock
+ * in this process: until another process takes the lease, everything its holder knows is up to date.
  */
 
 /** `asking`: a take is pending, or waits for another holder. `leaving`: the same, but the lease is no longer wanted. */
 export type LeaseState = 'free' | 'asking' | 'leaving' | 'ours' | 'giving'
 
 /**
- * What happens to a claim. `granted`, `refused` and `failed` answer a take: `failed` leaves open what became of it, and a
- * lease that was granted unseen expires, because nobody renews it. `renewed`, `silent` and `lost` answer a renewal: `silent`
- * is a store that gives no answer. `gone` answers a release.
+ * The events of a claim. `granted`, `refused` and `failed` are results of a take. After `failed` the outcome is
+ * unknown; a lease that was granted anyway expires, because nobody renews it. `renewed`, `silent` (the store
+ * did not respond) and `lost` are results of a renewal. `gone` is the result of a release.
  */
 export type LeaseEvent =
   | 'wanted'
@@ -23,7 +23,7 @@ export type LeaseEvent =
   | 'unwanted'
   | 'gone'
 
-/** The holder's next action. `tell`: the run learns that it should stop, or that the lease is lost. */
+/** The holder's next action. `tell` signals the run to stop, or that the lease is lost. */
 export type LeaseCommand = 'nothing' | 'take' | 'wait' | 'begin' | 'renewLater' | 'renewSoon' | 'tell' | 'release'
 
 type Moves = { readonly [E in LeaseEvent]?: readonly [LeaseState, LeaseCommand] }
@@ -47,6 +47,6 @@ export const leaseTable: { readonly [S in LeaseState]: Moves } = {
   giving: { gone: ['free', 'nothing'], lost: ['free', 'nothing'] },
 }
 
-/** The next state, and what to do. An event that a state does not know changes nothing. */
+/** The next state and action. A state ignores events that it does not list. */
 export const leaseStep = (state: LeaseState, event: LeaseEvent): readonly [LeaseState, LeaseCommand] =>
   leaseTable[state][event] ?? [state, 'nothing']

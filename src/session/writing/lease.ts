@@ -1,4 +1,4 @@
-/** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
+/** The lease of a session: takes it, renews it while it is held, and adds its number to every append. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import {
@@ -23,37 +23,37 @@ import {
 } from '../fault.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
-/** The holder of a lease, and its times. */
+/** The options of `session.lease`. */
 export interface LeaseOptions {
-  /** The name of the holder, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
+  /** The name of the holder, shown to others: 1 to 255 bytes without control characters. It need not be unique. */
   readonly holder: string
   /**
-   * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
-   * renewed after a third. Default: 30,000.
+   * The time to live in milliseconds. If the holder does not renew the lease in that time, others
+   * may take it. It is renewed after a third of that time. Default: 30,000.
    */
   readonly ttl?: number
-  /** How long to wait for another holder, in milliseconds. Default: 0. */
+  /** The maximum wait for another holder, in milliseconds. Default: 0. */
   readonly wait?: number
   /** The clock that times renewals and waits. Default: the system's. */
   readonly clock?: Clock
 }
 
-/** A lease that this handle has. Every append, update and erasure of the handle carries it until it is released. */
+/** A lease that this handle took. Every append, update and erasure of the handle carries it until it is released. */
 export interface SessionLease {
   /** The fencing number: greater than that of every earlier lease of this session. */
   readonly number: number
-  /** The name of the holder, as this handle gave it. */
+  /** The holder's name, as passed to `lease`. */
   readonly holder: string
-  /** False once the store has said that the lease is lost, or it was released. A paused holder notices late; the store does not. */
+  /** False once the lease was released, or the store reported it lost. A paused holder notices that late. */
   readonly held: boolean
   /**
-   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store says that another one has
-   * taken the lease (`LeaseLost`); the reason is a FaultError. Give it to a run. After a request to stop the lease is still
-   * held, so the run can finish its step. While the store gives no answer, nothing is aborted.
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store reports that another
+   * holder took the lease (`LeaseLost`). The reason is a FaultError. Pass the signal to a run. After a stop request
+   * the lease is still held, so the run can finish its step. A store that does not respond does not abort it.
    */
   readonly signal: Signal
   /**
-   * Release the lease. The handle then appends without one. Closing the session releases it, too.
+   * Release the lease. Later appends of the handle carry none. Closing the session also releases it.
    *
    * @returns nothing
    */
@@ -62,25 +62,25 @@ export interface SessionLease {
 
 /** The leases of one handle. */
 export interface Holding {
-  /** The store, with appends, updates and erasures that carry the lease. */
+  /** The store, with the lease added to appends, updates and erasures. */
   readonly store: Store
-  /** @param refresh reads what the holder before has appended; a failure gives the lease back */
+  /** @param refresh reads the previous holder's rows; if it fails, the lease is released */
   readonly take: (
     options: LeaseOptions,
     refresh: () => Promise<Either<RefreshFault, unknown>>,
   ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
-  /** The lease that was taken last, unless it was released. */
+  /** The last lease taken, unless it was released. */
   readonly held: () => SessionLease | undefined
 }
 
-/** @param ended called with a number when no lease up to it is held any more */
+/** @param ended called with a number once no lease up to that number is held */
 export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
   const claims = new Set<Claim>()
   let current: Claim | undefined
   let given: SessionLease | undefined
   let closed = false
-  /** A change under the lease that is held when it is called. */
+  /** Runs a change under the lease held at the time of the call. */
   const fenced = <F extends StoreFault, T>(
     change: string,
     call: (lease: { readonly number: number } | undefined) => Task<F, T>,
@@ -150,7 +150,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     held: () => given,
     release: async () => {
       closed = true
-      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be given back expires
+      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be released expires
       if (current !== undefined) ended(current.number)
       current = given = undefined
     },
@@ -159,13 +159,13 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
 
 const defaultTtl = 30_000
 
-/** Milliseconds between two tries for a lease that somebody holds: the first, and the most. */
+/** The pause between two attempts while another holder has the lease, in milliseconds: the first, and the longest. */
 const soonest = 10
 const latest = 250
 
 type TakeFault = Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>
 
-/** One claim to the lease: asked for, renewed, given back. `lease-machine.ts` has its states. */
+/** One claim to the lease, from request to release. `lease-machine.ts` has its states. */
 class Claim {
   readonly #store: Store
   readonly #id: string
@@ -176,7 +176,7 @@ class Claim {
   #state: LeaseState = 'free'
   #number = 0
   #timer: Timer | undefined
-  /** Ends a wait for another holder. */
+  /** Ends a pause between attempts. */
   #wake: () => void = () => undefined
 
   constructor(store: Store, id: string, options: LeaseOptions) {
@@ -227,7 +227,7 @@ class Claim {
         this.#on('failed')
         return left(busyOf(fault))
       }
-      // Not all waiters at the same moment again.
+      // Random, so that waiters don't all retry at the same moment.
       await this.#pause(Math.min(pause * (0.5 + Math.random()), fault.remaining + 1, rest))
     }
   }
@@ -242,7 +242,7 @@ class Claim {
     })
   }
 
-  /** Give it back; a take that is on its way is given back when it is granted. */
+  /** Release the lease. A pending take is released once it is granted. */
   async release(): Promise<Either<LogFault, void>> {
     const command = this.#on('unwanted')
     this.#wake()
@@ -256,7 +256,7 @@ class Claim {
     return released
   }
 
-  /** Another lease of the same handle takes its place. */
+  /** Ends the claim when another lease of the same handle replaces it. */
   end(): void {
     this.#timer?.cancel()
     this.#on('unwanted')
@@ -291,7 +291,7 @@ class Claim {
   }
 }
 
-/** The session's fault for a log that somebody else holds. */
+/** Turns the store's `LeaseHeld` into the session's `SessionBusy`. */
 export const busyOf = <F extends SessionFault | StoreFault>(
   fault: F,
 ): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {

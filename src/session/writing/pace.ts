@@ -1,42 +1,42 @@
 /**
- * Turns of the writers that rebase one session without a pause. The writer that is ahead is one round trip from its next
- * append. A refused writer needs several: it has to read what it missed. So it is late every time, and the first writer
- * never learns that another one waits.
+ * Fair turns for writers that rebase one session without a pause. The leading writer is one round
+ * trip from its next append. A refused writer needs several, because it must first read the rows it
+ * missed. So it is always late, and the leading writer never learns that another one waits.
  *
- * Therefore a writer steps back for a moment after it has appended without a pause for some time, its turn. If it then
- * sees rows of others, its turns are short, and it steps back nearly as long as it waited for its turn. If it sees none,
- * its turns double until the pauses take a hundredth of the time. A writer that pauses by itself never steps back: an agent
- * pauses at each call of a model.
+ * Therefore a writer that has appended without a pause for some time (its turn) pauses for a
+ * moment. If it then sees rows of others, its turns become short, and it pauses nearly as long as
+ * it waited for its turn. If it sees none, its turns double until the pauses take a hundredth of
+ * the time. A writer that pauses by itself needs no such pause: an agent pauses at each model call.
  */
 export interface Pace {
-  /** Before an append: resolves when it may be sent. Undefined: at once. */
+  /** Before an append: resolves when it may be sent. Undefined: immediately. */
   readonly begin: () => Promise<void> | undefined
-  /** After `tries` refused attempts of an append: resolves when the next may be sent. Undefined: at once. */
+  /** After `tries` refused attempts of an append: resolves when the next may be sent. Undefined: immediately. */
   readonly refused: (tries: number) => Promise<void> | undefined
-  /** After an append: when it was called, and when its last attempt was sent, in milliseconds of `now`. */
+  /** After an append: the times of its call and of its last attempt, in milliseconds of `now`. */
   readonly done: (called: number, sent: number) => void
   readonly now: () => number
 }
 
-/** The shortest pause, in round trips: a refused writer appends within so many. */
+/** The shortest pause, in round trips: enough for a refused writer to append. */
 const trips = 12
-/** A turn, in shortest pauses: while others are there, the first, and the longest. */
+/** The length of a turn, in shortest pauses: with other writers present, the first, and the longest. */
 const turn = { shared: 1.5, first: 16, longest: 100 } as const
-/** The longest pause, in milliseconds, before a quarter of it is added or taken away at random. */
+/** The longest pause in milliseconds, before up to a quarter is added or subtracted at random. */
 const longestPause = 1000
 
 export const createPace = (
-  /** How many rows of others were read. */
+  /** The number of rows read from other writers. */
   foreign: () => number,
   now: () => number = () => performance.now(),
   random: () => number = Math.random,
 ): Pace => {
   let seen = foreign()
-  let trip = 0 // milliseconds of an attempt that was not refused
-  let waited = 0 // milliseconds that the last append took that met others; 0 after the next pause
+  let trip = 0 // milliseconds of an attempt that succeeded
+  let waited = 0 // milliseconds of the last append that met other writers; 0 after the next pause
   let length: number = turn.first // of a turn, in shortest pauses
-  let began = now() // this turn
-  let last = -Infinity // when an append was acknowledged
+  let began = now() // start of this turn
+  let last = -Infinity // time of the last acknowledgement
   let pausing: Promise<void> | undefined
 
   const shortest = (): number => Math.min(longestPause, Math.max(1, trips * trip))
@@ -54,13 +54,13 @@ export const createPace = (
     begin: () => {
       if (pausing !== undefined) return pausing
       const time = now()
-      if (time - last > shortest()) began = time // it has paused by itself
+      if (time - last > shortest()) began = time // the writer paused by itself
       return time - began < length * shortest() ? undefined : (pausing = stepBack())
     },
     refused: (tries) => {
-      if (foreign() === seen) return undefined // by an append of its own handle
-      if (tries % 2 === 1) return undefined // an attempt after a pause is late; the one after that is not
-      return sleep((shortest() * random()) / tries) // writers that have waited longest try most often
+      if (foreign() === seen) return undefined // refused because of an append by its own handle
+      if (tries % 2 === 1) return undefined // the first attempt after a pause is late, the next is not
+      return sleep((shortest() * random()) / tries) // writers that have waited longest retry most often
     },
     done: (called, sent) => {
       last = now()
@@ -76,6 +76,6 @@ export const createPace = (
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-// Every runtime has both; the compiler is told of neither, so that nothing here depends on one runtime.
+// Every runtime has both. They are declared here, so that the code depends on no runtime's types.
 declare const performance: { readonly now: () => number }
 declare const setTimeout: (callback: () => void, milliseconds: number) => unknown

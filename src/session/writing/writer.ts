@@ -1,20 +1,20 @@
 /**
- * The one writer of a session in this process. Appends are sent in the order in which they are called, without waiting
- * for each other: each names the head that the one before it will leave, so the store can commit many at once. What is
- * acknowledged is added to the mirror, in the same order.
+ * The single writer of a session in this process. Appends are sent in call order, without waiting
+ * for each other: each names the head that the one before it will leave, so the store can commit
+ * many at once. Acknowledged appends are added to the mirror in the same order.
  *
- * A step that is made from the record (a retraction, an append at a head) waits until nothing is on its way; others may
- * be sent behind it.
+ * A step computed from the record (a retraction, an append at a head) waits until nothing is
+ * pending. Others may be sent after it.
  *
- * When one is refused, those behind it continue a head that never was. Then the mirror is brought up to the store, and
- * each is looked at again: whether it still continues what it was meant for.
+ * If one is refused, those after it continue a head that never existed. Then the mirror is synchronized
+ * with the store, and each is checked again: does it still continue the intended state?
  *
- * `writerTable` has the states: where steps are sent, and where they wait.
+ * `writerTable` lists the states and whether steps are sent or wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
-import { consequenceOf } from '../../task/index.ts'
+import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange, GrownRows } from '../../proof/kit.ts'
 import type {
   Append,
@@ -45,12 +45,13 @@ import { stamp } from '../record/stamp.ts'
 import type { WriteAnswer, Recorded, Step, StepRows } from '../record/step.ts'
 
 /**
- * `idle` nothing is on its way; `sending` appends are; `recovering` one of them was refused, and the mirror is brought up to
- * the store; `alone` something is done that wants nothing on its way. Steps are sent in the first two, and wait in the others.
+ * `idle`: nothing is pending. `sending`: appends are pending. `recovering`: one was refused, and
+ * the mirror is being synchronized. `alone`: work runs that requires nothing to be pending. Steps
+ * are sent in the first two states, and wait in the others.
  */
 export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
 
-/** `drained`: every pending step has its answer. `begun` and `ended` mark work that runs alone. */
+/** `drained`: every pending step has its result. `begun` and `ended` mark work that runs alone. */
 export type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
 
 export const writerTable: { readonly [S in WriterState]: { readonly [E in WriterEvent]?: WriterState } } = {
@@ -62,21 +63,21 @@ export const writerTable: { readonly [S in WriterState]: { readonly [E in Writer
 
 /** A step that waits for its turn. */
 interface Waiting extends Step {
-  /** The length that it continues; undefined: it goes by a head, or stands anywhere. */
+  /** The length that it continues; undefined if it continues a head or the current end. */
   expectedLen: number | undefined
-  /** The head that it continues, once that is known. */
+  /** The head that it continues, once known. */
   expectedHead: Head | undefined
-  /** How many messages and notes were ahead of it when it was called. */
+  /** The number of messages and notes ahead of it when it was called. */
   readonly behind: { readonly messages: number; readonly notes: number }
-  /** Why it can't be appended: one that it was to follow has failed. */
+  /** The reason why it can't be appended: a step that it follows has failed. */
   doomed: WriteFault | undefined
   readonly resolve: (answer: WriteAnswer<Recorded>) => void
 }
 
-/** Why a step does not fit. */
+/** The faults of a step that does not fit the record. */
 type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
-/** A step that is on its way. */
+/** A pending step. */
 interface SentStep extends Waiting {
   readonly plan: Plan
   readonly grown: GrownRows
@@ -84,7 +85,7 @@ interface SentStep extends Waiting {
   readonly answer: Promise<Either<AppendFault, Appended>>
 }
 
-/** Something to be done while nothing is on its way. */
+/** Work that requires nothing to be pending. */
 interface Pause {
   readonly pause: () => Promise<void>
 }
@@ -94,12 +95,12 @@ const isPause = (step: object): step is Pause => hasOwn(step, 'pause')
 export class Writer {
   readonly #store: Store
   readonly #mirror: Mirror
-  /** The key of the session that was opened; null: it is not encrypted. Another log of its id has another one. */
+  /** The key of the opened session; null if it is not encrypted. Another log with the same id has another key. */
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
   readonly #sent: SentStep[] = []
   #state: WriterState = 'idle'
-  /** The mirror is what the store had; `stale`: the store did not say what it holds; a fault: it can't be brought up to it. */
+  /** `current`: synchronized. `stale`: the store's state is unknown. A fault: synchronizing is impossible. */
   #mirrorIs: 'current' | 'stale' | VerifyFault = 'current'
   /** The step that is being resolved. */
   #looking: Waiting | undefined
@@ -116,12 +117,12 @@ export class Writer {
     this.#state = writerTable[this.#state][event] ?? this.#state
   }
 
-  /** How many messages there will be once everything that was called is done. */
+  /** The number of messages once all pending calls are done. */
   get len(): number {
     return this.#behind().messages
   }
 
-  /** How many steps were called. */
+  /** The number of steps called so far. */
   get called(): number {
     return this.#called
   }
@@ -144,7 +145,7 @@ export class Writer {
     })
   }
 
-  /** Do something while nothing is on its way; what was called before is done first, what is called later waits. */
+  /** Run work while nothing is pending: after all earlier calls, and before all later ones. */
   alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
@@ -153,7 +154,7 @@ export class Writer {
     })
   }
 
-  /** Read what others have appended. */
+  /** Read the rows that other writers appended. */
   refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
   }
@@ -179,7 +180,7 @@ export class Writer {
       const next = this.#waiting[0]
       if (next === undefined || this.#state === 'recovering' || this.#state === 'alone') return
       const now = !isPause(next) && this.#fits(next)
-      if (!now && this.#state === 'sending') return // the drain calls again
+      if (!now && this.#state === 'sending') return // `#drain` calls this again
       this.#waiting.shift()
       if (isPause(next)) void this.#paused(next.pause)
       else if (now) this.#send(next)
@@ -210,13 +211,13 @@ export class Writer {
     return this.#sent.length === 0 && sameHead(this.#headOf(step), this.#mirror.head)
   }
 
-  /** The head that a step continues: the record's when its turn comes, if it names none. */
+  /** The head that a step continues. If it names none, that is the record's head when its turn comes. */
   #headOf(step: Waiting): Head {
     return (step.expectedHead ??= this.#mirror.head)
   }
 
   #send(step: Waiting): void {
-    const made = step.rows()
+    const made = rowsOf(step)
     if (isLeft(made)) return this.#fail(step, made.left)
     const { rows, recording, apply } = made.right
     const { len } = this.#mirror.history
@@ -241,7 +242,7 @@ export class Writer {
     if (!drains) void this.#drain()
   }
 
-  /** Rows as they are to be stored, with their time: encrypted, where the session is. */
+  /** The rows to store, with their times; encrypted if the session is. */
   #ready(
     expected: Head,
     { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
@@ -257,7 +258,6 @@ export class Writer {
     }
   }
 
-  /** Hashed once. */
   #plan(
     range: CompactRange,
     expected: Head,
@@ -270,7 +270,7 @@ export class Writer {
     }
   }
 
-  /** A third-party store may throw instead of answering. That must not stop the writer. */
+  /** Appends, and turns an exception of a third-party store into a fault, so that it can't stop the writer. */
   async #ask(
     { operation, respectLease, respectTurns }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
@@ -289,7 +289,7 @@ export class Writer {
     }
   }
 
-  /** Add what is acknowledged, in order. */
+  /** Add acknowledged appends to the mirror, in order. */
   async #drain(): Promise<void> {
     for (let first = this.#sent[0]; first !== undefined; first = this.#sent[0]) {
       try {
@@ -323,12 +323,12 @@ export class Writer {
     this.#sent.length = 0
   }
 
-  /** The first reason counts. */
+  /** Marks the mirror as broken. The first reason stays. */
   #break(fault: VerifyFault): void {
     if (typeof this.#mirrorIs === 'string') this.#mirrorIs = fault
   }
 
-  /** The store has appended other rows than it was given. */
+  /** Fails a step for which the store appended other rows than the given ones. */
   #other(step: SentStep): void {
     const { id, head } = this.#mirror
     const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
@@ -336,12 +336,15 @@ export class Writer {
     this.#fail(step, fault)
   }
 
-  /** A step was not appended at its expected place. Neither were the steps after it, unless the store says otherwise. */
+  /**
+   * Handles a step not appended at its expected place. Nor were the steps after it, unless the
+   * store reports otherwise.
+   */
   async #recover(first: SentStep, answer: Either<AppendFault, Appended>): Promise<void> {
     this.#on('refused')
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
-    // Where one behind the first was stored after all, there is more than the conflict carries.
+    // If a later step was stored nonetheless, the conflict does not have all missed rows.
     const conflict =
       isLeft(answer) && answer.left._tag === 'Conflict' && all.every((one) => isLeft(one.answer))
         ? answer.left
@@ -358,7 +361,7 @@ export class Writer {
     }
   }
 
-  /** Answer a step that can't be sent as it is. Nothing is on its way. */
+  /** Resolve a step that can't be sent as it is. Nothing is pending. */
   async #resolve(step: Waiting): Promise<void> {
     this.#looking = step
     try {
@@ -370,37 +373,37 @@ export class Writer {
 
   async #settle(step: Waiting): Promise<void> {
     if (step.doomed !== undefined) return this.#fail(step, step.doomed)
-    if (step.continues.type === 'head') this.#headOf(step) // before others' rows are read
+    if (step.continues.type === 'head') this.#headOf(step) // fixes the head before others' rows are read
     if (this.#mirrorIs !== 'current' || this.#isBeyond(step)) {
       const synced = await this.#sync()
       if (isLeft(synced)) return this.#fail(step, synced.left)
     }
     if (this.#fits(step)) {
-      this.#looking = undefined // it is counted once
+      this.#looking = undefined // otherwise it would be counted twice
       return void this.#waiting.unshift(step)
     }
     const { operation } = step
     return operation !== undefined && this.#isLate(step) ? this.#repeat(step) : this.#fail(step, this.#against(step))
   }
 
-  /** Whether the caller names more than is known here. */
+  /** Whether the caller expects more than is known here. */
   #isBeyond({ continues }: Waiting): boolean {
     const { history, head } = this.#mirror
     if (continues.type === 'len') return continues.len !== undefined && lengthOf(continues.len) > history.len
     return continues.type === 'head' && continues.head !== undefined && continues.head.size > head.size
   }
 
-  /** Whether a step may have happened, by its operation. */
+  /** Whether a step may have been appended before, going by its expected place. */
   #isLate({ continues, expectedLen }: Waiting): boolean {
     const { sealed, history, head } = this.#mirror
     if (continues.type === 'head') return continues.head !== undefined && continues.head.size < head.size
     return sealed || (expectedLen !== undefined && expectedLen < history.len)
   }
 
-  /** An operation that comes too late to be appended: unless it is what was appended before. */
+  /** Sends an operation that is too late to be appended, in case it was appended before. */
   async #repeat(step: Waiting): Promise<void> {
     const { id, sealed, range } = this.#mirror
-    const made = step.rows()
+    const made = rowsOf(step)
     if (isLeft(made)) return this.#fail(step, made.left)
     const { rows, blocks } = made.right
     let expected = step.expectedHead
@@ -417,7 +420,7 @@ export class Writer {
     this.#repeated(step, this.#recorded(answer.right, step.messages))
   }
 
-  /** Bring the mirror up to the store. */
+  /** Synchronize the mirror with the store. */
   async #sync(conflict?: Conflict): Promise<Either<VerifyFault, MissedRows>> {
     if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
     const mirror = this.#mirror
@@ -435,7 +438,7 @@ export class Writer {
   }
 
   #answer(step: Waiting, answer: WriteAnswer<Recorded>): void {
-    if (this.#looking === step) this.#looking = undefined // what is called from now on is called behind its answer
+    if (this.#looking === step) this.#looking = undefined // calls from now on come after its result
     step.resolve(answer)
   }
 
@@ -446,21 +449,21 @@ export class Writer {
       for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
 
-  /** A step that had already been appended. The steps after it do not wait for its messages. */
+  /** Resolves a step that had already been appended. The steps after it do not wait for its messages. */
   #repeated(step: Waiting, answer: Recorded): void {
     this.#answer(step, right(answer))
-    if (answer.to > step.behind.messages) return // somebody else did it since
-    for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // a follower has one
+    if (answer.to > step.behind.messages) return // another process appended it since
+    for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // followers have an expected length
   }
 
-  /** The steps that were to follow a step: called after it, without an expected length. */
+  /** The steps after a failed or repeated one: those called without an expected length. */
   #followers(): readonly Waiting[] {
     return this.#waiting.filter(
       (next): next is Waiting => !isPause(next) && next.continues.type === 'len' && next.continues.len === undefined,
     )
   }
 
-  /** Why a step does not fit. */
+  /** The fault of a step that does not fit. */
   #against({ continues, expectedLen, expectedHead, behind }: Waiting): Late {
     const { id, sealed, history, head } = this.#mirror
     const { len } = history
@@ -472,7 +475,7 @@ export class Writer {
     const isAhead = expectedHead === undefined ? known >= len : expectedHead.size > head.size
     if (isAhead || !Number.isSafeInteger(known) || known < 0) {
       const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
-      return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // one before it failed
+      return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // an earlier one failed
     }
     const missed = since(this.#mirror, known, expectedHead === undefined ? behind.notes : expectedHead.size - known)
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
@@ -484,7 +487,16 @@ export class Writer {
   }
 }
 
-/** The store has lost or changed earlier rows, so nothing was sent. */
+/** The rows of a step. They are made of messages, and a damaged one throws when it is read. That must not stop the writer. */
+const rowsOf = (step: Step): Either<WriteFault, StepRows> => {
+  try {
+    return step.rows()
+  } catch (cause) {
+    return left(cause instanceof FaultError ? (cause.fault as WriteFault) : { _tag: 'Io', operation: 'append', cause })
+  }
+}
+
+/** Nothing was sent, because code in this process changed the messages on their way to the store. */
 export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
   _tag: 'Io',
   operation: 'append',
@@ -493,14 +505,14 @@ export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
 
 export const otherRows = 'the store did not append the rows that it was given'
 
-/** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
+/** Whether the store returned an earlier result of this operation: its head is not the planned one. */
 const isRepeat = ({ head }: Appended, { plan, operation }: SentStep): boolean =>
   head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
-/** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
+/** Anything but a number becomes NaN, which no record has: comparing it could throw and block other steps. */
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
-/** If a store throws instead of answering, the error becomes an `Io` fault. */
+/** Turns an exception of a store into an `Io` fault. */
 const guardStore = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
   try {
     return await work()

@@ -1,4 +1,4 @@
-/** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
+/** An in-memory cache of recently read or written blocks. It keeps the most recently used, up to a number of bytes. */
 import { isLeft, right } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
@@ -10,7 +10,7 @@ declare class BlockCacheBrand {
   readonly #cache: never
 }
 
-/** A cache for all scopes of one store. Branded: `blockCache` makes one. */
+/** A cache for all scopes of one store. Branded: only `blockCache` makes one. */
 export interface BlockCache extends BlockCacheBrand {
   /** The bytes in the cache, counted as for `maxBytes`. */
   readonly bytes: number
@@ -18,12 +18,12 @@ export interface BlockCache extends BlockCacheBrand {
 
 /** The limits of a block cache. */
 export interface BlockCacheOptions {
-  /** The most bytes to keep: the blocks and the overhead of keeping them. Default: 64 MiB. */
+  /** The maximum number of bytes: the blocks and the overhead of caching them. Default: 64 MiB. */
   readonly maxBytes?: number
 }
 
 /**
- * A cache for {@link cachedBlocks}. It keeps the blocks used last, up to a number of bytes.
+ * A cache for {@link cachedBlocks}. It keeps the most recently used blocks, up to a number of bytes.
  *
  * @param options the limit
  */
@@ -33,16 +33,16 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
     get bytes() {
       return lately.weight
     },
-  }) as unknown as BlockCache // the one place where one is made
+  }) as unknown as BlockCache // the only place that makes one
   insides.set(cache, lately)
   return cache
 }
 
 /**
- * A block store that reads only blocks that are not in the cache. A block never gets stale, because its id is the hash
- * of its content. A block of one scope is not found in another.
+ * A block store that reads only uncached blocks. A cached block never gets stale, because its id is
+ * the hash of its content. Scopes don't share cached blocks.
  *
- * Cost    O(blocks); a copy of each
+ * Cost    O(blocks); each is copied
  *
  * @param store the block store to read from
  * @param cache the cache, from `blockCache`
@@ -93,5 +93,5 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
 
 const insides = new WeakMap<BlockCache, RecentMap<string, Uint8Array>>()
 
-/** What it takes to keep a block beside its bytes, about: its key, and its place in the map. */
+/** The approximate overhead of a cached block in bytes: its key, and its place in the map. */
 const overhead = 256

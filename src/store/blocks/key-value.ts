@@ -1,9 +1,9 @@
 /**
- * Blocks in a key-value store that somebody brings along: Redis, S3, DynamoDB, a map.
+ * Blocks in a key-value store that you provide: Redis, S3, DynamoDB, a map.
  *
- * Only blocks: a log needs an append that happens at an expected head or not at all, and reading and writing by key
- * can't promise that to two writers. Blocks need nothing of the sort: their ids say what is in them, so whoever writes
- * one writes the same, and writing it again changes nothing.
+ * Blocks only. A log needs an append that either happens at the expected head or fails, and reads and
+ * writes by key can't guarantee that to two writers. Blocks don't need it: their ids are hashes of
+ * their content, so all writers of a block write the same bytes, and writing it again changes nothing.
  */
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
@@ -14,8 +14,8 @@ import { invalidId } from '../port/id.ts'
 import type { BlockStore, OnceStore } from '../port/store.ts'
 
 /**
- * A key-value store, as you implement it; `keyValueContract` in `@indelible/testing` checks it. Keys are letters,
- * digits and `/ _ - %`, at most 1,000 characters. A failure throws.
+ * The interface of a key-value store, for you to implement; `keyValueContract` in `@indelible/testing`
+ * checks it. Keys are letters, digits and `/ _ - %`, at most 1,000 characters. A failure throws.
  */
 export interface KeyValueStore {
   /**
@@ -25,21 +25,21 @@ export interface KeyValueStore {
    */
   readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
   /**
-   * Store values. When it resolves, all of them are stored. If it fails half-way, it is called again.
+   * Store values. Resolves once all of them are stored. If it fails halfway, it is called again.
    *
    * @param entries keys and values
    */
   readonly mset: (entries: readonly KeyValue[]) => Promise<void>
   /**
-   * Remove every key with a prefix. It may fail half-way. Only `removeBlocks` and removals from `once` need it.
+   * Remove every key with a prefix. It may fail halfway. Only `removeBlocks` and removals from `once` need it.
    *
-   * @param prefix the beginning of the keys
+   * @param prefix the start of the keys
    */
   readonly deletePrefix?: (prefix: string) => Promise<void>
   /**
-   * Store a value, if the key has none. If several writers try at once, exactly one gets true. In Redis this is
-   * `SET key value NX`, in S3 `If-None-Match: *`, in DynamoDB `attribute_not_exists`, in SQL `insert … on conflict do
-   * nothing`. Cloudflare KV has nothing like it: leave the method out there.
+   * Store a value, if the key has none. If several writers try at once, exactly one gets true. In Redis
+   * this is `SET key value NX`, in S3 `If-None-Match: *`, in DynamoDB `attribute_not_exists`, in SQL
+   * `insert … on conflict do nothing`. Cloudflare KV has no equivalent: omit the method there.
    *
    * @returns true if it was stored; false if the key already has a value
    */
@@ -47,7 +47,7 @@ export interface KeyValueStore {
   /**
    * List keys. Only `list` of `once` needs it.
    *
-   * @param prefix the beginning of the keys
+   * @param prefix the start of the keys
    * @returns each key once, in any order
    */
   readonly keys?: (prefix: string) => Iterable<string> | AsyncIterable<string>
@@ -56,22 +56,22 @@ export interface KeyValueStore {
 /** A key and its value. */
 export type KeyValue = readonly [key: string, value: Uint8Array]
 
-/** How to keep blocks in a key-value store. */
+/** The options of `keyValueBlocks`. */
 export interface KeyValueOptions {
-  /** The beginning of every key. Default: `indelible`. */
+  /** The start of every key. Default: `indelible`. */
   readonly prefix?: string
   /** The scope of the blocks. Default: `default`. */
   readonly scope?: string
-  /** The hash function: SHA-256. Default: that of Node, or one in JavaScript where there is no Node. */
+  /** The hash function: SHA-256. Default: Node's, or one in JavaScript outside Node. */
   readonly hash?: Hash
-  /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
+  /** The maximum number of keys in one call. More keys take several calls, one after the other. Default: 500. */
   readonly keysPerCall?: number
 }
 
 /**
- * The blocks of a scope in a key-value store, under `prefix/scope/id`. Blocks are checked against their ids when they
- * are read. With `putIfAbsent` the store has `once`, under `prefix/scope/once/`; activities need it to give exactly one
- * answer.
+ * The blocks of a scope in a key-value store, under `prefix/scope/id`. Blocks are checked against
+ * their ids when read. With `putIfAbsent` the store also has `once`, under `prefix/scope/once/`,
+ * which activities need to return exactly one result.
  *
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
  *
@@ -116,7 +116,7 @@ export const keyValueBlocks = (
     : blocks.right
 }
 
-/** Asked of the store itself, and called on it: a method of a class needs its `this`. */
+/** Checks a property and calls the method on the store itself: a class's method needs its `this`. */
 const canPutOnce = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
   store.putIfAbsent !== undefined
 
@@ -164,9 +164,9 @@ const onceOf = (
  *
  * Cost    one `mget` for each `keysPerCall` keys, one after the other
  *
- * @param keysPerCall the most keys in one call. Default: 500
+ * @param keysPerCall the maximum number of keys in one call. Default: 500
  * @returns the values, in the same order; undefined for a key without one
- * @throws Error if `mget` returns something other than bytes for each key, and whatever `mget` throws
+ * @throws Error if `mget` does not return bytes for each key, and any error of `mget`
  */
 export const valuesOf = async (
   keyValue: Pick<KeyValueStore, 'mget'>,
@@ -187,7 +187,7 @@ export const valuesOf = async (
 }
 
 /**
- * Remove every block of a scope. Refs to them can no longer be hydrated.
+ * Remove all blocks of a scope. Refs to them can no longer be hydrated.
  *
  * @param options prefix and scope, as for `keyValueBlocks`
  * @returns nothing; or `Io`
@@ -204,7 +204,7 @@ export const removeBlocks = (
     }
   }, 'removeBlocks')
 
-/** Keys that are safe in paths, patterns and URLs: one scope's can't begin with another's. */
+/** Makes keys that are safe in paths, patterns and URLs. No scope's keys are a prefix of another's. */
 const keysOf = (prefix = 'indelible', scope: string): ((id: string) => string) => {
   if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   if (prefix.length > 100 || !/^[\w-]+(?:\/[\w-]+)*$/.test(prefix))

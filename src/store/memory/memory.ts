@@ -1,4 +1,4 @@
-/** A store in memory: for tests, for browsers, and to see what a store does. */
+/** A store in memory: for tests, for browsers, and as a reference implementation. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, type JsonObject, left, optionsOf, ownField, OwnMap, right } from '../../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
@@ -55,7 +55,7 @@ import { headOf, rowLeaf } from '../port/tree.ts'
 export interface MemoryOptions {
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** The hash function: SHA-256. Default: that of Node, or one in JavaScript where there is no Node. */
+  /** The hash function: SHA-256. Default: Node's, or one in JavaScript outside Node. */
   readonly hash?: Hash
   /**
    * The clock of the store. Default: `Date.now`.
@@ -80,17 +80,17 @@ export const memoryStore = (options: MemoryOptions = {}): Store => {
   return store.right
 }
 
-/** The rows that one log has appended. What a fork shares stays with the log that it was forked from. */
+/** The rows that one log appended. Rows that a fork shares belong to the log it was forked from. */
 interface Segment {
   readonly parent: Segment | undefined
-  /** The position of the first row here; those before are the parent's. */
+  /** The position of its first row; earlier rows are the parent's. */
   readonly base: number
   readonly rows: StoredRow[]
   readonly nodes: Uint8Array[]
-  /** The blocks that each row speaks of. */
+  /** The blocks that each row references. */
   readonly blocks: (readonly BlockId[])[]
   readonly forks: Set<Segment>
-  /** Its log is removed; it is here for its forks only. */
+  /** True if its log was removed; then only its forks need it. */
   orphan: boolean
 }
 
@@ -106,7 +106,7 @@ interface Log {
 
 interface HeldBlock {
   readonly bytes: Uint8Array
-  /** How many rows speak of it; one that was put on its own counts as one more. */
+  /** The number of rows that reference it. */
   uses: number
   kept: boolean
 }
@@ -114,24 +114,24 @@ interface HeldBlock {
 interface Scope {
   readonly memory: Memory
   readonly logs: Map<string, Log>
-  /** The logs in each order, the last first, as of the last list in it. */
+  /** The logs in each order, last one first, as of the last list in that order. */
   readonly listed: Record<CheckedQuery['by'], Log[]>
-  /** The orders that something has changed in since. */
+  /** The orders that changed since. */
   readonly changed: Record<CheckedQuery['by'], boolean>
   readonly blocks: Map<BlockId, HeldBlock>
 }
 
-/** All that a driver holds. */
+/** The state of a driver. */
 interface Memory {
   readonly hash: Hash
   readonly now: () => number
   readonly scopes: Map<string, Scope>
-  /** How many logs there have been. */
+  /** The number of logs ever created. */
   created: number
 }
 
 /**
- * The driver of `memoryStore`: to wrap in another driver, and as an example of one.
+ * The driver of `memoryStore`: to wrap in another driver, and as an example.
  *
  * @param options hash function and clock
  */
@@ -141,7 +141,7 @@ export const memoryDriver = ({
 }: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
   const of = (scope: string): Scope => scopeOf(memory, scope)
-  /** Runs at once, as a whole: there is no other writer between two lines of it. */
+  /** Runs synchronously, so no other writer can come in between. */
   const onLog = async <T>(
     name: string,
     id: string,
@@ -264,7 +264,7 @@ const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFa
   return right(outcome.right.lease)
 }
 
-/** The contents of those blocks that are held. */
+/** Copies of those blocks that exist. */
 const copyBlocks = (
   ids: readonly BlockId[],
   blocks: ReadonlyMap<BlockId, HeldBlock>,
@@ -278,7 +278,7 @@ const copyBlocks = (
 
 const segmentOn = (parent: Segment | undefined, base: number): Segment => {
   let owner = parent
-  while (owner !== undefined && base <= owner.base) owner = owner.parent // all that is shared is further up
+  while (owner !== undefined && base <= owner.base) owner = owner.parent // the parent shares no rows of its own
   const segment: Segment = { parent: owner, base, rows: [], nodes: [], blocks: [], forks: new Set(), orphan: false }
   owner?.forks.add(segment)
   return segment
@@ -290,7 +290,7 @@ const ownerOf = (segment: Segment, position: number): Segment => {
   return owner
 }
 
-/** Whether a segment is another, or a fork of it. */
+/** Whether a segment is the other one, or forked from it. */
 const isOn = (segment: Segment | undefined, other: Segment): boolean =>
   segment !== undefined && (segment === other || isOn(segment.parent, other))
 
@@ -320,7 +320,7 @@ const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
   return Object.freeze(rows)
 }
 
-/** Cost: O(page), and O(logs) for the first page after a change: what is nearly in order is brought into it. */
+/** Cost: O(page), and O(logs) for the first page after a change, to sort an almost sorted list. */
 const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage => {
   if (scope.changed[by]) {
     scope.listed[by] = scope.listed[by].filter(({ segment }) => !segment.orphan).sort(compare[by])
@@ -343,7 +343,7 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
 type Order = CheckedQuery['by']
 type Compare = (one: Pick<Log, 'order' | 'info'>, other: Pick<Log, 'order' | 'info'>) => number
 
-/** The last of a list is its first in these. */
+/** The order of the internal lists, whose last log is listed first. */
 const compare: Readonly<Record<Order, Compare>> = {
   created: (one, other) => one.order - other.order,
   appended: (one, other) => one.info.appended - other.info.appended || one.order - other.order,
@@ -361,9 +361,9 @@ const all = (changed: boolean): Record<Order, boolean> => ({
 const cursorOf = ({ order, info }: Log, by: Order): Cursor =>
   by === 'id' ? { value: info.id, key: 0 } : { value: by === 'created' ? undefined : info[by], key: order }
 
-/** How many logs of a list are behind a cursor: they are its first. */
+/** The number of logs after a cursor. They are the first ones of the internal list. */
 const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
-  const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // what `compare` reads of it
+  const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // only the fields that `compare` reads
   let [low, high] = [0, logs.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -398,7 +398,7 @@ const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldBlock>):
   return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
 }
 
-/** Add rows to a log that they continue. */
+/** Append rows that continue the log. */
 const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
   const { blocks: held, memory } = scope
   const { head, entries } = log.info
@@ -408,7 +408,7 @@ const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
     log.segment.blocks.push(row.blocks)
-    for (const block of row.blocks) (held.get(block) as HeldBlock).uses += 1 // none is missing
+    for (const block of row.blocks) (held.get(block) as HeldBlock).uses += 1 // missing blocks were refused before
   }
   log.range = grown.range
   const { created } = log.info
@@ -418,7 +418,7 @@ const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
   return grown.answer
 }
 
-/** Why rows that expect this head can't be appended. */
+/** The fault of an append that expects another head. */
 const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head } = log.info
   return refusal(
@@ -431,7 +431,7 @@ const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
   )
 }
 
-/** All at once: what can be refused is looked at first. */
+/** Erases all rows or none: everything that can fail is checked first. */
 const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<StoreFault, Omit<Erased, 'rows'>> => {
   const { logs, blocks: held, memory } = scope
   const { hash } = memory
@@ -455,7 +455,7 @@ const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<St
   const dropped = new Set<BlockId>()
   for (const { id, rows } of given)
     for (const { position, leaf, stub } of rows) {
-      const { segment } = logs.get(id) as Log // looked at above
+      const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
       for (const log of logs.values()) if (isOn(log.segment, owner)) log.state = undefined
       const { kind, index, at, erased } = rowAt(segment, position)
@@ -476,7 +476,7 @@ const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<St
   return right({ head: logs.get(ledger.id)?.info.head, blocks, residue: [] })
 }
 
-/** The segments that hold the rows of a log, in order, each with the row after its last. */
+/** The segments with the rows of a log, in order, each with the position after its last row. */
 const stretches = (log: Log): readonly { readonly segment: Segment; readonly to: number }[] => {
   const found: { readonly segment: Segment; readonly to: number }[] = []
   let to = log.info.head.size
@@ -503,12 +503,12 @@ const containing = (scope: Scope, texts: readonly string[]): TextPlaces => {
   return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
 }
 
-/** The rows of a scope that are looked for, by what they are and the blocks that they name. */
+/** The rows of a scope that match a condition on the row and the blocks that it references. */
 const placesOf = (
   { logs }: Scope,
   isWanted: (row: StoredRow, named: readonly BlockId[]) => boolean,
 ): readonly RowPlace[] => {
-  const seen = new Set<StoredRow>() // a row that several logs share is named once
+  const seen = new Set<StoredRow>() // a row shared by several logs is listed once
   const rows: RowPlace[] = []
   for (const { info, segment } of logs.values())
     for (let position = 0; position < info.head.size; position++) {
@@ -521,7 +521,7 @@ const placesOf = (
   return rows
 }
 
-/** Make sure that blocks are held, and give them. */
+/** Add missing blocks, and return all of them. */
 const hold = (blocks: readonly Block[], held: Map<BlockId, HeldBlock>): readonly HeldBlock[] =>
   blocks.map(({ id, bytes }) => {
     const known = held.get(id)
@@ -531,14 +531,14 @@ const hold = (blocks: readonly Block[], held: Map<BlockId, HeldBlock>): readonly
     return fresh
   })
 
-/** One row less speaks of it. */
+/** Removes a row's reference to a block. */
 const unuse = (block: BlockId, held: Map<BlockId, HeldBlock>): void => {
   const used = held.get(block) as HeldBlock
   used.uses -= 1
   if (used.uses === 0 && !used.kept) held.delete(block)
 }
 
-/** Drop the rows of an orphan that no fork shares, with their blocks, and what is left of it if nothing does. */
+/** Drop the rows of an orphan that no fork shares, with their blocks, and the orphan itself if it has no forks. */
 const release = (segment: Segment, held: Map<BlockId, HeldBlock>): void => {
   if (!segment.orphan) return
   let shared = segment.base

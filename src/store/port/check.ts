@@ -1,20 +1,20 @@
-/** What a check of a whole store finds, and what a repair does about it: an fsck, for places that keep bookkeeping of their own. */
+/** Findings of a whole store's check, and their repairs: an fsck, for stores with bookkeeping of their own. */
 
-/** A part of the store that contradicts the rest. */
+/** A contradiction within the store. */
 export interface StoreFinding {
   /** The table of the finding; `file` for damage below all tables. */
   readonly table: string
-  /** The row, for people: the scope and id of a log, the number of a segment. Undefined: the whole table. */
+  /** The row, for people: the scope and id of a log, or the number of a segment. Undefined: the whole table. */
   readonly where: string | undefined
   /** The damage, in words. */
   readonly what: string
-  /** Whether `repair` can rebuild it from the rest. Recorded rows are never overwritten. */
+  /** Whether `repair` can rebuild it from other data. Recorded rows are never overwritten. */
   readonly repairable: boolean
 }
 
-/** A finding, and the action that a repair took. */
+/** A finding, and the action of a repair. */
 export interface StoreRepair extends Omit<StoreFinding, 'repairable'> {
-  /** The action; undefined if it can't be repaired: restore the store from a backup. */
+  /** The action; undefined if it can't be repaired, so the store must be restored from a backup. */
   readonly done: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Rows as a driver gets them: copied, checked and hashed. */
+/** Rows as a driver receives them: copied, checked and hashed. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, ownField, right } from '../../json/index.ts'
 import { hashRow, type BlockId, type Hash, type HashedRow } from '../../proof/kit.ts'
@@ -10,7 +10,7 @@ import type { Row } from './row.ts'
 /** A row to store, with its leaf. */
 export type CheckedRow = HashedRow<BlockId>
 
-/** How a store hashes, and what time it is there. */
+/** A store's hash function and clock. */
 export interface RowContext {
   /** SHA-256. */
   readonly hash: Hash
@@ -22,7 +22,7 @@ export interface RowContext {
   readonly now: () => number
 }
 
-/** Frozen copies with their leaves, or what is wrong with the first that is none. */
+/** Frozen copies with their leaves, or the problem of the first invalid row. */
 export const checkRows = (
   given: readonly Row[],
   { hash, now }: RowContext,
@@ -58,7 +58,7 @@ const againstErased = (erased: unknown, salt: unknown, blocks: readonly unknown[
   return salt === undefined && blocks.length === 0 ? undefined : 'was erased, and has a salt or blocks'
 }
 
-/** Whether a value is a leaf as text. */
+/** Whether a value is a leaf: 64 lowercase hexadecimal digits. */
 export const isLeaf = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 
 /**

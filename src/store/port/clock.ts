@@ -1,9 +1,9 @@
-/** Times, as a store's clock gives them. */
+/** The store's clock. */
 
-/** The latest moment that a `Date` can be, in milliseconds since 1970; the earliest is as far on the other side. */
+/** The latest time of a `Date`, in milliseconds since 1970. The earliest is its negative. */
 export const latest = 8.64e15
 
-/** Throws RangeError, where the clock gives what is no moment in whole milliseconds. */
+/** Reads the clock. Throws RangeError if it does not return whole milliseconds within the range of `Date`. */
 export const momentOf = (now: () => number): number => {
   const moment = now()
   if (!Number.isInteger(moment) || Math.abs(moment) > latest)

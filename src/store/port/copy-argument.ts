@@ -1,14 +1,14 @@
-/** Arguments, copied before a call returns: whoever gave them may change theirs. */
+/** Copies arguments before a call returns, so that the caller may change them afterwards. */
 import { ownField } from '../../json/index.ts'
 import { isPlanned } from './plan.ts'
 
 /**
- * A copy of the arrays, plain objects and bytes of an argument, all the way down. Functions and instances of classes pass,
- * and so does an append whose rows were planned: they are the library's, and are recognised by their array.
+ * A deep copy of the arrays, plain objects and bytes of an argument. Functions and class instances are not
+ * copied. Neither are planned rows: they belong to the library, which recognizes them by their array.
  *
  * @param given the argument
  */
-export const copyArgument = <T>(given: T): T => copyOf(given) as T // the same, member by member
+export const copyArgument = <T>(given: T): T => copyOf(given) as T // the same type, field by field
 
 const copyOf = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value

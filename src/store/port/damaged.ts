@@ -1,6 +1,6 @@
-/** Damage on its way out of a driver. */
+/** Damage found inside a driver. */
 
-/** Thrown within a driver: a position that should have a row and has none, or none that can be read. */
+/** Thrown within a driver if a position has no row, or an unreadable one. */
 export class Damaged {
   readonly position: number
   readonly reason: string

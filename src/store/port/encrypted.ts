@@ -1,11 +1,11 @@
 /**
- * Encrypted rows, as a store sees them: the body of a row is a text that names a key and has the ciphertext. What can be
- * done without the key is done here: telling that a row is encrypted, and which blocks it references.
+ * Encrypted rows, as a store sees them: the body of a row is a text with a key id and the ciphertext. This
+ * file does what needs no key: recognizing an encrypted row, and finding the blocks that it references.
  *
  *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
-import { isArray, isObject, type JsonObject, present } from '../../json/index.ts'
+import { isArray, isObject, type JsonObject, present, sliceText } from '../../json/index.ts'
 import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/kit.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
@@ -24,13 +24,13 @@ export interface EncryptedText {
 const beginning = '{"encrypted":"'
 
 /**
- * Whether the text of a row is encrypted.
+ * Whether a row's body is encrypted.
  *
- * @param body the text of a row, as a store without keys gives it
+ * @param body the body of a row, as a store without keys returns it
  */
-export const isEncrypted = (body: string): boolean => body.startsWith(beginning)
+export const isEncrypted = (body: string): boolean => sliceText(body, 0, beginning.length) === beginning
 
-/** The text of an encrypted row. */
+/** The body of an encrypted row. */
 export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
   blocks.length === 0
     ? `${beginning}${key}.${cipher}"}`
@@ -51,7 +51,7 @@ export const readEncrypted = (body: string): EncryptedText | undefined => {
   const { encrypted, blocks = [] } = value as { readonly encrypted?: unknown; readonly blocks?: unknown }
   if (typeof encrypted !== 'string' || !Array.isArray(blocks) || !blocks.every(isBlockId)) return undefined
   const parts = partsOf(encrypted, blocks)
-  return parts !== undefined && encryptedBody(parts) === body ? parts : undefined // nothing else may stand there
+  return parts !== undefined && encryptedBody(parts) === body ? parts : undefined // rejects any other spelling
 }
 
 const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | undefined => {
@@ -59,33 +59,33 @@ const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | unde
   return dot < 1 ? undefined : { key: text.slice(0, dot), cipher: text.slice(dot + 1), blocks }
 }
 
-/** The log that keeps a wrapped key. */
+/** The id of the log with a wrapped key. */
 export const keyLogOf = (key: string): string => `${keyLogs}${key}`
-/** The log that says that a key was destroyed, and when. */
+/** The id of the log that records when a key was destroyed. */
 export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
-/** The log that says, where keys are kept, that the log of an id is encrypted. */
+/** The id of the log, in the store of the keys, that records that a log is encrypted. */
 export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
-/** The log that keeps the stream of a chat. */
+/** The id of the log with a chat's stream. */
 export const streamLogOf = (chat: string): string => `indelible.stream.${digestOfName(chat)}`
-/** How the names of the logs of wrapped keys begin. */
+/** The prefix of the ids of key logs. */
 export const keyLogs = 'indelible.key.'
 
-/** Under which key of a log's metadata it stands that its rows are encrypted, by which keys. */
+/** The metadata key that marks a log as encrypted, and lists its keys. */
 export const encryptionKey = 'indelible.encryption'
 
 /** The encryption that a log's metadata describes. */
 export interface EncryptionMeta {
-  /** The ids of the keys of its rows: those that it shares with the log that it was forked from, and its own last. */
+  /** The ids of the keys of its rows: those shared with the log it was forked from, then its own. */
   readonly keys: readonly string[]
-  /** The first row of each key: from there on, rows are of that key, up to the first row of the next. */
+  /** The first row of each key. Its rows end before the first row of the next key. */
   readonly from: readonly number[]
-  /** The rest of its metadata, encrypted by the last of them. */
+  /** The rest of its metadata, encrypted with the last key. */
   readonly meta: string
 }
 
 /**
- * What a log's metadata says of its encryption, as it is stored; undefined if it is not encrypted, was read with its keys, or
- * says it in no shape that this library gives.
+ * The encryption in a log's stored metadata; undefined if the log is not encrypted, was read with
+ * its keys, or has it in a shape that this library does not write.
  */
 export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): EncryptionMeta | undefined => {
   const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
@@ -105,21 +105,21 @@ export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): Encryptio
 /**
  * Whether a log is encrypted.
  *
- * @param log the log, or a session's
+ * @param log the log, or a session's log
  * @returns true if its rows are encrypted
  */
 export const isEncryptedLog = (log: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(log.meta, encryptionKey)
 
-/** A text in the metadata of every encrypted log, and seldom of others, to search for in a database. */
+/** A text in the metadata of every encrypted log, and of few others, to search for in a database. */
 export const encryptionMark: string = `"${encryptionKey}":`
 
-/** Whether metadata as it is stored is that of an encrypted log. */
+/** Whether stored metadata is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
   const meta = parseOrText(text)
   return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
 }
 
-/** The id of the key that an encrypted log's own rows and metadata are of, whether it was read with keys or without. */
+/** The id of the key for an encrypted log's own rows and metadata, whether it was read with keys or not. */
 export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | undefined => {
   const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
   const keys = isObject(found) ? found['keys'] : undefined
@@ -127,10 +127,10 @@ export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | unde
   return typeof own === 'string' ? own : undefined
 }
 
-/** Cached by the metadata's text, which is the same at each append of a log. */
+/** A cache by metadata text, which is the same at each append to a log. */
 const keysOfTexts = new Map<string, string | undefined>()
 
-/** The same for metadata as it is stored; undefined also if it can't be read. */
+/** Like `ownKeyOf`, for stored metadata; also undefined if it can't be read. */
 export const ownKeyIn = (text: string): string | undefined => {
   if (!text.includes(encryptionMark)) return undefined
   const known = keysOfTexts.get(text)
@@ -150,7 +150,7 @@ const parseOrText = (text: string): unknown => {
   }
 }
 
-/** Why a log can't be read or written by a store without keys. */
+/** The fault for a log that a store without keys can't read or write. */
 export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'NoKey'> => ({
   _tag: 'NoKey',
   id,
@@ -158,7 +158,7 @@ export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'
   reason: 'it was opened without keys: give the key ring',
 })
 
-/** A row as it is appended to another store, where it is encrypted: the ciphertext, with the blocks that it references. */
+/** A row for an append to another store in its encrypted form: the ciphertext, with the blocks that it references. */
 export const encryptedRow = ({
   kind,
   body,

@@ -8,65 +8,65 @@ import type { Head } from './row.ts'
 export interface RowsToErase extends LeaseClaim {
   /** The id of the log. */
   readonly id: string
-  /** The head at which the rows were chosen. Erasing does not change it. */
+  /** The head at which the rows were chosen. Erasing does not change the head. */
   readonly expected: Head
-  /** The positions of the rows, and the stub that stands for each from now on. Rows that are erased already are skipped. */
+  /** The positions of the rows, and the stub that replaces each. Rows erased before are skipped. */
   readonly rows: readonly { readonly position: number; readonly stub: string }[]
 }
 
-/** The rows to erase, and the ledger's entry about it. */
+/** The rows to erase, and the reason for the ledger. */
 export interface EraseRequest extends Because {
-  /** The rows, log by log. A log without rows is only checked to be at its head. */
+  /** The rows by log. Of a log without rows, only the head is checked. */
   readonly logs: readonly RowsToErase[]
-  /** The entry of another store, if the rows were erased there first. Default: they were not. */
+  /** The ledger entry of another store, if the rows were erased there first. Default: none. */
   readonly copied?: CopiedClaim
 }
 
-/** A log that has its first rows in common with another. */
+/** A log that shares its first rows with another. */
 export interface Sharing {
   /** The id of the other log. */
   readonly id: string
-  /** How many rows they share. */
+  /** The number of shared rows. */
   readonly rows: number
 }
 
-/** A block that an erased row referenced and that is still there. */
+/** A block of an erased row that the store still has. */
 export interface RemainingBlock {
   /** The SHA-256 of its bytes. */
   readonly block: BlockId
-  /** Why: so many rows reference it. */
+  /** The number of rows that still reference it. */
   readonly rows: number
-  /** Why: it was stored on its own, by `putBlocks`. */
+  /** Whether it was also stored on its own, by `putBlocks`. */
   readonly kept: boolean
 }
 
-/** Where bytes of erased rows may still be, outside the logs. */
+/** A place outside the logs that may still have bytes of erased rows. */
 export interface Residue {
-  /** `wal`, `file`: of SQLite. `dead rows`: of PostgreSQL. */
+  /** `wal` and `file` for SQLite, `dead rows` for PostgreSQL. */
   readonly where: 'wal' | 'file' | 'dead rows'
-  /** Why they are still there, and what removes them. */
+  /** The reason, and how they get removed. */
   readonly reason: string
 }
 
 /** The result of an erasure. */
 export interface Erased {
-  /** The head of the ledger after it; undefined if there is no ledger, because nothing was ever erased. */
+  /** The head of the ledger afterwards; undefined without a ledger, because nothing was ever erased. */
   readonly head: Head | undefined
-  /** How many rows were erased now. */
+  /** The number of rows erased now. */
   readonly rows: number
-  /** The blocks of them that other rows still reference. */
+  /** The blocks of these rows that the store still has. */
   readonly blocks: readonly RemainingBlock[]
-  /** Where bytes may still be. Erase the same rows again to try once more. */
+  /** The places that may still have bytes. Erase the same rows again to retry. */
   readonly residue: readonly Residue[]
 }
 
-/** Where texts were found. */
+/** The places of texts. */
 export interface TextPlaces {
-  /** Rows whose body has one of the texts, or that reference a block with one; each of the log that appended it. */
+  /** Rows with one of the texts in their body or a referenced block, each for the log that appended it. */
   readonly rows: readonly RowPlace[]
   /** Blocks with one of the texts that were stored on their own, by `putBlocks`. */
   readonly blocks: readonly BlockId[]
-  /** The ids of logs that may have one, because not all of their rows could be read. Default: none. */
+  /** The ids of logs with unreadable rows, which may have a text. Default: none. */
   readonly unread?: readonly string[]
 }
 

@@ -1,18 +1,18 @@
-/** Looking for many texts at once: each text is looked for by its first characters, in one walk over what is searched. */
+/** Searches for many texts in one pass: each text is found by the hash of its first characters. */
 import { utf8Of } from '../../json/index.ts'
 
-/** So many texts are looked for one by one. */
+/** Up to this many texts are searched for one by one. */
 export const fewTexts = 4
 
-/** The characters of a beginning. */
+/** The number of characters in that hash. */
 const start = 12
 
 /**
- * A function that says whether a text contains one of some texts.
+ * Makes a function that tells whether a text contains one of the given texts.
  *
- * Cost    O(text), where there are more than 4 texts of 12 characters and more; else O(text) for each
+ * Cost    O(text) with more than 4 texts of at least 12 characters; otherwise O(text) for each
  *
- * @param texts the texts to look for
+ * @param texts the texts to search for
  */
 export const finderOf = (texts: readonly string[]): ((text: string) => boolean) => {
   if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
@@ -40,16 +40,16 @@ export const finderOf = (texts: readonly string[]): ((text: string) => boolean) 
 }
 
 /**
- * The same for bytes, which contain a text as UTF-8.
+ * Like `finderOf`, for bytes: finds texts in UTF-8.
  *
- * @param texts the texts to look for
+ * @param texts the texts to search for
  */
 export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => boolean) => {
   const find = finderOf(texts.map((text) => charactersOf(utf8Of(text))))
   return (bytes) => find(charactersOf(bytes))
 }
 
-/** A character for each byte. */
+/** Converts each byte to a character. */
 export const charactersOf = (bytes: Uint8Array): string => {
   let text = ''
   for (let from = 0; from < bytes.length; from += 8192)

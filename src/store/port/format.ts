@@ -1,31 +1,31 @@
 /**
- * Formats of what a store keeps, counted from 1: the tables of an adapter, and in them rows as all adapters write them. A
- * store says which format it has, by its number and its fingerprint.
+ * The formats of stored data, numbered from 1: the tables of an adapter, and the rows in them,
+ * which all adapters write alike. A store records its format by number and fingerprint.
  *
- * To add a format, append one to the list of the adapter, with the statements that bring the one before up to date.
+ * To add a format, append it to the adapter's list, with the statements that upgrade the one before.
  */
 import { present } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
 
-/** A format, as a step from the one before. */
+/** A format, as an upgrade of the one before. */
 export interface Format {
-  /** The statements that make it of the format before, or of nothing. */
+  /** The statements that create it from the format before, or from an empty store. */
   readonly sql: string
   /**
-   * A digest of the statements of all formats up to this one, and of samples of rows: a test computes it, and names the
-   * right one where the format was changed. A format that a release has written does not change any more.
+   * A digest of the statements of all formats up to this one, and of sample rows. A test computes
+   * it, and prints the right one after a change. A released format never changes.
    */
   readonly fingerprint: string
 }
 
-/** What a store says of its format. */
+/** The format that a store records. */
 export interface FoundFormat {
   readonly number: number
-  /** Undefined: it says none. */
+  /** Undefined if the store records none. */
   readonly fingerprint: string | undefined
 }
 
-/** Why a store of this format can't be opened; undefined if it can be, or be brought up to date. */
+/** The fault for a store of this format; undefined if it can be opened, perhaps after an upgrade. */
 export const againstFormat = (
   path: string,
   { number, fingerprint }: FoundFormat,

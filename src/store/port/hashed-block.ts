@@ -1,6 +1,6 @@
 /**
- * Blocks that were hashed when they were taken out of a message: the append that brings them does not hash them again.
- * Bytes can change, so what is stored is a copy that was made before hashing, and that nobody else has seen.
+ * Blocks hashed when they were extracted from a message, so that their append does not hash them again.
+ * Bytes can change, so the stored bytes are a copy made before hashing, which no other code has seen.
  */
 import { ReturnsArgument } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
@@ -9,7 +9,7 @@ import type { Block } from './driver.ts'
 const Bytes = Uint8Array // taken when this module loads
 
 /**
- * Hash bytes that an append is going to bring. They keep a copy of themselves and its id, for one append.
+ * Hash bytes before their append. A copy of the bytes and its id stay attached to them, for one append.
  *
  * Cost    that of hashing and copying the bytes
  *
@@ -23,8 +23,8 @@ export const hashedBlock = (bytes: Uint8Array, hash: Hash): BlockId => {
 }
 
 /**
- * The block of bytes that were hashed before, if its id is one of these. It is given once: a driver may keep it.
- * Changed bytes give the block that they were, which is the one that the id names.
+ * The block of bytes hashed before, if its id is one of these. It is returned once, because a driver
+ * may keep it. If the bytes were changed since, the block has the original bytes, which match the id.
  */
 export const takeHashed = (bytes: Uint8Array, hash: Hash, named: ReadonlySet<BlockId>): Block | undefined =>
   HashedBlock.take(bytes, hash, named)

@@ -1,4 +1,4 @@
-/** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
+/** Checks ids of logs, operations, scopes and blocks. */
 import { isBlockId } from '../../proof/kit.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
@@ -16,13 +16,13 @@ export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): Sto
   return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }
 }
 
-/** What is wrong with the first of these that is no block id; undefined if all are good. */
+/** The fault for the first value that is not a block id; undefined if all are valid. */
 export const invalidBlockId = (ids: readonly unknown[]): StoreFaultOf<'InvalidId'> | undefined =>
   ids.every(isBlockId)
     ? undefined
     : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
 
-/** Why a value can't be an id; undefined if it can. */
+/** The reason why a value is not a valid id; undefined if it is valid. */
 export const againstId = (id: unknown): string | undefined => {
   if (typeof id !== 'string') return `it is ${id === null ? 'null' : typeof id}, not a string`
   if (id === '') return 'it is empty'
@@ -33,18 +33,18 @@ export const againstId = (id: unknown): string | undefined => {
   return undefined
 }
 
-/** Compare ids by their bytes of UTF-8: the order of their characters, which is not that of a string's units. */
+/** Compare ids by their UTF-8 bytes. This is code point order, which differs from the order of UTF-16 code units. */
 export const compareIds = (one: string, other: string): number => {
   let at = 0
   while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1
   return (one.codePointAt(at) ?? -1) - (other.codePointAt(at) ?? -1)
 }
 
-/** How many bytes of UTF-8 a text is. Counted, so that a sandbox without encoders can check ids. */
+/** The length of a text in UTF-8 bytes. Counted by hand, so that a sandbox without encoders can check ids. */
 const utf8Length = (text: string): number => {
   let length = 0
   for (const character of text) {
-    const point = character.codePointAt(0) as number // a character has one
+    const point = character.codePointAt(0) as number // a character has a code point
     length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
   }
   return length

@@ -1,16 +1,16 @@
 /**
- * The identity of a log: a random name that it gets when it is created, and that no other log ever has, whatever its id. A
- * fork has the identities of the logs whose rows it shares, and its own for its own rows. Drivers keep them in the metadata.
+ * The identity of a log: a random name that it gets at creation, and that no later log with its id has. A fork has the
+ * identities of the logs whose rows it shares, and its own for its own rows. Drivers store them in the metadata.
  */
 import { isArray, type Json, type JsonObject } from '../../json/index.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
-/** An identity, and the first row that is of it. */
+/** An identity, and its first row. */
 export interface LogIdentity {
   /** The identity: a random text. */
   readonly log: string
-  /** The first row of this identity. The rows before it are shared with another log. */
+  /** The first row with this identity. Rows before it are shared with another log. */
   readonly from: number
 }
 
@@ -19,17 +19,17 @@ const member = 'indelible.log'
 /** The identity of a new log. */
 export const newIdentities = (): readonly LogIdentity[] => [{ log: crypto.randomUUID(), from: 0 }]
 
-/** The identities of a fork that shares the first rows. */
+/** The identities of a fork that shares the first `at` rows. */
 export const forkedIdentities = (of: readonly LogIdentity[], at: number): readonly LogIdentity[] => [
   ...of.filter(({ from }) => from < at),
   { log: crypto.randomUUID(), from: at },
 ]
 
-/** The identity of the row at a position; empty, if the metadata was altered so that it has none. */
+/** The identity of the row at a position; empty if altered metadata has none. */
 export const identityAt = (identities: readonly LogIdentity[], position: number): string =>
   identities.findLast(({ from }) => from <= position)?.log ?? ''
 
-/** The identities that stored metadata says. */
+/** The identities in stored metadata. */
 export const identitiesIn = (meta: JsonObject): readonly LogIdentity[] => {
   const stored: unknown = Object.hasOwn(meta, member) ? meta[member] : undefined
   return isArray(stored)
@@ -40,16 +40,16 @@ export const identitiesIn = (meta: JsonObject): readonly LogIdentity[] => {
     : []
 }
 
-/** Metadata as drivers keep it. */
+/** Adds identities to metadata, for storage. */
 export const withIdentities = (meta: JsonObject, identities: readonly LogIdentity[]): JsonObject => ({
   ...meta,
   [member]: identities.map(({ log, from }): Json => [log, from]),
 })
 
-/** Metadata as it was given. */
+/** Removes identities from stored metadata. */
 export const withoutIdentities = (meta: JsonObject): JsonObject =>
   Object.hasOwn(meta, member) ? Object.fromEntries(Object.entries(meta).filter(([name]) => name !== member)) : meta
 
-/** A log as it is described outside of the store. */
+/** The description of a log for callers of the store: without identities, frozen. */
 export const describeLog = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
   Object.freeze({ ...log, meta: Object.freeze(withoutIdentities(log.meta)) })

@@ -1,16 +1,17 @@
 /**
- * Leases: who works on a log now. A lease stands beside the log: it is never hashed, forked, copied or exported, and taking
- * or renewing one touches neither the log nor its head.
+ * Leases: who works on a log now. A lease is stored beside the log: it is never hashed, forked,
+ * copied or exported, and taking or renewing it changes neither the log nor its head.
  *
- * The rules are here, once; a driver reads a lease, asks them, and writes what they say, in one transaction, with the
- * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
+ * The rules are here, in one place. A driver reads a lease, applies the rules and writes the
+ * result, in one transaction, with the time of the store's clock: the server's (PostgreSQL), the
+ * machine's (SQLite), or the option's (memory).
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, ownField } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { againstId } from './id.ts'
 
-/** A lease, as the store has it when it answers. */
+/** A lease, at the time of the store's response. */
 export interface Lease {
   /** The fencing number: greater than that of every earlier lease of the log. */
   readonly number: number
@@ -18,7 +19,7 @@ export interface Lease {
   readonly holder: string
   /** Milliseconds since 1970, by the store's clock. */
   readonly expires: number
-  /** Milliseconds until it expires. With this nobody has to compare clocks. */
+  /** Milliseconds until it expires, so that no one has to compare clocks. */
   readonly remaining: number
   /** Whether another process has asked the holder to stop. */
   readonly stopRequested: boolean
@@ -36,15 +37,15 @@ export interface NewLease {
 export interface Renewal {
   /** The fencing number of the lease. */
   readonly number: number
-  /** Time to live from now on, in milliseconds. */
+  /** The time to live from now, in milliseconds. */
   readonly ttl: number
 }
 
 /** The stored lease of a log. */
 export interface LeaseRow {
-  /** The fencing number of the last lease that was given. */
+  /** The fencing number of the last lease. */
   readonly number: number
-  /** The name of the holder. Undefined: the lease was released. */
+  /** The name of the holder; undefined if the lease was released. */
   readonly holder: string | undefined
   /** Milliseconds since 1970. */
   readonly expires: number
@@ -64,30 +65,30 @@ export type LeaseChange =
   | { readonly type: 'stop' }
   | { readonly type: 'look' }
 
-/** The result of a change of a lease. */
+/** The result of changing a lease. */
 export interface LeaseOutcome {
-  /** The row to store. Undefined: nothing changes. */
+  /** The row to store; undefined if nothing changes. */
   readonly row: LeaseRow | undefined
   /** The lease after the change; undefined if there is none. */
   readonly lease: Lease | undefined
 }
 
-/** The lease of a change: an append, an update of metadata, an erasure. The store checks it in the same transaction. */
+/** The lease of an append, a metadata update or an erasure. The store checks it in the same transaction. */
 export interface LeaseClaim {
-  /** The lease that the change is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
+  /** The lease for the change. The fault is `LeaseLost` if it was released, or if another one was taken since. */
   readonly lease?: { readonly number: number } | undefined
-  /** For a change without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
+  /** For a change without a lease: fail with `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
 
 /**
- * Whether a lease is the one of this number, and was not released. It may have expired: until somebody takes the next one,
- * nothing of what its holder knows is old, so a pause, a slow store or a wrong clock cost it nothing.
+ * Whether a lease has this number and was not released. It may have expired: until another process takes
+ * the next one, its holder's knowledge is up to date, so a pause, a slow store or a wrong clock do no harm.
  */
 const isOf = (row: LeaseRow | undefined, number: number): row is LeaseRow =>
   row?.number === number && row.holder !== undefined
 
-/** A lease that nobody else may take: neither released nor expired. */
+/** The lease, if no one else may take it: neither released nor expired. */
 const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
   row?.holder === undefined || row.expires <= now
     ? undefined
@@ -100,7 +101,7 @@ const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
       })
 
 /**
- * Compute a change of the lease of a log, at a moment of the store's clock.
+ * Compute a change to a log's lease at a time of the store's clock.
  *
  * @param row the stored lease; undefined if there is none
  * @param now milliseconds since 1970
@@ -134,7 +135,7 @@ export const changeLease = (
 }
 
 /**
- * Why the lease of a log forbids a change.
+ * Checks a change against the log's lease.
  *
  * @param row the stored lease; undefined if there is none
  * @param claim the lease of the change
@@ -152,10 +153,10 @@ export const againstClaim = (
   return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
 }
 
-/** Whether a change has to look at the lease. */
+/** Whether a change has to check the lease. */
 export const claims = ({ lease, respectLease }: LeaseClaim): boolean => lease !== undefined || respectLease === true
 
-/** The claim among other options, copied. */
+/** A copy of the claim in a call's options. */
 export const claimIn = (options: LeaseClaim): LeaseClaim => {
   const lease = ownField(options, 'lease')
   return {
@@ -164,7 +165,7 @@ export const claimIn = (options: LeaseClaim): LeaseClaim => {
   }
 }
 
-/** What is wrong with a lease that is asked for; undefined if it is a good one. */
+/** The fault for an invalid lease request; undefined if it is valid. */
 export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {
   const reason = againstId(holder)
   return reason === undefined
@@ -172,7 +173,7 @@ export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined 
     : { _tag: 'InvalidLease', reason: `the name of its holder is invalid: ${reason}` }
 }
 
-/** What is wrong with the time that a lease should last; undefined if it is a good one. */
+/** The fault for an invalid time to live; undefined if it is valid. */
 export const invalidTtl = (ttl: unknown): StoreFault | undefined => {
   if (typeof ttl === 'number' && Number.isInteger(ttl) && ttl >= 1 && ttl < 2 ** 31) return undefined
   return {

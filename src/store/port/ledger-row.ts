@@ -1,4 +1,4 @@
-/** What a ledger's rows say, and what all of them come to. */
+/** The rows of a ledger, and their sum: entries, holds, erasures. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   isArray,
@@ -19,51 +19,51 @@ import type { Head, Row, RowKind, StoredRow } from './row.ts'
 /** The id of a scope's ledger. */
 export const ledgerId = 'indelible.ledger'
 
-/** Why and by whom something was done. */
+/** The reason for an action, and who did it. */
 export interface Because {
-  /** Why, for the ledger. */
+  /** The reason, for the ledger. */
   readonly reason?: string
-  /** Who, for the ledger. */
+  /** The person, for the ledger. */
   readonly by?: string
 }
 
-/** The reason and the person that something names, without what it does not name. */
+/** The reason and person in an object, if present. */
 export const becauseOf = (said: { readonly [Name in keyof Because]?: unknown }): Because => {
   const { reason, by } = ownFields(said)
   return { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
 }
 
-/** A row that was erased, as the ledger names it. */
+/** An erased row, as the ledger records it. */
 export interface ErasedRow {
-  /** The identity of the log that the row is of: a log of the same id that was made later has another. */
+  /** The identity of the row's log. A later log with the same id has another one. */
   readonly log: string
   /** Its position in the log of messages and notes. Logs that share the row have it at the same position. */
   readonly row: number
   /** Whether it is a message or a note. */
   readonly kind: RowKind
-  /** Its place among the rows of its kind: of a message, its position in the session. */
+  /** Its index among the rows of its kind. For a message, that is its position in the session. */
   readonly index: number
-  /** The leaf that it had, and keeps: 64 hexadecimal digits. */
+  /** The row's leaf, unchanged by the erasure: 64 hexadecimal digits. */
   readonly leaf: string
-  /** The leaf of the stub that stands for it: what it says of role, page kind and call ids can't be changed either. */
+  /** The leaf of the stub, so that the stub's role, page kind and call ids can't be changed either. */
   readonly stub: string
 }
 
-/** What a row of a ledger says. Its time is that of the row. */
+/** The content of a ledger row. Its time is that of the row. */
 export type LedgerRow = Because &
-  /** `head`: a session had this head. `removed`: it was removed, or is being removed. */
+  /** `head`: the session had this head. `removed`: it was removed, or is being removed. */
   (
     | {
         readonly type: 'head' | 'removed'
         readonly id: string
         readonly head: Head
       }
-    /** `held`: from here on the session may not be erased or removed, until it is `released`. */
+    /** `held`: from this row on, the session can't be erased or removed until it is `released`. */
     | { readonly type: 'released'; readonly id: string; readonly head: Head }
     | { readonly type: 'held'; readonly id: string; readonly head: Head; readonly logs: readonly LogIdentity[] }
-    /** `destroyed`: the key of the session is destroyed, or is being destroyed. */
+    /** `destroyed`: the key of the session was destroyed, or is being destroyed. */
     | { readonly type: 'destroyed'; readonly id: string; readonly head: Head; readonly key: string }
-    /** Rows of a session with this head were erased. `copied`: not here, and that is all that is said of it there. */
+    /** Rows of a session with this head were erased. `copied`: in another store, with that store's claim about it. */
     | {
         readonly type: 'erased'
         readonly id: string
@@ -73,13 +73,13 @@ export type LedgerRow = Because &
       }
   )
 
-/** A row of a ledger as it is stored: a note whose body is JSON. */
+/** A ledger row in stored form: a note with a JSON body. */
 export const ledgerRow = (said: LedgerRow, at: number): Row => {
   const { type, id, head } = said
   const { reason, by } = ownFields(said)
   const more =
     said.type === 'erased'
-      ? { rows: said.rows, copied: ownField(said, 'copied') } // JSON leaves out what is undefined
+      ? { rows: said.rows, copied: ownField(said, 'copied') } // JSON omits undefined
       : said.type === 'destroyed'
         ? { key: said.key }
         : said.type === 'held'
@@ -89,7 +89,7 @@ export const ledgerRow = (said: LedgerRow, at: number): Row => {
   return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
 }
 
-/** Read a row of a ledger. Undefined: a kind of row that a newer version wrote. Errors: `NotALedger`. */
+/** Read a ledger row. Undefined for a type that a newer version wrote. Errors: `NotALedger`. */
 export const readLedgerRow = ({
   position,
   body,
@@ -149,66 +149,66 @@ const isErasedRow = (value: unknown): value is ErasedRow =>
   isLeaf(value['leaf']) &&
   isLeaf(value['stub'])
 
-/** The last that a ledger says of a session. */
+/** The last ledger entry of a session. */
 export interface LedgerEntry {
   /** The id of the session. */
   readonly id: string
-  /** Where in the ledger it stands. */
+  /** Its position in the ledger. */
   readonly row: number
-  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  /** The time by the writer's clock, in milliseconds since 1970. */
   readonly at: number
-  /** The head of the session then. */
+  /** The head of the session at that time. */
   readonly head: Head
-  /** Whether it says that the session was removed. */
+  /** Whether it records that the session was removed. */
   readonly removed: boolean
-  /** Why it was removed, if that was said. */
+  /** The reason for the removal, if given. */
   readonly reason?: string
-  /** Who removed it, if that was said. */
+  /** The person who removed it, if given. */
   readonly by?: string
 }
 
-/** A hold of a session: it may not be erased or removed until it is released. */
+/** A hold: the session can't be erased or removed until it is released. */
 export interface Hold extends Because {
   /** The id of the session. */
   readonly id: string
   /** The identities of its rows. */
   readonly logs: readonly LogIdentity[]
-  /** Where in the ledger it stands. */
+  /** Its position in the ledger. */
   readonly row: number
-  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  /** The time by the writer's clock, in milliseconds since 1970. */
   readonly at: number
 }
 
-/** The destruction of a key, as the ledger has it. */
+/** The destruction of a key, as the ledger records it. */
 export interface KeyDestroyed extends Because {
   /** The id of the session that had the key. */
   readonly id: string
   /** The id of the key. */
   readonly key: string
-  /** Where in the ledger it stands. */
+  /** Its position in the ledger. */
   readonly row: number
-  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  /** The time by the writer's clock, in milliseconds since 1970. */
   readonly at: number | undefined
 }
 
-/** What another store says of an erasure. */
+/** Another store's claim about an erasure. */
 export interface CopiedClaim extends Because {
-  /** When it was done, in milliseconds since 1970. */
+  /** The time of the erasure, in milliseconds since 1970. */
   readonly at?: number
 }
 
-/** An erasure, as the ledger has it. */
+/** An erasure, as the ledger records it. */
 export interface Erasure extends Because {
-  /** The id of the session that was erased from. Logs that share its rows are judged by it as well. */
+  /** The id of the session that was erased from. The entry also covers logs that share its rows. */
   readonly id: string
-  /** Where in the ledger it stands. */
+  /** Its position in the ledger. */
   readonly row: number
-  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  /** The time by the writer's clock, in milliseconds since 1970. */
   readonly at: number
-  /** The head of the session then. Erasing does not change it. */
+  /** The head of the session at that time. Erasing does not change it. */
   readonly head: Head
-  /** The rows that were erased. */
+  /** The erased rows. */
   readonly rows: readonly ErasedRow[]
-  /** What another store says of it, if the session was copied or imported: nobody here vouches for that. */
+  /** Another store's claim about it, if the session was copied or imported. This store can't confirm it. */
   readonly copied?: CopiedClaim
 }

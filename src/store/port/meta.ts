@@ -1,4 +1,4 @@
-/** The metadata of a log, as a store gets it. */
+/** Checks the metadata of a log. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { type JsonObject, left, NotJson, right, snapshot } from '../../json/index.ts'
 import type { StoreFaultOf } from '../fault.ts'
@@ -13,7 +13,7 @@ export const checkMeta = (meta: unknown): Either<StoreFaultOf<'InvalidMeta'>, Js
     const copy = snapshot(meta)
     if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
       return left({ _tag: 'InvalidMeta', path: [], reason: 'is not an object' })
-    return right(copy as JsonObject) // a snapshot holds nothing but JSON
+    return right(copy as JsonObject) // a snapshot contains only JSON
   } catch (error) {
     if (!(error instanceof NotJson)) throw error
     return left({ _tag: 'InvalidMeta', path: error.path, reason: error.reason })

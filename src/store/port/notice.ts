@@ -1,35 +1,35 @@
 /** Notices that a store sends to the program that opened it. */
 import { storeFaultText, type StoreFault } from '../fault.ts'
 
-/** A report of a store that is not the answer of a call. */
+/** A report from a store, apart from call results. */
 export type StoreNotice =
-  /** Writing was asked for and is not possible, for this reason; the store can be read. */
+  /** The store was to be opened for writing, but is read-only, for this reason. */
   | { readonly _tag: 'OpenedReadOnly'; readonly path: string; readonly reason: StoreFault }
-  /** The file is on a file system of this type, whose locks several machines can't rely on. */
+  /** The file is on a network file system of this type, whose locks are not reliable between machines. */
   | { readonly _tag: 'NetworkFileSystem'; readonly path: string; readonly type: string }
   /**
-   * The write-ahead log has so many bytes, and can't be emptied while processes read an earlier state. `readers` has their ids,
-   * where the system tells them. Told again when the log has doubled.
+   * The write-ahead log has this many bytes, and can't be emptied while processes read an earlier state.
+   * `readers` has their ids, if the system reports them. Reported again when the log has doubled.
    */
   | { readonly _tag: 'LogGrows'; readonly path: string; readonly bytes: number; readonly readers: readonly number[] }
-  /** A call found damage. This is the fault that it returned, or one after which a list continued. */
+  /** A call found damage: the fault that it returned, or one despite which a list continued. */
   | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
 
 /**
- * Receives the reports of a store. If it throws, the error is ignored, so that it can't break a call.
+ * Receives the reports of a store. Exceptions that it throws are ignored, so that they can't break a call.
  *
  * @param notice the report
  */
 export type OnNotice = (notice: StoreNotice) => void
 
-/** The same, of which nothing is thrown. */
+/** Wraps a callback so that it never throws. */
 export const quietly =
   (onNotice: OnNotice): OnNotice =>
   (notice) => {
     try {
       onNotice(notice)
     } catch {
-      // telling must not break the call, and there is nobody else to tell
+      // reporting must not break the call, and there is nowhere else to report this
     }
   }
 

@@ -1,48 +1,47 @@
 /**
- * The logs of the library itself: the ledger, keys, streams, imports. Their ids begin with `indelible.`, and so do the
- * members of metadata that the library writes. No public call changes either; the library's own calls carry a mark.
+ * The library's own logs: the ledger, keys, streams, imports. Their ids start with `indelible.`, and so do
+ * the library's own metadata keys. Public calls change neither; the library's own calls carry a mark.
  */
 import { jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
-/** How the ids of the library's own logs begin. */
+/** The prefix of the ids of the library's own logs. */
 const beginning = 'indelible.'
 
 const mark: unique symbol = Symbol('indelible: a call of its own')
 
-/** The mark of a call that may change the library's own logs. A store that wraps another one passes it on. */
+/** The mark of a call that may change the library's own logs. A wrapping store passes it on. */
 export interface OwnCall {
   readonly [mark]?: true
 }
 
-/** The mark, for calls of the library. */
+/** The mark of the library's own calls. */
 export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
 
-/** Whether a call is the library's own. */
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true
 
-/** What a session has in its metadata. */
+/** The metadata key of a session. */
 export const sessionMember = 'indelible.session'
-/** What a log has in its metadata that will be a session. */
+/** The metadata key of a log that will become a session. */
 export const partialMember = 'indelible.partial'
 
-/** Whether metadata is that of a session, or of a log that will be one. */
+/** Whether metadata is that of a session, or of a log that will become one. */
 export const isSessionMeta = (meta: JsonObject): boolean =>
   Object.hasOwn(meta, sessionMember) || Object.hasOwn(meta, partialMember)
 
 /**
- * Whether an id is that of one of the library's own logs.
+ * Whether an id is reserved for the library's own logs.
  *
  * @param id the id of a log
- * @returns true if it begins with `indelible.`
+ * @returns true if it starts with `indelible.`
  */
 export const isOwnId = (id: string): boolean => id.startsWith(beginning)
 
 /**
- * Why a call may not change the log of this id.
+ * The fault of a public call on one of the library's own logs.
  *
- * @param call what the call was given. Default: nothing, it is a public one
- * @returns `InvalidId` if the log is the library's own and the call is not; else undefined
+ * @param call the options of the call, with the mark if it is the library's own. Default: a public call
+ * @returns `InvalidId` for a public call on an own log; otherwise undefined
  */
 export const againstOwnId = (id: unknown, call: OwnCall = {}): StoreFaultOf<'InvalidId'> | undefined =>
   typeof id === 'string' && isOwnId(id) && !isOwnCall(call)
@@ -54,11 +53,11 @@ export const againstOwnId = (id: unknown, call: OwnCall = {}): StoreFaultOf<'Inv
     : undefined
 
 /**
- * The first member of metadata of the library's own that an update would change.
+ * The library's own metadata key that an update would change.
  *
  * @param before the metadata
  * @param after the metadata that replaces it
- * @returns its name; undefined if they are equal
+ * @returns the first such key; undefined if there is none
  */
 export const changedOwnMember = (before: JsonObject, after: JsonObject): string | undefined =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].find(
@@ -68,7 +67,7 @@ export const changedOwnMember = (before: JsonObject, after: JsonObject): string 
 const sameMember = (one: JsonObject, other: JsonObject, name: string): boolean =>
   Object.hasOwn(one, name) && Object.hasOwn(other, name) && jsonEqual(one[name] as Json, other[name] as Json)
 
-/** The fault for an update that would change a member of the library's own. */
+/** The fault for an update that would change one of the library's own metadata keys. */
 export const ownMember = (name: string): StoreFaultOf<'InvalidMeta'> => ({
   _tag: 'InvalidMeta',
   path: [name],

@@ -1,6 +1,6 @@
 /**
- * Plans: rows that were checked, hashed and grown onto a head before they are appended. A writer that sends one append
- * behind the other has to know the next head first; with a plan the store does not compute it all again.
+ * Plans: rows that are checked, hashed and added to the tree before their append. A writer that sends
+ * appends without waiting needs the next head in advance; with a plan, the store does not compute it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
@@ -9,21 +9,21 @@ import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'
 
-/** An append that is ready to be made. */
+/** An append, fully computed. */
 export interface Plan {
   /** The head that the rows continue: an append's `expected`. */
   readonly expected: Head
   /** The tree before the rows. */
   readonly before: CompactRange
-  /** The rows of an append. The store recognises the plan by this array. */
+  /** The rows of an append. The store recognizes the plan by this array. */
   readonly rows: readonly CheckedRow[]
-  /** The tree after them, and the nodes that are stored beside the rows. */
+  /** The tree after them, and the nodes to store beside the rows. */
   readonly grown: GrownRows
   /** The head after the rows. */
   readonly head: Head
 }
 
-/** By their rows, with the hash that was used. */
+/** Plans by their row arrays, with the hash function used. */
 const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: Hash }>()
 
 /**
@@ -53,10 +53,10 @@ export const planAppend = (
   return right(plan)
 }
 
-/** Whether rows are those of a plan. */
+/** Whether an array of rows belongs to a plan. */
 export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly Row[])
 
-/** The plan that these rows are of, if they are of one. */
+/** The plan of an array of rows, if there is one. */
 export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
   const known = plans.get(rows)
   return known?.hash === hash ? known.plan : undefined

@@ -1,4 +1,4 @@
-/** Where a page of found rows ends: the segment and the position of its last row, as one word. */
+/** The position of the last row of a search page: its segment and its position there, encoded as a text. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../../json/index.ts'
 import type { StoreFaultOf } from '../fault.ts'
@@ -10,7 +10,7 @@ export interface RowCursor {
 
 export const rowCursor = ({ segment, position }: RowCursor): string => `${segment}.${position}`
 
-/** The cursor that a search goes on from; undefined if it begins. */
+/** The position to continue a search after; undefined for the first page. */
 export const rowCursorIn = (after: string | undefined): Either<StoreFaultOf<'InvalidId'>, RowCursor | undefined> => {
   if (after === undefined) return right(undefined)
   const [, segment, position] = /^(\d{1,15})\.(\d{1,10})$/.exec(after) ?? []

@@ -1,7 +1,7 @@
 /**
- * The port of a search index: which rows have certain terms. A store knows no message, so whoever appends says how the
- * terms of a row are found; an index holds the terms of each row once, without their order. It follows from the rows and
- * blocks: it may lack rows, and can be made anew at any time.
+ * The port of a search index: the rows that contain certain terms. A store knows nothing of messages, so
+ * the appending code supplies a function that finds a row's terms. An index has each term of a row once,
+ * without order. It is derived from rows and blocks: it may lack rows, and can be rebuilt at any time.
  */
 import type { BlockId } from '../../proof/kit.ts'
 import type { Task } from '../../task/index.ts'
@@ -9,10 +9,10 @@ import type { LogFault, MediumFault, StoreFaultOf } from '../fault.ts'
 import type { Row, StoredRow } from './row.ts'
 
 /**
- * Gives the terms of a row: texts of letters and digits of ASCII and any other characters, in any order. Called only by
- * stores that have an index; it must not throw.
+ * Returns the terms of a row: ASCII letters and digits and any other characters, in any order.
+ * Called only by stores with an index. It must not throw.
  *
- * @param block gives the stored blocks that the row references, as far as they are there
+ * @param block returns a stored block that the row references, if it exists
  */
 export type TermsOf = (
   row: Pick<Row, 'kind' | 'body'>,
@@ -23,61 +23,61 @@ export type TermsOf = (
 export interface WantedTerm {
   /** The term. */
   readonly term: string
-  /** True: any term that begins so. Default: false. */
+  /** If true, matches all terms with this prefix. Default: false. */
   readonly prefix?: boolean
 }
 
-/** The rows to find. */
+/** A search for rows. */
 export interface RowQuery {
-  /** Terms that a row has. At least one. */
+  /** Terms that a row must have. At least one. */
   readonly all: readonly WantedTerm[]
-  /** Terms that a row does not have. Default: none. */
+  /** Terms that a row must not have. Default: none. */
   readonly none?: readonly WantedTerm[]
-  /** Only rows of this log, those it shares with others included. Default: all logs of the scope. */
+  /** Only rows of this log, including shared ones. Default: all logs of the scope. */
   readonly log?: string
-  /** Only rows with a time, from this on: milliseconds since 1970. Default: all. */
+  /** Only rows with a time, from this one on, in milliseconds since 1970. Default: all. */
   readonly since?: number
-  /** Only rows with a time before this. Default: all. */
+  /** Only rows with a time, before this one. Default: all. */
   readonly until?: number
-  /** The most rows, from 1 to 1,000. Default: 100. */
+  /** The maximum number of rows, from 1 to 1,000. Default: 100. */
   readonly limit?: number
   /** The `next` of the page before. Default: the first page. */
   readonly after?: string
-  /** False: don't count the rows that the index lacks; `behind` is 0. Default: true. */
+  /** If false, rows missing from the index are not counted, and `behind` is 0. Default: true. */
   readonly count?: boolean
 }
 
-/** A row that has the terms. */
+/** A row that matches. */
 export interface FoundRow {
-  /** The logs that have the row, oldest first: mostly one, and its forks. At most 16. */
+  /** The logs that have the row, oldest first: usually one, and its forks. At most 16. */
   readonly logs: readonly string[]
   /** The row. */
   readonly row: StoredRow
-  /** The cursor of the rows behind it. */
+  /** The cursor for continuing after this row. */
   readonly cursor: string
 }
 
 /** A page of found rows. */
 export interface RowsFound {
-  /** Rows of the newest log first, and of a log its last row first. Maybe some that have been changed or removed since. */
+  /** Rows by log, newest first; within a log, last row first. Some may have been changed or removed since. */
   readonly rows: readonly FoundRow[]
   /** The cursor of the next page. Absent on the last page. */
   readonly next?: string
-  /** The number of rows, in all scopes, that the index does not have yet. `add` indexes them. */
+  /** The number of rows, in all scopes, that the index still lacks. `add` indexes them. */
   readonly behind: number
 }
 
-/** What was indexed. */
+/** The result of indexing. */
 export interface RowsIndexed {
-  /** The number of rows that were indexed now. */
+  /** The number of rows indexed by this call. */
   readonly rows: number
-  /** How many of them are encrypted, so that the index has nothing of them. Absent if none is. */
+  /** The number of encrypted rows among them, which can't be indexed. Absent if there are none. */
   readonly encrypted?: number
-  /** The number of rows that the index does not have yet. */
+  /** The number of rows that the index still lacks. */
   readonly behind: number
 }
 
-/** The search index of a store: one for all of its scopes. */
+/** The search index of a store, shared by all its scopes. */
 export interface RowIndex {
   /**
    * Find rows of this scope.
@@ -87,35 +87,35 @@ export interface RowIndex {
    */
   readonly find: (query: RowQuery) => Task<LogFault | StoreFaultOf<'InvalidId' | 'DamagedIndex'>, RowsFound | undefined>
   /**
-   * Find rows of several logs, those that they share with others included.
+   * Find rows of several logs, including shared rows.
    *
-   * @param logs the ids of the logs; those that are missing have no rows
+   * @param logs the ids of the logs; a missing log has no rows
    * @param term the term
-   * @returns for each log its rows that have the term, in any order, at most 10,000 in all
+   * @returns for each log its rows with the term, in any order, at most 10,000 in all
    */
   readonly findIn: (
     logs: readonly string[],
     term: string,
   ) => Task<LogFault | StoreFaultOf<'DamagedIndex'>, ReadonlyMap<string, readonly StoredRow[]>>
   /**
-   * Name the logs of this scope that are encrypted: an index has nothing of them.
+   * List the encrypted logs of this scope, which an index can't cover.
    *
    * Cost    O(logs of the scope)
    *
-   * @returns their ids; none, if the driver can't tell
+   * @returns their ids; empty if the driver can't list them
    */
   readonly encrypted: () => Task<MediumFault, readonly string[]>
   /**
-   * Make an index without rows, if there is none. From now on, appends of this handle that say their terms are indexed.
+   * Create an empty index, if there is none. From then on, appends of this handle that supply terms are indexed.
    *
    * @returns nothing; or `NoFullText`, `ReadOnly`
    */
   readonly make: () => Task<MediumFault | StoreFaultOf<'NoFullText'>, void>
   /**
-   * Index rows that it does not have, in all scopes, and forget rows that are not there any more.
+   * Index rows that the index lacks, in all scopes, and remove entries of rows that no longer exist.
    *
-   * @param terms gives the terms of a row
-   * @param most the most rows; more than one piece is committed in several transactions
+   * @param terms returns the terms of a row
+   * @param most the maximum number of rows; more than one batch takes several transactions
    * @returns the number of rows indexed, and left
    */
   readonly add: (terms: TermsOf, most: number) => Task<MediumFault | StoreFaultOf<'NoFullText'>, RowsIndexed>

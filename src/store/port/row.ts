@@ -1,4 +1,4 @@
-/** Rows, and the head of a log of them. */
+/** Rows of a log, and the log's head. */
 import type { BlockId } from '../../proof/kit.ts'
 
 /** The kind of a row: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
@@ -8,25 +8,25 @@ export type RowKind = 'entry' | 'note'
 export interface Row {
   /** Whether it is an entry or a note. */
   readonly kind: RowKind
-  /** The text: well-formed, empty and NUL included. Its UTF-8 is hashed, and it comes back unchanged. */
+  /** The text: any well-formed string, even empty or with NUL. Its UTF-8 is hashed, and it is returned unchanged. */
   readonly body: string
-  /** The blocks that the text references. They live at least as long as the row. Default: none. */
+  /** The blocks that the text references. They are kept at least as long as the row. Default: none. */
   readonly blocks?: readonly BlockId[] | undefined
-  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: now, by the store's clock. */
+  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: the store's time. */
   readonly at?: number
   /**
-   * 32 lowercase hexadecimal digits: 16 random bytes that are hashed before the text, so that nobody can find an erased text
-   * by hashing guesses. Part of the leaf.
+   * 32 lowercase hexadecimal digits: 16 random bytes, hashed before the text, so that an erased
+   * text can't be found by hashing guesses. Part of the leaf.
    */
   readonly salt?: string | undefined
   /**
-   * The leaf of a row that was erased, as 64 lowercase hexadecimal digits: the body is the stub that stands for it. Accepted
-   * only where the ledger of the scope says that it was erased. Such a row has no salt and no blocks. Default: not erased.
+   * The leaf of an erased row, as 64 lowercase hexadecimal digits; the body is then the stub. Accepted only if
+   * the scope's ledger records the erasure. An erased row has no salt and no blocks. Default: not erased.
    */
   readonly erased?: string | undefined
 }
 
-/** A row that says when it was written. */
+/** A row with its time. */
 export type TimedRow = Row & Required<Pick<Row, 'at'>>
 
 /** A row as a store returns it. */
@@ -43,9 +43,9 @@ export interface StoredRow {
   readonly at: number
   /** The salt, if the row was appended with one. */
   readonly salt?: string | undefined
-  /** The leaf of a row that was erased: its body is a stub, and the ledger of the scope says why. */
+  /** The leaf of an erased row. Its body is then a stub, and the scope's ledger has the reason. */
   readonly erased?: string | undefined
-  /** The text as it is stored and hashed, of a row that was decrypted. */
+  /** The text as stored and hashed, if the row was decrypted. */
   readonly stored?: string | undefined
 }
 

@@ -1,6 +1,6 @@
-/** Signals that a log may have changed: who wants them, by log. A signal says nothing else; what is new is read. */
+/** Signals that a log may have changed, by log. A signal has no content; listeners read the log to see what is new. */
 
-/** Called when a log may have changed. Several changes may be one call, and a call may come for nothing. */
+/** Called when a log may have changed. One call may cover several changes, or none. */
 export type Wake = () => void
 
 export class Signals {
@@ -8,7 +8,7 @@ export class Signals {
 
   /** Call `wake` at each signal for `key`, until the returned function is called. */
   add(key: string, wake: Wake): () => void {
-    const own: Wake = () => wake() // the same function may be added twice
+    const own: Wake = () => wake() // a wrapper, because the same function may be added twice
     const wakes = this.#wakes.get(key) ?? new Set()
     this.#wakes.set(key, wakes)
     wakes.add(own)
@@ -18,14 +18,14 @@ export class Signals {
     }
   }
 
-  /** Signal for one key; without one, for all. */
+  /** Signal one key; without a key, all. */
   send(key?: string): void {
     for (const wakes of key === undefined ? [...this.#wakes.values()] : [this.#wakes.get(key) ?? []])
       for (const wake of [...wakes])
         try {
           wake()
         } catch {
-          // a listener that fails must not break the append that it is told of
+          // a failing listener must not break the append that it is notified of
         }
   }
 
@@ -34,5 +34,5 @@ export class Signals {
   }
 }
 
-/** A log among all scopes. Neither name has a NUL. */
+/** The key of a log in a scope. Neither name contains a NUL. */
 export const signalKey = (scope: string, id: string): string => `${scope}\0${id}`

@@ -1,6 +1,6 @@
 /**
- * The store port: what the library needs of a place that keeps records. A store knows logs of rows and blocks of
- * bytes; it knows no message. Whatever passes `storeContract` of `@indelible/testing` is one.
+ * The store port: the interface of a store. A store has logs of rows and blocks of bytes, and knows nothing
+ * of messages. Any implementation that passes `storeContract` of `@indelible/testing` is a store.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
@@ -37,22 +37,22 @@ export interface LogInfo {
   readonly head: Head
   /** The number of entry rows. */
   readonly entries: number
-  /** The time of creation, in milliseconds since 1970. Logs of the same millisecond keep their order in `list`. */
+  /** The time of creation, in milliseconds since 1970. `list` keeps the order within a millisecond. */
   readonly created: number
   /**
-   * The time of the last append: the `at` of the last row. It is `created` if the log has no row of its own, or that
-   * row has no `at`.
+   * The time of the last append: the `at` of the last row; `created` if the log has no row of its
+   * own, or that row has no `at`.
    */
   readonly appended: number
   /** Its metadata: a JSON object. */
   readonly meta: JsonObject
-  /** The number of changes of `meta`, from 1. */
+  /** The version of `meta`, from 1. Each change adds 1. */
   readonly version: number
 }
 
 /** A log to create. */
 export interface NewLog extends OwnCall {
-  /** Its id: 1 to 255 bytes without control characters. It does not begin with `indelible.`. */
+  /** Its id: 1 to 255 bytes without control characters, not starting with `indelible.`. */
   readonly id: string
   /** The metadata: a JSON object. Default: `{}`. */
   readonly meta?: JsonObject
@@ -60,11 +60,11 @@ export interface NewLog extends OwnCall {
   readonly rows?: readonly Row[]
   /** The blocks that the rows reference, as in an append. Default: none. */
   readonly blocks?: readonly Uint8Array[]
-  /** Gives the terms of a row for the search index, as in an append. Default: none. */
+  /** Returns a row's terms for the search index, as in an append. Default: none. */
   readonly terms?: TermsOf
   /**
-   * Whether the log is encrypted, if the store has keys (`withKeys` of `@indelible/encryption`). Say true for whatever has a
-   * user's text.
+   * Whether the log is encrypted, if the store has keys (`withKeys` of `@indelible/encryption`).
+   * Pass true for anything that contains a user's text.
    */
   readonly encrypt: boolean
 }
@@ -78,33 +78,34 @@ export interface Append extends LeaseClaim, OwnCall {
   /** The rows, in order. At least one. */
   readonly rows: readonly Row[]
   /**
-   * Blocks that the rows reference and that the store may lack. They are stored with the rows, or not at all. Default:
-   * none.
+   * Blocks that the rows reference and the store may lack. They are stored together with the rows.
+   * Default: none.
    */
   readonly blocks?: readonly Uint8Array[]
   /**
-   * The operation id of this append. After any failure you may retry with it: if the append has already happened, you
-   * get its first answer, whatever `expected` is. The kinds and bodies of a retry must be equal; `at` and `salt` may
-   * differ, and are not stored. Default: none.
+   * The operation id of this append. After any failure you can retry with it: if the append already
+   * happened, you get its first result, whatever `expected` is. A retry must have the same kinds
+   * and bodies; its `at` and `salt` may differ, and are not stored. Default: none.
    */
   readonly operation?: string
   /**
-   * Gives the terms of a row. If the store has a search index, the rows are indexed in the same transaction. Default: the
-   * index lacks the rows until they are added.
+   * Returns the terms of a row. If the store has a search index, the rows are indexed in the same
+   * transaction. Default: the index lacks the rows until `add` indexes them.
    */
   readonly terms?: TermsOf
   /**
-   * Blocks that encrypted rows name in their texts, and that the store must have. Only stores with keys look at it. Default:
-   * none.
+   * Blocks that encrypted rows name in their texts, and that the store must have. Only stores with
+   * keys check it. Default: none.
    */
   readonly attached?: readonly BlockId[]
   /**
-   * The id of the key that the log's own rows are encrypted by; null: the log is not encrypted. `Diverged` if another log has
-   * the id by now. Default: not compared.
+   * The id of the key for the log's own rows; null if the log is not encrypted. The fault is
+   * `Diverged` if another log now has the id. Default: not compared.
    */
   readonly ownKey?: string | null
   /**
-   * True: give way to writers that have a `turn` or wait for one. That is a `Conflict` that carries no rows. Default: false.
+   * If true, yield to writers that have a `turn` or wait for one. The fault is a `Conflict` without
+   * rows. Default: false.
    */
   readonly respectTurns?: boolean
 }
@@ -113,7 +114,7 @@ export interface Append extends LeaseClaim, OwnCall {
 export interface Appended {
   /** The position of the first row. */
   readonly from: number
-  /** The head directly after the last row. */
+  /** The head right after the last row. */
   readonly head: Head
 }
 
@@ -123,7 +124,7 @@ export interface RowRange {
   readonly from?: number
   /** The position after the last one; a negative one counts from the end. Default: the end. */
   readonly to?: number
-  /** Only rows of this kind; `from` and `to` then count these alone. Default: all rows. */
+  /** Only rows of this kind; `from` and `to` then count only these. Default: all rows. */
   readonly only?: RowKind
 }
 
@@ -135,7 +136,7 @@ export interface Fork extends OwnCall {
   readonly at: number
   /** Metadata of the new log. Default: `{}`. */
   readonly meta?: JsonObject
-  /** Whether an encrypted log and its fork have one key, because the log is removed next. Default: false. */
+  /** Whether the fork of an encrypted log gets the same key, because the log is removed next. Default: false. */
   readonly sameKey?: boolean
 }
 
@@ -145,41 +146,41 @@ export interface MetaUpdate extends LeaseClaim, OwnCall {
   readonly expected: number
   /** The whole new metadata. */
   readonly meta: JsonObject
-  /** The key of the log, as in an append: `NoSuchLog` if another log has the id by now. Default: not compared. */
+  /** The log's key, as in an append. The fault is `NoSuchLog` if another log now has the id. Default: not compared. */
   readonly ownKey?: string | null
 }
 
-/** A filter on metadata: the values that it must have under these keys. An object filters the object under its key. */
+/** A filter on metadata: keys with the values that they must have. An object filters the object under its key. */
 export interface Where {
   readonly [key: string]: string | number | boolean | null | Where
 }
 
-/** The logs to list. */
+/** Selects and orders the logs to list. */
 export interface ListQuery {
-  /** The size of a page, from 1 to 1,000. Default: 100. */
+  /** The page size, from 1 to 1,000. Default: 100. */
   readonly limit?: number
   /** The `next` of the page before. Default: the first page. */
   readonly after?: string
   /**
-   * Only logs whose metadata has these values. PostgreSQL has an index for it; the other stores check each log.
-   * Default: all.
+   * Only logs whose metadata has these values. PostgreSQL has an index for this; other stores check
+   * each log. Default: all.
    */
   readonly where?: Where
   /**
-   * The order: newest first by `created`, or by the last append (`appended`); by the number of `entries`, the most first; or
-   * by `id`, in the order of their bytes. With `appended` and `entries`, a log that grows between two pages moves towards the
-   * front, and later pages may not have it. Default: `created`.
+   * The order: newest first by creation (`created`) or by the last append (`appended`); by the number
+   * of `entries`, largest first; or by `id`, in byte order. With `appended` and `entries`, a log that
+   * grows between two pages moves to the front and may be missing from later pages. Default: `created`.
    *
-   * Cost    O(page), by an index, if `where` leaves most logs. With `appended`, the logs of the same moment (a tenth of a
-   *         second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`, those of about the same
-   *         number (a quarter). In memory, O(logs) for the first page after a change
+   * Cost    O(page), by an index, if `where` keeps most logs. With `appended`, the logs of the same moment (a
+   *         tenth of a second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`,
+   *         those of about the same number (a quarter). In memory, O(logs) for the first page after a change
    */
   readonly by?: 'created' | 'appended' | 'entries' | 'id'
 }
 
-/** A log that can't be read. */
+/** An unreadable log. */
 export interface DamagedEntry {
-  /** Its id, as far as it can be read. */
+  /** Its id, as far as readable. */
   readonly id: string
   /** The damage, in words. */
   readonly reason: string
@@ -189,27 +190,27 @@ export interface DamagedEntry {
 export interface LogPage {
   /** The logs, in the order of the query. */
   readonly logs: readonly LogInfo[]
-  /** Logs with unreadable metadata, whatever `where` asks for. Remove or repair them. Absent if there are none. */
+  /** Logs with unreadable metadata, listed for any `where`. Remove or repair them. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
-  /** The cursor of the next page: give it as `after`. Absent on the last page. */
+  /** The cursor of the next page: pass it as `after`. Absent on the last page. */
   readonly next?: string
 }
 
-/** Some of the logs of a scope, next to each other in the order of their creation. */
+/** A group of consecutive logs of a scope, in creation order. */
 export interface LogPiece {
-  /** Tells it apart from the other pieces; a log stays in its piece. */
+  /** Identifies the piece. A log stays in its piece. */
   readonly name: string
-  /** The cursor that a list by creation gives these logs for: as `after`, with `limit: logs`. */
+  /** The cursor for listing these logs by creation: pass it as `after`, with `limit: logs`. */
   readonly after: string
-  /** How many logs it has, up to 1,000. */
+  /** The number of logs in it, up to 1,000. */
   readonly logs: number
-  /** A digest of the ids and heads of these logs: another one, if a log of them was added, removed, or has another head. */
+  /** A digest of their ids and heads. It changes when one of the logs is added, removed, or changes its head. */
   readonly digest: string
 }
 
 /**
- * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so processes that share
- * no log can agree on it.
+ * Small values under names of letters, digits and `/ _ - %`. The first value of a name wins, so
+ * processes that share no log can agree on it.
  */
 export interface OnceStore {
   /**
@@ -219,7 +220,7 @@ export interface OnceStore {
    */
   readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
   /**
-   * Store a value, if the name has none. After a fault the value may be stored or not: read it.
+   * Store a value, if the name has none. After a fault the value may or may not be stored: read it.
    *
    * @returns true if it was stored; false if the name already has a value
    */
@@ -227,29 +228,29 @@ export interface OnceStore {
   /**
    * List names. Absent if the key-value store has no `keys`.
    *
-   * @param start the beginning of the names. Default: all
+   * @param start the start of the names. Default: all
    * @returns the names, in any order
    */
   readonly list?: (start?: string) => Task<MediumFault, readonly string[]>
   /**
    * Remove values. Absent if the key-value store has no `deletePrefix`.
    *
-   * @param start the beginning of the names
+   * @param start the start of the names
    */
   readonly remove?: (start: string) => Task<MediumFault, void>
 }
 
 /** Bytes under their SHA-256. */
 export interface BlockStore {
-  /** Values of which the first stays. Only in stores without logs whose key-value store has `putIfAbsent`. */
+  /** Values that are written only once. Only in stores without logs whose key-value store has `putIfAbsent`. */
   readonly once?: OnceStore
-  /** The store's SHA-256: the fastest one available there. */
+  /** The store's SHA-256: the fastest available implementation. */
   readonly hash: Hash
   /** The scope of the blocks. */
   readonly scope: string
   /**
-   * Store blocks for good. A block that the store already has is not stored again, unless it is damaged. Blocks that
-   * come with the rows of a log are removed with them; these are not.
+   * Store blocks permanently. A block that the store already has is not stored again, unless it is
+   * damaged. Blocks that come with a log's rows are removed with them; these are not.
    *
    * @param blocks the contents
    * @returns their ids, in the same order
@@ -273,14 +274,14 @@ export interface BlockStore {
   readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
 }
 
-/** What encrypts and decrypts for a store: `withKeys` of `@indelible/encryption` makes it. */
+/** Encrypts and decrypts for a store. Made by `withKeys` of `@indelible/encryption`. */
 export interface StoreEncryption {
-  /** The same store without keys: its rows are as they are stored. */
+  /** The same store without keys, which returns rows in stored form. */
   readonly bare: Store
   /**
-   * Encrypt rows that are to be appended to a log. Rows of a log that is not encrypted come back as they are.
+   * Encrypt rows for an append. Rows of a log without encryption are returned unchanged.
    *
-   * @param id the id of the log, which was read or created through this store
+   * @param id the id of the log, which must have been read or created through this store
    * @param append the head that the rows continue, the rows with their times, and their blocks
    * @returns the rows and blocks to append; or `NoKey`, `InvalidRow`
    */
@@ -293,33 +294,34 @@ export interface StoreEncryption {
    *
    * @param key the key, as the row has it
    * @param bytes the stored bytes
-   * @returns the content; undefined if it is not that key's
+   * @returns the content; undefined if the key does not fit
    */
   readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
   /**
-   * Wrap a key for another scope, where it is copied to: a wrapped key opens only in the scope that it was wrapped for.
+   * Wrap a key again for another scope. A wrapped key opens only in the scope that it was wrapped for.
    *
    * @param key the id of the key
-   * @param of the id of the log that it is a key of
+   * @param of the id of the log that uses the key
    * @param scope the other scope
-   * @returns the metadata of the log that keeps the key there; or `NoKey`
+   * @returns the metadata for the key's log in that scope; or `NoKey`
    */
   readonly keyFor: (key: string, of: string, scope: string) => Task<LogFault, JsonObject>
 }
 
 /**
- * One text beside each log that can be made again from the log: what a run was at. Appends, heads and proofs know nothing of
- * it. It is encrypted as the log is, and gone with the log, with each erasure of a row of it, and in a fork or a copy.
+ * A text beside each log that can be rebuilt from the log, such as the progress of a run. Appends,
+ * heads and proofs ignore it. It is encrypted like its log. It is removed with the log and when one
+ * of the log's rows is erased, and is not part of a fork or copy.
  */
 export interface LogStates {
   /**
    * Read the text.
    *
-   * @returns the text as it was written; undefined if there is none
+   * @returns the last text written; undefined if there is none
    */
   readonly read: (id: string) => Task<LogFault, string | undefined>
   /**
-   * Write the text, in place of the one before.
+   * Replace the text.
    *
    * @returns nothing; or `NoSuchLog`
    */
@@ -327,12 +329,12 @@ export interface LogStates {
 }
 
 /**
- * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
- * and no method throws.
+ * A store handle: the logs and blocks of one scope. A method starts its work at once and returns a task. It
+ * throws only for a mistake in the program: a TypeError for options that are null, or of the wrong type.
  *
  * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
- * compared byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of
- * the library's own logs: you may read these, and a call that would change one is `InvalidId`.
+ * compared byte by byte, and never become part of a path or of query text. Ids that start with `indelible.` belong
+ * to the library's own logs: you can read these logs, but a call that would change one fails with `InvalidId`.
  */
 export interface Store extends BlockStore {
   /**
@@ -355,8 +357,8 @@ export interface Store extends BlockStore {
    */
   readonly info: (id: string) => Task<LogFault, LogInfo>
   /**
-   * The identities of a log's rows: that of the log, and before it those of the logs that it shares rows with. Claims of
-   * erasure name them, so that none counts for another log.
+   * The identities of a log's rows: the log's own, and before it those of the logs that it shares
+   * rows with. Erasure claims name them, so that a claim can't be applied to another log.
    *
    * @returns each identity with its first row; or `NoSuchLog`
    */
@@ -364,45 +366,44 @@ export interface Store extends BlockStore {
   /**
    * List the logs of this scope, page by page.
    *
-   * @param query a filter, the order, the size of a page, and the cursor. Default: the first 100, by creation
+   * @param query a filter, the order, the page size, and the cursor. Default: the first 100, by creation
    * @returns one page
    */
   readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
   /**
-   * Digests over all logs of this scope, to see which of them have changed without listing all. Absent if this kind of store
-   * has none.
+   * Digests over all logs of this scope, for finding changed logs without listing all. Absent if
+   * this kind of store has none.
    *
    * Cost    O(logs), about a twentieth of a list
    *
-   * @returns the pieces, in the order of creation
+   * @returns the pieces, in creation order
    */
   readonly pieces?: () => Task<MediumFault, readonly LogPiece[]>
   /**
-   * Replace the metadata of a log. Members whose names begin with `indelible.` are the library's: they stay as they are, or
-   * it is `InvalidMeta`.
+   * Replace the metadata of a log. Keys that start with `indelible.` belong to the library: if one
+   * would change, the fault is `InvalidMeta`.
    *
    * @param update the new metadata, and the version that it replaces
    * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first, `LeaseLost`
    */
   readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
   /**
-   * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the task resolves,
-   * they are as durable as the store promises. Appends that wait together share a commit.
+   * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the
+   * task resolves, they are as durable as the store guarantees. Concurrent appends share a commit.
    *
    * Cost    one round trip; independent of the length of the log
    *
    * @param append the rows, the head that they continue, and an operation id for retries
-   * @returns the position of the first row and the new head; or `Conflict` with the rows you missed,
-   * `OperationMismatch`,
-   * `LeaseLost`, `MissingBlock`
+   * @returns the position of the first row and the new head; or `Conflict` with the missed rows,
+   * `OperationMismatch`, `LeaseLost`, `MissingBlock`
    */
   readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
   /**
-   * Wait for a turn to append to a log. Writers get it in the order in which they ask, and those whose appends have
-   * `respectTurns` wait for each other. `rebase` takes one after a conflict. Absent if this kind of store needs none.
+   * Wait for a turn to append to a log. Writers get turns in the order in which they ask, and appends with
+   * `respectTurns` yield to them. `rebase` takes a turn after a conflict. Absent if this kind of store needs none.
    *
-   * Cost    a connection while it is waited for and held. A process that is stopped loses its turn after a third of the store's
-   *         `timeout`
+   * Cost    a connection while waiting for the turn and holding it. A stopped process loses its
+   *         turn after a third of the store's `timeout`
    *
    * @returns a function that ends the turn; or `Busy`
    */
@@ -414,16 +415,16 @@ export interface Store extends BlockStore {
    */
   readonly read: (id: string, range?: RowRange) => Task<LogFault, readonly StoredRow[]>
   /**
-   * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with it. The nodes at
-   * `peakEnds(n)` are the peaks of the log's first `n` rows.
+   * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with
+   * it. The nodes at the positions `peakEnds(n)` minus 1 are the peaks of the log's first `n` rows.
    *
    * @param positions the positions of the rows
    * @returns the nodes, in the same order
    */
   readonly nodes: (id: string, positions: readonly number[]) => Task<LogFault, readonly Uint8Array[]>
   /**
-   * Create a log that shares the first rows of another. Later appends to one don't show in the other, and either can be
-   * removed. Operation ids are not copied.
+   * Create a log that shares the first rows of another. Later appends to one don't appear in the
+   * other, and either can be removed. Operation ids are not copied.
    *
    * Cost    independent of the length of the log
    *
@@ -436,35 +437,35 @@ export interface Store extends BlockStore {
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
    * @param call only for the library's own logs
-   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held, `NotALedger` if the ledger
-   * can't be read
+   * @returns nothing; or `NoSuchLog`, `LogHeld` if the scope's ledger records a hold on it,
+   * `NotALedger` if the ledger can't be read
    */
   readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
   /**
-   * Erase rows of logs: stubs take their place, the leaves stay, and the ledger of the scope says which, why, by whom and
-   * when. Every log that shares a row shows the stub. All of it is stored in one step, or nothing.
-   * `eraseMessages` chooses the rows of a session.
+   * Erase rows: stubs replace them, the leaves remain, and the scope's ledger records what was
+   * erased, why, by whom and when. Every log that shares a row shows the stub. Everything is stored
+   * in one step, or nothing is. `eraseMessages` selects the rows of a session.
    *
-   * Cost    a transaction; the rows of the ledger, once. SQLite then empties its write-ahead log and looks through the file
+   * Cost    a transaction; the rows of the ledger, once. SQLite then empties its write-ahead log and scans the file
    *
    * @param request the rows with their stubs, the reason and the person
-   * @returns the head of the ledger, the blocks that remain, and where bytes may still be; or `LogHeld`, `Conflict` if a log
-   * is at another head, `LeaseLost`
+   * @returns the head of the ledger, the remaining blocks, and the places that may still have
+   * bytes; or `LogHeld`, `Conflict` if a log is at another head, `LeaseLost`
    */
   readonly erase: (request: EraseRequest) => Task<EraseFault, Erased>
   /**
-   * The logs that have their first rows in common with a log: its forks, the log that it was forked from, and their forks.
+   * The logs that share first rows with a log: its forks, the log it was forked from, and that log's forks.
    *
-   * @returns the other logs, with the number of rows that they share
+   * @returns the other logs, with the number of shared rows
    */
   readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
   /**
-   * Where the scope contains one of some texts: in the body of a row, or in a block, as UTF-8.
+   * Find texts in the scope: in the bodies of rows, or as UTF-8 in blocks.
    *
    * Cost    O(all rows and blocks of the scope)
    *
    * @param texts the texts
-   * @returns the rows with a body or a block that has one, and the blocks that were stored on their own
+   * @returns the rows with one of the texts in their body or a block, and the blocks stored on their own
    */
   readonly containing: (texts: readonly string[]) => Task<EraseFault, TextPlaces>
   /**
@@ -477,8 +478,8 @@ export interface Store extends BlockStore {
    */
   readonly check: () => Task<MediumFault, readonly StoreFinding[]>
   /**
-   * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. No row and no block is changed
-   * or removed.
+   * Rebuild everything in the store, in all scopes, that can be derived from its rows and blocks.
+   * Rows and blocks are never changed or removed.
    *
    * Cost    O(everything), in one transaction: other writers wait
    *
@@ -488,8 +489,8 @@ export interface Store extends BlockStore {
   /**
    * Take the lease of a log. An expired lease is taken over.
    *
-   * A lease does not stop other writers from changing the log without one. Give its number with each append, update and
-   * erasure (`lease`): after you lose the lease such a change fails, however long the process was paused.
+   * A lease does not stop other writers from changing the log without one. Pass its number with each append,
+   * update and erasure (`lease`): after you lose the lease these fail, however long the process was paused.
    *
    * Cost    one transaction beside the log
    *
@@ -501,50 +502,50 @@ export interface Store extends BlockStore {
    * Extend a lease.
    *
    * @param renewal the number of the lease, and its new time to live
-   * @returns the lease; or `LeaseLost` if somebody has taken another one since, or it was released. One that has expired can be
-   * renewed until then
+   * @returns the lease; or `LeaseLost` if it was released, or if another one was taken since. An
+   * expired lease can be renewed until then
    */
   readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
   /**
-   * Release a lease. A lost lease stays as it is.
+   * Release a lease. Releasing a lost lease changes nothing.
    *
    * @param number the number of the lease
    */
   readonly release: (id: string, number: number) => Task<LogFault, void>
   /**
-   * Ask the holder to stop. It learns of the request at its next renewal.
+   * Ask the holder to stop. The holder receives the request at its next renewal.
    *
-   * @returns the lease; undefined if nobody has one
+   * @returns the lease; undefined if there is none
    */
   readonly requestStop: (id: string) => Task<LogFault, Lease | undefined>
   /**
    * The current lease of a log.
    *
-   * @returns the lease; undefined if nobody has one
+   * @returns the lease; undefined if there is none
    */
   readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
   /**
-   * Call `wake` whenever the log may have changed: by this handle, another handle of this process, or another process.
-   * Read the log to see what changed. Several changes may give one call, and a call may come without a change. From the
-   * moment the task resolves, no change is missed. Closing the store ends it, with a last call. You may watch a log
-   * that does not exist.
+   * Call `wake` whenever the log may have changed: through this handle, another handle of this
+   * process, or another process. Read the log to see what changed. One call may cover several
+   * changes, or none. From the moment the task resolves, no change is missed. Closing the store
+   * ends the watch, with a last call. You can watch a log that does not exist.
    *
-   * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5 times a second for
-   *         all
-   *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
+   * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5
+   *         times a second for all logs of a handle; PostgreSQL once in 5 seconds while its
+   *         notifications arrive
    *
    * @param wake called after changes; it must return quickly
-   * @returns a function that ends it
+   * @returns a function that ends the watch
    */
   readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
-  /** What encrypts and decrypts its sessions. Absent if the store was opened without keys. */
+  /** Encrypts and decrypts its sessions. Absent if the store was opened without keys. */
   readonly encryption?: StoreEncryption
   /** A text beside each log. Absent if this kind of store keeps none. */
   readonly states?: LogStates
   /** The search index of the store. Absent if this kind of store keeps none. */
   readonly index?: RowIndex
   /**
-   * The scopes that have a log: whoever opens the wrong one can be told.
+   * The scopes that have a log, so that a program can report a wrong scope.
    *
    * Cost    O(scopes)
    *

@@ -1,4 +1,4 @@
-/** The tree of a log: its heads, and the range that a log is continued from. */
+/** The tree of a log: its heads, and the range from which it grows. */
 import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../../proof/kit.ts'
 import { freeze } from '../../json/index.ts'
 import { Damaged } from './damaged.ts'
@@ -7,7 +7,7 @@ import type { Head } from './row.ts'
 export { grow, rowLeaf, type GrownTree } from '../../proof/kit.ts'
 
 /**
- * The head of the log that a range describes. Cost: as many hashes as the size has 1 bits.
+ * The head of a log with this tree. Cost: as many hashes as the size has 1 bits.
  *
  * @param range the tree
  */
@@ -15,8 +15,8 @@ export const headOf = (range: CompactRange, hash: Hash): Head =>
   freeze({ size: range.size, root: hexOf(rootOf(range, hash)) })
 
 /**
- * The range that is kept beside a head, which logs are grown from. One that is not of that head would make an acknowledged
- * append the end of the log.
+ * The range stored beside a head, from which the log grows. It is checked against the head:
+ * otherwise an append to a wrong range would be acknowledged and make the log unreadable.
  *
  * Throws  Damaged
  */

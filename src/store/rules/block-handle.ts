@@ -1,4 +1,4 @@
-/** The blocks of a driver, as a store gives them; and which handles have the same. */
+/** A driver's blocks as a block store, and whether two handles share the same blocks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
 import { isLeft, left, right } from '../../json/index.ts'
@@ -10,11 +10,11 @@ import { invalidBlockId, invalidId } from '../port/id.ts'
 import type { RowIndex } from '../port/row-terms.ts'
 import type { BlockStore, LogStates, OnceStore, Store } from '../port/store.ts'
 
-/** The scope of a handle that was opened without one. */
+/** The scope of a handle opened without one. */
 export const defaultScope = 'default'
 
 /**
- * Make a block store of a driver, for one scope.
+ * Make a block store from a driver, for one scope.
  *
  * @param scope the scope. Default: `default`
  * @returns the block store; or `InvalidId`
@@ -30,10 +30,10 @@ export const blockStoreOf = (
   return right(store)
 }
 
-/** The storage behind a handle of blocks. */
+/** The driver or store behind each block handle. */
 export const behind: WeakMap<BlockStore, object> = new WeakMap()
 
-/** The same blocks, beside values of which the first stays. */
+/** Adds write-once values to a block store. */
 export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
   const both = Object.freeze({ ...store, once })
   standsFor(both, store)
@@ -41,7 +41,7 @@ export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
 }
 
 /**
- * Declare that a handle has the blocks of another one, so that `sameBlocks` is true of both.
+ * Declare that a handle has the same blocks as another, so that `sameBlocks` is true for both.
  *
  * @param store the new handle
  * @param other the handle whose blocks it has
@@ -58,7 +58,7 @@ export const standsFor = (store: BlockStore, other: BlockStore): void =>
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
-/** What a call changes: a log, only its lease, or something that is not a log. */
+/** The target of a call's change: a log, only its lease, or something that is not a log. */
 type Changes = 'log' | 'lease' | 'beside'
 
 /** A call of a store. */
@@ -67,7 +67,7 @@ export type Call =
   | `states.${keyof LogStates}`
   | `index.${keyof RowIndex}`
 
-/** Of each call the operation that a fault names, and what it changes. */
+/** The operation of each call, as named in faults, and the target of its change. */
 export const operations: Readonly<Record<Call, readonly [operation: string, changes?: Changes]>> = {
   create: ['create a log', 'log'],
   info: ['read a log'],
@@ -107,12 +107,12 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   close: ['close'],
 }
 
-/** Turns a driver's work into a task. */
+/** Turns a driver call into a task. */
 export type Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) => Task<F, T>
 
-// The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
+// The only cast: `storeContract` checks that a driver returns no faults beyond those of the port.
 
-/** Turns an error into a fault. If a change throws, it is unknown whether it was made. */
+/** Turns an exception into a fault. If a changing call throws, the outcome is unknown. */
 export const guardCall: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
   storeTask(async () => {
     try {
@@ -125,7 +125,7 @@ export const guardCall: Run = <F extends StoreFault, T>(call: Call, work: () => 
 
 export const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore => {
   const { hash } = driver
-  /** The driver gets each id once. */
+  /** Passes each id to the driver once. */
   const onBlocks = <T, U>(
     call: 'getBlocks' | 'hasBlocks',
     given: readonly BlockId[],

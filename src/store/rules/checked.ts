@@ -1,4 +1,4 @@
-/** Checks and copies the arguments of a store before a driver sees them. */
+/** Checks and copies the arguments of store calls before a driver gets them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, optionsOf, right, type Path } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
@@ -11,7 +11,7 @@ import { againstId, invalidId } from '../port/id.ts'
 import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
-/** A query with its defaults. */
+/** A checked query, with defaults. */
 export const checkQuery = ({
   limit = 100,
   after,
@@ -34,7 +34,7 @@ const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
     : { value: value === undefined ? undefined : Number(value), key: Number(key) }
 }
 
-/** A copy of `where`, without members that are `undefined`: they would match every log. */
+/** A copy of `where` without `undefined` members, which would match every log. */
 const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
   const copy: [string, Where[string]][] = []
   for (const [key, value] of Object.entries(given)) {
@@ -83,12 +83,12 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
   })
 }
 
-/** Blocks of bytes: a copy of each with its id. `named`: the ids that rows name, of which some were hashed before. */
+/** Copies of blocks with their ids. `named`: the ids in rows; some of these blocks were hashed before. */
 export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId> = none): Block[] =>
   Array.from(blocks, (given) => {
     const hashed = named.size === 0 ? undefined : takeHashed(given, hash, named)
     if (hashed !== undefined) return hashed
-    const bytes = new Uint8Array(given) // a copy: theirs may change before it is stored
+    const bytes = new Uint8Array(given) // a copy: the caller may change its bytes before they are stored
     return { id: blockIdOf(bytes, hash), bytes }
   })
 

@@ -1,6 +1,6 @@
 /**
- * Erasing rows of logs: a stub takes the place of each body, the leaf stays, and a row of the scope's ledger says which,
- * why, by whom and when. All of it is one transaction of the driver.
+ * Erases rows of logs. A stub replaces each body, the leaf remains, and a row of the scope's ledger
+ * records what was erased, why, by whom and when. All in one transaction of the driver.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
@@ -21,10 +21,10 @@ import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
-/** The part of a store that erasing, and checking erased rows, needs. */
+/** The part of a store needed to erase rows and to check erased ones. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
-/** Erase rows by a driver. `store` asks it. */
+/** Erase rows with a driver. `store` is the store of that driver, for reading. */
 export const eraseRows = async (
   driver: StoreDriver,
   store: InnerStore,
@@ -94,7 +94,7 @@ export const eraseRows = async (
         ? (again as Either<EraseFault, never>)
         : right(Object.freeze({ ...again.right, head: content.right.head, rows: 0 }))
     }
-    const at = store.now() // of all: receipts know by it what was erased together
+    const at = store.now() // one time for all: receipts use it to group what was erased together
     const rows = said.map((row) => ledgerRow(row, at))
     const append = checkAppend({ expected: head, rows }, store)
     if (isLeft(append)) return append as Either<EraseFault, never>
@@ -110,12 +110,12 @@ export const eraseRows = async (
 }
 
 /**
- * The holds that keep rows of a log: its own, and those of the logs that share its first rows.
+ * The holds on the rows of a log: its own, and those of the logs that share its first rows.
  *
- * @param held every hold of the scope
- * @param log the log, and how many rows it has
+ * @param held all holds of the scope
+ * @param log the log, and its number of rows
  * @param shares the logs that share rows with it
- * @returns each hold, and how many of the first rows it keeps
+ * @returns each hold, and the number of first rows it covers
  */
 export const holdsOnRows = (
   held: LedgerContent['held'],
@@ -127,7 +127,7 @@ export const holdsOnRows = (
     return hold === undefined ? [] : [{ hold, rows }]
   })
 
-/** The rows of a log that are to be erased and are not yet. */
+/** The rows of a log to erase, without those erased before. */
 const rowsOf = async (
   store: InnerStore,
   { id, expected, rows }: RowsToErase,

@@ -1,10 +1,10 @@
-/** Following a log: its rows as they are committed, by this process or by any other. */
+/** Follows a log: yields its rows as they are committed, by this process or any other. */
 import { optionsOf } from '../../json/index.ts'
 import type { SignalLike } from '../../task/index.ts'
 import type { Store } from '../port/store.ts'
 import type { StoredRow } from '../port/row.ts'
 
-/** The first position to follow, and the end. */
+/** The options of `followLog`. */
 export interface FollowOptions {
   /** The position of the first row. If it is beyond the end, the iteration waits for it. Default: 0. */
   readonly from?: number
@@ -12,22 +12,21 @@ export interface FollowOptions {
   readonly signal?: SignalLike
 }
 
-/** How many rows one read takes. */
+/** The number of rows in one read. */
 const batch = 500
 
 /**
- * Follow a log from a position on: first its stored rows, then each new one after its commit, by this process or any
- * other. Every row comes once, in order.
+ * Follow a log from a position: first its stored rows, then each new row after its commit, by this
+ * process or any other. Each row comes once, in order.
  *
- * Each iteration starts at `from` again. Rows are read when you ask for them, so a slow reader holds up nobody and
- * takes no memory. After an error, continue from the last row's position plus 1.
+ * Each iteration starts at `from` again. Rows are read when you ask for them, so a slow reader delays
+ * no one else and takes no memory. After an error, continue at the last row's position plus 1.
  *
- * Cost    a read of up to 500 rows for each signal; at rest that of `Store.watch`
+ * Cost    a read of up to 500 rows for each signal; when idle that of `Store.watch`
  *
  * @param options the first position, and a signal that ends the iteration
- * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
- * fault:
- * `NoSuchLog` when the log is removed, `Closed` when the store is closed
+ * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError
+ * with the store's fault: `NoSuchLog` when the log is removed, `Closed` when the store is closed
  * @example
  * for await (const row of followLog(store, 's', { from: 10 })) console.log(row.position, row.body)
  */
@@ -42,7 +41,7 @@ export const followLog = (
   return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }
 }
 
-/** A generator that ends at once, also while it waits: alone it would hold a `return` back until the next row. */
+/** Wraps a generator so that it can end while it waits. By itself, a generator delays a `return` until the next row. */
 const follower = (
   store: Pick<Store, 'read' | 'watch'>,
   id: string,
@@ -51,7 +50,7 @@ const follower = (
 ): AsyncIterableIterator<StoredRow> => {
   let unwatch: (() => void) | undefined
   let ended = signal?.aborted === true
-  let news = true // there may be rows that were not read
+  let news = true // there may be unread rows
   let wait: (() => void) | undefined
 
   const wake = (): void => {
@@ -65,7 +64,7 @@ const follower = (
     unwatch = undefined
     wake()
   }
-  const isOver = (): boolean => ended // by somebody else, while this waits
+  const isOver = (): boolean => ended // another function may end it during an `await`
   if (!ended) signal?.addEventListener('abort', end)
 
   async function* follow(): AsyncGenerator<StoredRow, undefined> {

@@ -1,6 +1,6 @@
 /**
- * The store that a driver keeps, for one scope: what is given is checked and copied before the driver is asked, watchers
- * are told of changes, and a closed handle answers nothing but `Closed`.
+ * The store of a driver, for one scope. Arguments are checked and copied before the driver gets
+ * them, watchers are notified of changes, and a closed handle returns only `Closed`.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
@@ -39,10 +39,10 @@ import { headOf } from '../port/tree.ts'
 import { undoneErasures, undoneText } from './undone-erasure.ts'
 
 /**
- * Make a store of a driver, for one scope.
+ * Make a store from a driver, for one scope.
  *
  * @param scope the scope. Default: `default`
- * @param onNotice receives the reports of the store. Default: they are dropped
+ * @param onNotice receives the reports of the store. Default: reports are dropped
  * @returns the store; or `InvalidId`
  */
 export const storeOf = (
@@ -56,7 +56,7 @@ export const storeOf = (
   return right(handle(new Calls(driver, scope, whole, undefined, onNotice)))
 }
 
-/** Of each driver: all handles on it hear of all its changes. */
+/** The signals of each driver, which all its handles share. */
 const driverSignals = new WeakMap<StoreDriver, Signals>()
 
 const signalsOf = (driver: StoreDriver): Signals => {
@@ -65,22 +65,22 @@ const signalsOf = (driver: StoreDriver): Signals => {
   return signals
 }
 
-/** Closed handles answer nothing but `Closed`. */
+/** The state of a handle: open or closed. */
 interface Life {
   closed: Promise<void> | undefined
-  /** Work that calls the driver more than once. A close waits for it. */
+  /** Pending work that calls the driver more than once. A close waits for it. */
   readonly pending: Set<Promise<unknown>>
-  /** For the watchers of the handle. */
+  /** Signals for the handle's watchers. */
   readonly signals: Signals
 }
 
-/** How a handle calls its driver. */
+/** A handle's calls to its driver. */
 class Calls {
   readonly driver: StoreDriver
   readonly scope: string
-  /** Of the handle that the store was opened with. */
+  /** The state of the handle that the store was opened with. */
   readonly whole: Life
-  /** The state of this handle, which can be closed alone. */
+  /** The state of this handle, which can be closed by itself. */
   readonly life: Life
   readonly onNotice: OnNotice
 
@@ -96,7 +96,7 @@ class Calls {
     quietly(this.onNotice)({ _tag: 'DamageFound', scope: this.scope, fault })
   }
 
-  /** Work that asks the driver more than once. */
+  /** Registers work that calls the driver more than once. */
   async longer<T>(work: () => Promise<T>): Promise<T> {
     const { pending } = this.whole
     const working = work()
@@ -112,7 +112,7 @@ class Calls {
     await Promise.allSettled(this.whole.pending)
   }
 
-  /** A log has changed, or may have. */
+  /** Signals that a log has changed, or may have. */
   changed(id: string): void {
     this.whole.signals.send(signalKey(this.scope, id))
   }
@@ -127,8 +127,8 @@ class Calls {
     })
 
   /**
-   * The same for a call on a log. Watchers are told of its changes, also of one that may have happened. The library's own logs are
-   * changed by its own calls only.
+   * Runs a call on a log, and notifies watchers if it changed the log or may have. Only the
+   * library's own calls can change the library's own logs.
    */
   on<F extends StoreFault, T>(call: Call, id: string, work: () => Answer<T>, mark?: OwnCall): Task<F, T> {
     const [, changes] = operations[call]
@@ -171,7 +171,7 @@ const handle = (calls: Calls): Store => {
       guardCall('close', async () => {
         const first = life.closed === undefined
         life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
-        if (first) life.signals.send() // whoever reads now is told that it is closed
+        if (first) life.signals.send() // followers then read, and learn that the store is closed
         return right(await life.closed)
       }),
   })
@@ -226,7 +226,7 @@ const logCalls = (calls: Calls) => {
         if (isLeft(found)) return found
         const { meta: before, version } = found.right
         const after = withoutIdentities(checked.right)
-        const isPublic = !isOwnCall(options) && version === expected // another version is a conflict
+        const isPublic = !isOwnCall(options) && version === expected // a different version is a conflict anyway
         const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
         if (name !== undefined) return left(ownMember(name))
         const kept = withIdentities(after, identitiesIn(before))
@@ -282,7 +282,7 @@ const logCalls = (calls: Calls) => {
         const free = await notHeld(inner, id)
         if (isLeft(free)) return free
         const removed = await driver.remove(scope, id, free.right)
-        const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
+        const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger changed meanwhile
         return isLate && !isLast ? undefined : removed
       }
       return calls.on('remove', id, () => calls.longer(() => retry(work)), call)
@@ -310,7 +310,7 @@ const logCalls = (calls: Calls) => {
       calls.on('watch', id, async () => {
         const key = signalKey(scope, id)
         const own = new Signals()
-        own.add(key, wake) // whatever is thrown by it stays there
+        own.add(key, wake) // `Signals` ignores its exceptions
         const tellOwn = (): void => own.send()
         const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) => signals.add(key, tellOwn))
         const elsewhere = await driver.watch?.(scope, id, tellOwn)
@@ -350,7 +350,7 @@ const leaseCalls = (calls: Calls) => {
   } satisfies Partial<Store>
 }
 
-/** The same terms, of blocks that are what their ids say: an index has no words of others. */
+/** Hides damaged blocks from a term function, so that no terms of theirs are indexed. */
 const intact =
   (terms: TermsOf, hash: Hash): TermsOf =>
   (row, block) =>
@@ -390,14 +390,14 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   }
 }
 
-/** Of a change that leaves a lease. */
+/** Narrows the result of a change after which there is a lease. */
 const leaseOrFault = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
-  isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
+  isLeft(answered) ? answered : right(answered.right as Lease) // there is one after `take` and `renew`
 
-/** Handles by driver and scope. A handle keeps the ledger that it read. */
+/** Inner stores by driver and scope. They are kept, because the ledger read through each is cached. */
 const inners = new WeakMap<StoreDriver, RecentMap<string, InnerStore>>()
 
-/** A driver, asked as a part of another question: also while a handle is closing. */
+/** A store over the driver for use inside other calls, even while a handle is closing. */
 const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
   const known = inners.get(driver) ?? new RecentMap<string, InnerStore>(1000)
   inners.set(driver, known)
@@ -414,7 +414,7 @@ const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
   return inner
 }
 
-/** Checks rows that are read: a row without a text is damaged, unless the ledger records its erasure. */
+/** Checks rows that were read: a row without a text is damage, unless the ledger records its erasure. */
 const judgedRows = async (
   store: InnerStore,
   id: string,
@@ -441,7 +441,7 @@ const judgedRows = async (
     : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
 }
 
-/** Why rows without a text can't be appended. */
+/** The fault of appending rows without a text that the ledger does not record as erased. */
 const againstErased = async (
   driver: StoreDriver,
   store: InnerStore,
@@ -455,7 +455,7 @@ const againstErased = async (
   const content = await ledgerContent(store)
   if (isLeft(content)) return content.left
   const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
-  const identities = id === undefined ? right([]) : await identitiesOf(store, id) // a new log has none that was ever named
+  const identities = id === undefined ? right([]) : await identitiesOf(store, id) // no erasure can name a new log
   if (isLeft(identities)) return identities.left
   const bad = firstUnaccounted(content.right, placed, identities.right, store.hash)
   return bad === undefined
@@ -467,13 +467,12 @@ const againstErased = async (
       }
 }
 
-/** The identities of a log. */
 const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
   const found = await store.info(id)()
   return isLeft(found) ? found : right(Object.freeze(identitiesIn(found.right.meta)))
 }
 
-/** A log as it is described outside: also in the fault of an update. */
+/** Removes identities from the returned description, and from the metadata in a conflict. */
 const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
   !isLeft(answer)
     ? right(describeLog(answer.right))
@@ -481,7 +480,7 @@ const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInf
       ? left({ ...answer.left, meta: withoutIdentities(answer.left.meta) })
       : answer
 
-/** The driver's findings, and each scope's rows that have a text although the ledger records their erasure. */
+/** The driver's findings, and in each scope the rows that have a text although the ledger records their erasure. */
 const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
   const found = (await driver.check?.()) ?? right([])
   const scopes = (await driver.scopes?.()) ?? right([])
@@ -495,7 +494,7 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
-    if (!isLeft(undone)) for (const one of undone.right) tell(one.erasure.id, one.position, undoneText(one)) // of a ledger that can't be read the driver tells
+    if (!isLeft(undone)) for (const one of undone.right) tell(one.erasure.id, one.position, undoneText(one)) // the driver reports an unreadable ledger
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {
@@ -508,9 +507,9 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
   return right(Object.freeze(findings))
 }
 
-/** The ledger as it was when it held no log of that id: then it may be removed. */
+/** The ledger's head, if it records no hold on the log. The log can be removed as long as that head is unchanged. */
 const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, UnchangedLog | undefined>> => {
-  if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
+  if (isOwnId(id)) return right(undefined) // the library's own functions check the ledger themselves where necessary
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
   const { head, held } = content.right

@@ -1,6 +1,6 @@
 /**
- * A map that grows without a copy of all of it: few new entries over many old ones, which stay as they are. Whoever has it
- * from before sees none of the new ones.
+ * A map that grows without copying all of it: a few new entries over many old ones. The older map
+ * is unchanged.
  */
 export class LayeredMap<V> implements ReadonlyMap<string, V> {
   readonly #below: ReadonlyMap<string, V>
@@ -18,9 +18,9 @@ export class LayeredMap<V> implements ReadonlyMap<string, V> {
   /**
    * A map with more entries. Cost: O(new entries + √size), amortized.
    *
-   * @param map the map, which stays as it is
-   * @param more entries that replace those of the same key; the callee's own from here on
-   * @returns the map that has both
+   * @param map the map, which is not changed
+   * @param more the new entries, which replace those with the same key. The caller must not change them afterwards
+   * @returns the map with both
    */
   static grown<V>(map: ReadonlyMap<string, V>, more: ReadonlyMap<string, V>): ReadonlyMap<string, V> {
     if (map.size === 0) return more

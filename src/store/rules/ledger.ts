@@ -1,6 +1,6 @@
 /**
- * A scope's ledger, read: what it says of heads, removals, holds and erasures. It is a log as any other; `@indelible/evidence`
- * writes heads into it, and every erasure is a row of it.
+ * Reads a scope's ledger: heads, removals, holds and erasures. The ledger is an ordinary log.
+ * `@indelible/evidence` appends heads to it, and every erasure appends a row.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, ownField } from '../../json/index.ts'
@@ -28,26 +28,26 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Hash } from '../../proof/kit.ts'
 import { rangeAt } from './verify.ts'
 
-/** All that a ledger says, up to a head. */
+/** The content of a ledger up to a head. */
 export interface LedgerContent {
-  /** The head of the ledger that was read; undefined if there is no ledger. */
+  /** The head up to which the ledger was read; undefined if there is none. */
   readonly head: Head | undefined
-  /** The last that it says of each session's head, by id. */
+  /** The last entry of each session, by id. */
   readonly sessions: ReadonlyMap<string, LedgerEntry>
-  /** The sessions that are held, by id. */
+  /** The holds, by session id. */
   readonly held: ReadonlyMap<string, Hold>
-  /** The keys that were destroyed, by their ids. */
+  /** The destroyed keys, by key id. */
   readonly destroyed: ReadonlyMap<string, KeyDestroyed>
-  /** Every erasure, in order. */
+  /** All erasures, in order. */
   readonly erasures: readonly Erasure[]
-  /** The erasures by the rows that they name. */
+  /** The erasures, by the rows that they name. */
   readonly erased: ReadonlyMap<string, Erasure>
 }
 
-/** Reading a ledger. */
+/** The faults of reading a ledger. */
 type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 
-/** The part of a store that reading a ledger needs. */
+/** The part of a store needed to read a ledger. */
 type LedgerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
 
 const nothing: LedgerContent = Object.freeze({
@@ -59,15 +59,15 @@ const nothing: LedgerContent = Object.freeze({
   erased: new Map(),
 })
 
-/** Ledgers that were read, by store. Ledgers only grow, so only new rows are read. */
+/** Ledgers already read, by store. Ledgers only grow, so only new rows are read. */
 const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>()
 
 /**
- * Read what the ledger of a scope says. Without one, nothing.
+ * Read the ledger of a scope. The content is empty if there is none.
  *
  * Cost    O(rows of the ledger), then O(new rows)
  *
- * @param size only its first rows. Default: all
+ * @param size reads only this many rows. Default: all
  * @returns the content; or `NotALedger`, and the faults of reading a log
  */
 export const ledgerContent = async (store: LedgerStore, size?: number): Promise<Either<LedgerFault, LedgerContent>> => {
@@ -82,7 +82,7 @@ export const ledgerContent = async (store: LedgerStore, size?: number): Promise<
   if (before?.head.root === head.right.root && before.head.size === end) return right(before)
   const then = before === undefined || before.head.size > end ? undefined : await headOfFirst(store, before.head.size)
   if (then !== undefined && isLeft(then)) return then
-  const base = before !== undefined && then?.right.root === before.head.root ? before : nothing // else it is another one by now
+  const base = before !== undefined && then?.right.root === before.head.root ? before : nothing // otherwise it is a different ledger now
   const content = await readOn(store, base, head.right)
   if (!isLeft(content)) known.set(store, content.right)
   return content
@@ -109,7 +109,7 @@ const readOn = async (
       if (said !== undefined) news.push({ said, place: { row: row.position, at: row.at } })
     }
   }
-  // Only what the new rows are about is copied.
+  // Copies only the parts that the new rows change.
   const types = new Set(news.map(({ said }) => said.type))
   const sessions = new Map<string, LedgerEntry>()
   const held = types.has('held') || types.has('released') ? new Map(base.held) : (base.held as Map<string, Hold>)
@@ -138,17 +138,17 @@ const readOn = async (
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
 
-/** Whether a hold protects a row. A claim that it was erased later does not count. */
+/** Whether a hold protects a row. Then a later claim that the row was erased does not count. */
 const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>
   [...held.values()].some(({ logs }) => identityAt(logs, row) === log)
 
 /**
- * The erasure that a ledger says of a row without a text.
+ * The erasure that a ledger records for a row without a text.
  *
- * @param content what the ledger says
- * @param row the row, with the leaf that it keeps
- * @param identities those of the log that has the row
- * @returns the erasure; undefined if the ledger does not say that this row was erased, or another stub stands for it
+ * @param content the content of the ledger
+ * @param row the row, with its leaf
+ * @param identities the identities of the row's log
+ * @returns the erasure; undefined if the ledger does not record it for this row and this stub
  */
 export const erasureOf = (
   { erased }: Pick<LedgerContent, 'erased'>,
@@ -165,7 +165,7 @@ export const erasureOf = (
 }
 
 /**
- * The leaf of the stub that stands for an erased row: that of a row with its kind, its time and this text.
+ * The leaf of an erased row's stub: that of a row with its kind, its time and the stub's text.
  *
  * @param row the kind, the text and the time
  * @returns 64 hexadecimal digits
@@ -184,18 +184,18 @@ export const firstUnaccounted = (
 
 /** The result of an append to a ledger. */
 export interface LedgerAppended {
-  /** The head of the ledger after it. */
+  /** The head of the ledger afterwards. */
   readonly head: Head
-  /** How many rows were appended. */
+  /** The number of appended rows. */
   readonly recorded: number
 }
 
 /**
- * Append to the ledger what `news` says of the ledger as it is. If another process appends in between, `news` is asked again.
- * The first append makes the ledger, also one without rows.
+ * Append to the ledger the rows that `news` returns for its content. If another process appends in
+ * between, `news` is called again. The first append creates the ledger, even without rows.
  *
- * @param news gets the content, and returns the rows and anything else to give back
- * @returns the new head, the number of rows, and what `news` gave beside them
+ * @param news returns the rows for this content, and more values to return
+ * @returns the new head, the number of rows, and the other values of `news`
  */
 export const appendToLedger = async <F, M extends object>(
   store: Store,

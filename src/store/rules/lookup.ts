@@ -1,4 +1,4 @@
-/** Finding rows and logs: what every driver computes alike. */
+/** Finding rows and logs: the computations that all drivers share. */
 import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
 import type { RowPlace } from './rules.ts'
@@ -17,7 +17,7 @@ export interface Positions {
  * The positions of a range over a log.
  *
  * @param log the head and the counts of the log
- * @param rowAt looks up a row; called O(log length) times, and only if the range is of one kind
+ * @param rowAt returns a row's place; called O(log length) times, and only if the range is of one kind
  * @returns the positions
  */
 export const positionsOf = (
@@ -33,14 +33,14 @@ export const positionsOf = (
   return { start: positionOf(only, start, size, rowAt), end: positionOf(only, end - 1, size, rowAt) + 1 }
 }
 
-/** The position of the row of a kind with this index among them. There must be one. */
+/** The position of the row with this index among the rows of its kind. The row must exist. */
 const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => RowPlace): number => {
-  let low = index // as many rows of its kind come before it
+  let low = index // at least this many rows come before it
   let high = size - 1
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const row = rowAt(middle)
-    const throughMiddle = row.kind === kind ? row.index + 1 : middle - row.index // how many of the kind up to there
+    const throughMiddle = row.kind === kind ? row.index + 1 : middle - row.index // rows of the kind up to `middle`
     if (throughMiddle > index) high = middle
     else low = middle + 1
   }
@@ -48,7 +48,7 @@ const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position
 }
 
 /**
- * Whether metadata passes a filter.
+ * Whether metadata matches a filter.
  *
  * @param meta the metadata of a log
  * @param where the filter

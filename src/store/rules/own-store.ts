@@ -1,10 +1,9 @@
-/** The library's own door to a store. */
 import { standsFor } from './block-handle.ts'
 import { ownCall } from '../port/own-logs.ts'
 import type { Store } from '../port/store.ts'
 
 /**
- * The same store, whose calls may change the library's own logs.
+ * The same store for the library's own calls, which may change the library's own logs.
  *
  * @returns a handle for the library's own calls
  */

@@ -1,4 +1,4 @@
-/** Proofs about a log, from the nodes that the store keeps beside its rows: no leaf but a few is read. */
+/** Proofs about a log, from the nodes that the store keeps beside its rows. Few rows are read. */
 import { isLeft, left, right } from '../../json/index.ts'
 import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../../proof/kit.ts'
 import type { Task } from '../../task/index.ts'
@@ -7,7 +7,7 @@ import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
 /**
- * The hashes that lead from a row to the root of the log's first `size` rows, bottom up.
+ * The hashes on the path from a row to the root of the log's first `size` rows, bottom up.
  *
  * Cost    O(log size) nodes and rows
  *
@@ -22,7 +22,7 @@ export const inclusionPath = (
 ): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
 
 /**
- * The hashes that prove that the log's first `size` rows continue its first `oldSize`.
+ * The hashes that prove that the log's first `size` rows extend its first `oldSize`.
  *
  * Cost    O(log size) nodes and rows
  *
@@ -36,7 +36,6 @@ export const consistencyPath = (
   size: number,
 ): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
 
-/** The roots of subtrees of a log. */
 const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): Task<LogFault, readonly Uint8Array[]> =>
   storeTask(async () => {
     const pieces = subtrees.map(perfectPieces)
@@ -66,7 +65,7 @@ const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): T
     )
   }, 'consistencyPath')
 
-/** The perfect subtrees that a subtree falls into, from left to right. */
+/** The perfect subtrees of a subtree, from left to right. */
 const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {
   let from = start
   return peakEnds(end - start).map((width) => {
@@ -77,14 +76,14 @@ const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {
 }
 
 interface KnownHash {
-  /** A leaf is hashed from its row; a node is kept beside the row at this position. */
+  /** True for a leaf, which is hashed from its row; false for a node, which is stored beside its last row. */
   readonly leaf: boolean
   readonly position: number
 }
 
 /**
- * What a perfect subtree's root is made of: beside the row that ends a left child, the store keeps that child's root. A
- * right child falls into a left child and a right one of half its size, down to a leaf.
+ * The known hashes from which a perfect subtree's root is computed. A left child's root is stored
+ * beside the child's last row. A right child is split into its own children, down to a leaf.
  */
 const partsOf = ({ start, end }: Subtree): readonly KnownHash[] => {
   const width = end - start

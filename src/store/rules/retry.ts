@@ -1,13 +1,13 @@
-/** Retrying when another writer was first. */
+/** Retries after another writer was first. */
 
-/** How many attempts are made. */
+/** The maximum number of attempts. */
 const attempts = 50
 
 /**
- * Do something until it gives an answer, up to 50 times.
+ * Repeat work until it returns a result, up to 50 times.
  *
- * @param work gives undefined to be tried again; the last time it has to answer
- * @returns its answer
+ * @param work returns undefined to be repeated; the last time it must return a result
+ * @returns the result
  */
 export const retry = async <T>(work: (isLast: boolean) => Promise<T | undefined>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {

@@ -1,7 +1,7 @@
 /**
- * The rules that every store follows, written once: what an append does to a log, what a conflict is, when an operation
- * repeats one that has happened, where a fork begins. They read nothing: a driver says what it found, and is told what it
- * means.
+ * The rules that every store follows, in one place: how an append changes a log, what a conflict
+ * is, when an operation repeats an earlier one, where a fork starts. They read nothing: a driver
+ * passes what it found, and gets the consequence.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
@@ -15,27 +15,27 @@ import type { Appended, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
 import { grow, headOf } from '../port/tree.ts'
 
-/** The most rows that a `Conflict` carries. */
+/** The maximum number of rows in a `Conflict`. */
 export const maxMissed = 1000
 
-/** Where a row stands among its kind. */
+/** A row's kind, and its index among the rows of that kind. */
 export interface RowPlace {
   /** Whether the row is an entry or a note. */
   readonly kind: RowKind
-  /** Its place among the rows of its kind, from 0. */
+  /** Its index among the rows of its kind, from 0. */
   readonly index: number
 }
 
 /** A place as one number: the index, doubled, and 1 more for a note. */
 export const placeOf = ({ kind, index }: RowPlace): number => index * 2 + (kind === 'note' ? 1 : 0)
 
-/** The place that a number stands for. */
+/** The place encoded in a number. */
 export const decodePlace = (place: number): RowPlace => ({
   kind: place % 2 === 1 ? 'note' : 'entry',
   index: Math.floor(place / 2),
 })
 
-/** A row as it is given back, with all its fields: none is read from a prototype. */
+/** A row as the store returns it. All fields are set, so that none is read from a prototype. */
 export const storedRow = (
   position: number,
   { kind, index }: RowPlace,
@@ -46,7 +46,7 @@ export const storedRow = (
 ): StoredRow => Object.freeze({ position, kind, index, body, at, salt, erased, stored: undefined })
 
 /**
- * Whether two heads are those of one record.
+ * Whether two heads are equal.
  *
  * @param one a head
  * @param other another head
@@ -54,11 +54,11 @@ export const storedRow = (
  */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
-/** The state that an append continues. */
+/** The state before an append. */
 export interface Grounds {
   readonly head: Head
   readonly entries: number
-  /** The compact range of its head. */
+  /** The peaks of the log's tree. */
   readonly peaks: readonly Uint8Array[]
 }
 
@@ -71,14 +71,14 @@ export interface Growth extends Grounds {
   readonly appended: number | undefined
 }
 
-/** A row, and what is stored beside it. */
+/** A row, with the data stored beside it. */
 export interface GrownRow extends RowPlace {
   readonly row: CheckedRow
   readonly position: number
   readonly node: Uint8Array
 }
 
-/** A log with the rows of an append, which continues its head. Where they were planned for it, nothing is hashed again. */
+/** The log after an append that continues its head. A plan for this head saves hashing again. */
 export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' | 'plan'>, hash: Hash): Growth => {
   const { size } = log.head
   const isPlanned = isPlanFor(plan, log)
@@ -94,7 +94,7 @@ export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' 
   const grown = rows.map((row, offset): GrownRow => {
     const position = size + offset
     const index = row.kind === 'entry' ? entries++ : position - entries
-    return { row, position, kind: row.kind, index, node: nodes[offset] as Uint8Array } // a node for each leaf
+    return { row, position, kind: row.kind, index, node: nodes[offset] as Uint8Array } // there is a node for each leaf
   })
   return {
     head,
@@ -107,7 +107,7 @@ export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' 
   }
 }
 
-/** Whether a plan continues this log, as it is with these peaks. Then the peaks are those of the head. */
+/** Whether a plan continues a log with this head and these peaks. */
 export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<Grounds, 'entries'>): plan is Plan =>
   plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
 
@@ -115,23 +115,23 @@ const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): bo
   one.length === other.length &&
   one.every((peak, index) => peak === other[index] || equalBytes(peak, other[index] as Uint8Array))
 
-/** How many rows the log had when its head was `expected`, if it ever was. Undefined: it never was. */
+/** The size of the expected head, if the log may have had it before; otherwise undefined. */
 export const olderSize = (expected: Head, actual: Head): number | undefined => {
   const { size } = expected
   return Number.isInteger(size) && size >= 0 && size < actual.size ? size : undefined
 }
 
-/** Why rows can't be appended: `older` is the range that the log had at the expected size, `undefined` where it had none. */
+/** Whether the expected head is an earlier head of the log, whose tree at that size is `older`. */
 export const isStaleHead = (expected: Head, older: CompactRange | undefined, hash: Hash): boolean =>
   older !== undefined && headOf(older, hash).root === expected.root
 
-/** The rows of a conflict. */
+/** The positions of a conflict's rows. */
 export const missedRange = (expected: Head, actual: Head): { readonly from: number; readonly to: number } => ({
   from: expected.size,
   to: Math.min(actual.size, expected.size + maxMissed),
 })
 
-/** Another writer was quicker. */
+/** The fault of an append after another writer's. */
 export const conflict = (id: string, expected: Head, actual: Head, missed: readonly StoredRow[]): StoreFault => ({
   _tag: 'Conflict',
   id,
@@ -140,7 +140,7 @@ export const conflict = (id: string, expected: Head, actual: Head, missed: reado
   missed: Object.freeze(missed),
 })
 
-/** A log that was looked at has changed since. */
+/** The fault if a log has changed since its head was read. */
 export const againstChange = (
   { id, head: expected }: UnchangedLog,
   actual: Head | undefined,
@@ -152,16 +152,16 @@ export const againstChange = (
 }
 
 /**
- * Whether a log is the one that is meant: no two logs that were made have one key.
+ * Whether a log has the expected key. No two logs have the same key, so this also detects another log with this id.
  *
- * @param meta the metadata of the log, as an object or as it is stored
- * @param ownKey the id of its key; null: it is not encrypted; undefined: any log is meant
+ * @param meta the metadata of the log, as an object or as stored text
+ * @param ownKey the id of the key; null: not encrypted; undefined: any log
  * @returns true if it has that key
  */
 export const hasKey = (meta: JsonObject | string, ownKey: string | null | undefined): boolean =>
   ownKey === undefined || ownKey === ((typeof meta === 'string' ? ownKeyIn(meta) : ownKeyOf({ meta })) ?? null)
 
-/** The fault for a log that is another record. */
+/** The fault for a log that is a different record. */
 export const divergedFault = (id: string, expected: Head, actual: Head): StoreFault => ({
   _tag: 'Diverged',
   id,
@@ -169,7 +169,7 @@ export const divergedFault = (id: string, expected: Head, actual: Head): StoreFa
   actual,
 })
 
-/** An operation that has happened. */
+/** An operation that was already appended. */
 export interface PastOperation {
   readonly operation: string
   readonly from: number
@@ -177,8 +177,8 @@ export interface PastOperation {
 }
 
 /**
- * What an append is told whose operation has happened: the first answer, if it has the same kinds and bodies. `at` and
- * `salt` are of the moment, so a retry has others. Of a row that was erased nobody knows the body any more: any is equal.
+ * The result of repeating an operation: the first result, if kinds and bodies are equal. `at` and `salt` differ
+ * in a retry, and are not compared. The body of an erased row is no longer known, so any is accepted.
  *
  * @param stored the rows that the operation appended
  */
@@ -196,7 +196,7 @@ export const repeatedAppend = (
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
     : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
-/** The blocks that rows reference and that are not passed with them: the store must have them. */
+/** The blocks that rows reference but do not bring along, so the store must have them. */
 export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
   const named = new Set<BlockId>()
   for (const row of rows) for (const block of row.blocks) named.add(block)
@@ -204,15 +204,15 @@ export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'b
   return [...named]
 }
 
-/** Why a log can't be forked there. */
+/** The fault for a fork at an invalid position. */
 export const againstFork = (id: string, at: number, size: number): StoreFault | undefined =>
   Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
 
-/** How many entries there are among the first `at` rows, the last of which is `last`. */
+/** The number of entries among the first `at` rows, given the last of them. */
 export const entriesBefore = (at: number, last: RowPlace | undefined): number =>
   last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
 
-/** The description of a log. `appended` is the time of its own last row, if it has one. */
+/** The description of a log. `appended` is the time of its last own row, if any. */
 export const logInfo = ({
   appended,
   created,
@@ -220,7 +220,7 @@ export const logInfo = ({
 }: Omit<LogInfo, 'appended'> & { readonly appended: number | undefined }): LogInfo =>
   Object.freeze({ ...log, created, appended: appended ?? created })
 
-/** How many of their first rows two logs have in common, by the segments that hold them: each with the row after its last. */
+/** The number of first rows that two logs share, given their segments, each with the position after its last row. */
 export const sharedRows = <Segment>(
   one: readonly { readonly segment: Segment; readonly to: number }[],
   other: readonly { readonly segment: Segment; readonly to: number }[],
@@ -235,7 +235,7 @@ export const sharedRows = <Segment>(
   return shared
 }
 
-/** The fault of a driver that finds another leaf than the given one. */
+/** The fault for a row whose leaf is not the expected one. */
 export const notThatRow = (id: string, position: number): StoreFault => ({
   _tag: 'DamagedLog',
   id,
@@ -243,7 +243,7 @@ export const notThatRow = (id: string, position: number): StoreFault => ({
   reason: 'the row is not the one that was to be erased',
 })
 
-/** The fault of a removal whose log is gone, and whose rows could not all be deleted: the next removal goes on with them. */
+/** The fault of a removal whose log is gone but not all of its rows. The next removal deletes the rest. */
 export const notDeleted = (fault: StoreFault): StoreFault => ({
   _tag: 'Io',
   operation: 'delete the rows of a removed log',
@@ -252,9 +252,9 @@ export const notDeleted = (fault: StoreFault): StoreFault => ({
 })
 
 /**
- * Why rows that expect another head can't be appended.
+ * The fault of an append that expects another head.
  *
- * @param rangeAt the tree of the first rows
+ * @param rangeAt returns the tree of the first rows
  * @param read reads the rows of a conflict
  */
 export const refusal = (

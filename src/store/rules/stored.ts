@@ -1,4 +1,4 @@
-/** Logs and rows as a database gives them: read as what may be anything, since a disk can have changed it. */
+/** Checks logs and rows read from a database, because a disk error may have changed anything in them. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, type JsonObject } from '../../json/index.ts'
 import { isMoment } from '../port/checked-row.ts'
@@ -6,7 +6,7 @@ import { Damaged } from '../port/damaged.ts'
 import type { StoredRow } from '../port/row.ts'
 import { decodePlace, storedRow } from './rules.ts'
 
-/** A row of these columns. Throws Damaged. */
+/** A row from its columns. Throws Damaged. */
 export const rowIn = (
   position: number,
   place: unknown,
@@ -20,7 +20,7 @@ export const rowIn = (
   return storedRow(position, decodePlace(place), body, at, digitsOf(salt), digitsOf(erased))
 }
 
-/** Whether a column has so many bytes, or none. */
+/** Whether a column has this many bytes, or null. */
 const has = (length: number, bytes: unknown): bytes is Uint8Array | null =>
   bytes === null || (bytes instanceof Uint8Array && bytes.length === length)
 
@@ -29,15 +29,15 @@ const digitsOf = (bytes: Uint8Array | null): string | undefined => (bytes === nu
 /** The metadata of a log, from its text. Throws Damaged. */
 export const metaIn = (text: unknown): JsonObject => {
   try {
-    const meta: unknown = JSON.parse(text as string) // of what is no text, parsing fails as well
+    const meta: unknown = JSON.parse(text as string) // also fails for anything but text
     if (isObject(meta)) return meta
   } catch {
-    // said below
+    // throws below
   }
   throw new Damaged(0, 'its metadata can not be read')
 }
 
-/** A whole number of a column that gives it as digits or as a bigint: it may be too large for a number. Throws Damaged. */
+/** A whole number from a column read as digits or bigint, because it may be too large for a number. Throws Damaged. */
 export const wholeIn = (value: unknown, name: string, least = 0, most: number = Number.MAX_SAFE_INTEGER): number => {
   const number = typeof value === 'bigint' || typeof value === 'string' ? Number(value) : Number.NaN
   if (!(number >= least && number <= most)) throw new Damaged(0, `its ${name} can not be read`)

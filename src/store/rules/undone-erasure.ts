@@ -1,4 +1,4 @@
-/** Undone erasures: rows that have a text although the ledger records their erasure, because an older state was restored. */
+/** Undone erasures: rows with a text although the ledger records their erasure, because an older state was restored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, right } from '../../json/index.ts'
@@ -17,11 +17,11 @@ export interface UndoneErasure {
 }
 
 /**
- * The rows that the ledger of a scope says were erased and that have the text that they had.
+ * Find the rows that the scope's ledger records as erased but that still have the original text.
  *
- * Cost    O(rows of the ledger), and a read for each row that it says was erased
+ * Cost    O(rows of the ledger), and a read for each row recorded as erased
  *
- * @param id only in this log. Default: in all
+ * @param id only this log. Default: all
  * @returns the rows; or `NotALedger`
  */
 export const undoneErasures = async (
@@ -36,7 +36,7 @@ export const undoneErasures = async (
     for (const { row: position, leaf } of erasure.rows) {
       const read = await store.read(erasure.id, { from: position, to: position + 1 })()
       if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
-      const [row] = isLeft(read) ? [] : read.right // a log that is gone or damaged is told of elsewhere
+      const [row] = isLeft(read) ? [] : read.right // missing and damaged logs are reported elsewhere
       if (row === undefined || row.erased !== undefined || bytesToHex(rowLeaf(row, store.hash)) !== leaf) continue
       undone.set(`${position} ${erasure.id}`, { position, erasure })
     }
@@ -44,6 +44,6 @@ export const undoneErasures = async (
   return right([...undone.values()])
 }
 
-/** The problem of such a row, as a clause. */
+/** The problem of an undone erasure, as a clause. */
 export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
   `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`

@@ -1,4 +1,4 @@
-/** Verification: whether a log's rows are what was appended. */
+/** Verifies that a log's rows are unchanged since they were appended. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { CallbackThrew, Task } from '../../task/index.ts'
@@ -12,21 +12,20 @@ import { sameHead } from './rules.ts'
 /**
  * Read a whole log, and check every row against the tree.
  *
- * Cost    O(log length), in pieces; two hashes a row
+ * Cost    O(log length), in pieces; two hashes for each row
  *
- * @param older an earlier head that the log must continue. Default: none
- * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if the log does not
- * continue
- * `older`
+ * @param older an earlier head that the log must extend. Default: none
+ * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if
+ * the log does not extend `older`
  */
 export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFault, LogInfo>
 /**
  * Read a whole log, and check every row against the tree and with a function of your own.
  *
- * Cost    O(log length), in pieces; two hashes a row
+ * Cost    O(log length), in pieces; two hashes for each row
  *
- * @param older an earlier head that the log must continue; undefined for none
- * @param inspect receives the rows that are right, in pieces, and may find more that is wrong
+ * @param older an earlier head that the log must extend; undefined for none
+ * @param inspect receives the valid rows, in pieces, and may report more faults
  * @returns the description of the log; or `DamagedLog`, `Diverged`, a fault of `inspect`, `CallbackThrew`
  */
 export function verifyLog(
@@ -48,14 +47,14 @@ export function verifyLog(
     const looking = inspect === undefined ? undefined : guardInspect(inspect)
     const verified = await verifyAt(store, found.right, older, looking)
     if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
-    // Another process may have removed it meanwhile, and made it again: that is no damage, but another log.
+    // Another process may have removed the log and created it again. That is another log, not damage.
     const again = await store.info(id)()
     if (isLeft(again) || isSameLog(found.right, again.right)) return isLeft(again) ? again : verified
     return verifyAt(store, again.right, older, looking)
   }, 'verifyLog')
 }
 
-/** Turns what `inspect` throws into a fault. */
+/** Turns an exception of `inspect` into a fault. */
 const guardInspect =
   (inspect: InspectRows): InspectRows =>
   async (rows) => {
@@ -66,7 +65,7 @@ const guardInspect =
     }
   }
 
-/** Whether it is still the log that was checked. It may have grown. */
+/** Whether this is still the log that was checked, perhaps with more rows. */
 const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
   before.created === after.created && before.head.size <= after.head.size
 
@@ -106,12 +105,12 @@ const verifyAt = async (
  * Checks rows that match the tree.
  *
  * @param rows a piece of the log
- * @returns the fault; undefined if nothing is wrong
+ * @returns the fault; undefined if the rows are valid
  */
 export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | CallbackThrew | undefined>
 
 /**
- * The tree of the first `size` rows of a log, from the nodes beside them. Cost: O(log size).
+ * The tree of a log's first `size` rows, from the nodes stored beside them. Cost: O(log size).
  *
  * @param size the number of rows
  * @returns the tree; or `BeyondEnd`
@@ -125,7 +124,7 @@ export const rangeAt = (store: Pick<Store, 'nodes'>, id: string, size: number): 
     return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
   }, 'rangeAt')
 
-/** How many rows are read at once. */
+/** The number of rows in one read. */
 const piece = 500
 
 interface Walk {
@@ -139,7 +138,7 @@ const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<Verify
   const from = walk.range.size
   const read = await pieceOf(store, walk.id, from, to)
   if (isLeft(read)) {
-    // A row that can't be read may stand behind one that was changed: the first is what is asked for.
+    // A row before the unreadable one may have been altered. The first damaged row is to be reported.
     const fault = read.left
     if (fault._tag !== 'DamagedLog' || fault.position <= from || fault.position >= to) return fault
     return (await verifyPiece(store, walk, fault.position)) ?? fault

@@ -1,4 +1,4 @@
-/** Appending to the logs of a file: the first rows of a new log, and those that follow. Runs inside a write. */
+/** Appends to the logs of a file: the first rows of a new log, and later rows. Runs inside a write transaction. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
@@ -29,7 +29,7 @@ import type { Scopes } from './scopes.ts'
 import type { Search } from './search.ts'
 import { fits, sumOf } from './sum.ts'
 
-/** The parts of a file that an append has to do with. */
+/** The parts of a file that an append uses. */
 interface Parts {
   readonly scopes: Scopes
   readonly logs: Logs
@@ -50,7 +50,7 @@ export class Appender {
     this.#sql = statements(db)
   }
 
-  /** A log and its first rows. */
+  /** Creates a log with its first rows. */
   create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> {
     const { scopes, logs } = this.#parts
     if (logs.find(scope, id) !== undefined) return left({ _tag: 'LogExists', id })
@@ -65,7 +65,7 @@ export class Appender {
 
   append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, Appended> {
     return this.#parts.logs.on(scope, id, (log, raw) => {
-      // What is appended to a log whose head is not as it was written might not be found again.
+      // After an altered head, appended rows might not be found again.
       if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
       return hasKey(String(raw['meta']), given.ownKey)
         ? this.#appendTo(scope, log, raw, given)
@@ -111,7 +111,7 @@ export class Appender {
     return repeatedAppend(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
   }
 
-  /** Referenced blocks that are missing or altered. */
+  /** The fault of missing or altered blocks among those referenced. */
   #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
     const { blocks } = this.#parts
     const named = namedElsewhere(given)
@@ -123,7 +123,7 @@ export class Appender {
     return damaged.length > 0 ? { _tag: 'DamagedBlock', ids: damaged } : undefined
   }
 
-  /** Store what a log has grown by. */
+  /** Store the rows and blocks of an append. */
   #store(scope: number, segment: number, grown: Growth, given: CheckedAppend): void {
     const { rows, blocks, search } = this.#parts
     blocks.put(scope, given.blocks, false)
@@ -136,7 +136,7 @@ export class Appender {
     search.append(scope, segment, grown.rows, given)
   }
 
-  /** Give a log its new head, and remember the operation that grew it. */
+  /** Update a log's head, and store the operation that changed it. */
   #advance(log: LogRow, raw: RawLog, grown: Growth, operation: string | undefined): void {
     const { size } = grown.range
     const { entries } = grown
@@ -144,7 +144,7 @@ export class Appender {
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
-    // Its place in an index of lists is changed only if it is another: that writes two pages more.
+    // The columns for list orders are updated only if they change: each update writes two more pages.
     const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
     const sized = sizedAt(entries)

@@ -1,4 +1,4 @@
-/** A copy of a store file while others write to it, by SQLite's own backup: one moment of the store, whole. */
+/** Copies a store file while others write to it, with SQLite's own backup: the whole store at one moment. */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import * as sqlite from 'node:sqlite'
@@ -12,7 +12,7 @@ import { faultOf } from './fault.ts'
 import { openDatabase } from './open.ts'
 import { sqliteStore } from './store.ts'
 
-/** The source and the target of a backup. */
+/** The options of `backupSqlite`. */
 export interface BackupOptions {
   /** The store file. */
   readonly path: string
@@ -28,13 +28,13 @@ export interface BackupOptions {
 }
 
 /**
- * Copy a store file, check the copy like `store.check`, and sync it to the disk. The copy has all appends that resolved
- * before it began. Writers are not held up.
+ * Copy a store file, check the copy like `store.check`, and sync it to disk. The copy has all
+ * appends that resolved before it started. It does not delay writers.
  *
  * Cost    O(file): read, written, and read again
  *
- * @param options the source, the target, and a callback for progress
- * @returns the findings of the check, empty for a good copy; or `NoStore`, `Io` if the file `to` exists, `Full`
+ * @param options the source, the target, and a progress callback
+ * @returns the findings of the check, empty for a valid copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
 export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> => {
   const { path: given, to, progress = () => {} } = optionsOf('backupSqlite', options)
@@ -50,9 +50,9 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
     if (isLeft(opened)) return opened
     const part = `${target}.part`
     try {
-      rmSync(part, { force: true }) // of a backup that was killed
+      rmSync(part, { force: true }) // left by a killed backup
       let told: Either<CallbackThrew, void> = right(undefined)
-      // All pages in one step: a writer in another process makes SQLite begin again between two steps.
+      // All pages in one step: otherwise a write by another process between two steps makes SQLite start over.
       await sqlite.backup(opened.right.db, part, {
         rate: allPages,
         progress: ({ totalPages, remainingPages }) => {

@@ -1,10 +1,11 @@
 /**
- * Blocks in the file: stored once per scope, counted by the rows that reference them, and removed with the last of these.
+ * Blocks in the file. Each is stored once per scope, with a count of the rows that reference it,
+ * and is removed with the last of them.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
-import { unpack, type Packed } from './packed.ts'
+import { packedColumns, unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
@@ -16,13 +17,12 @@ export class Blocks {
   constructor(db: DatabaseSync) {
     this.#key = db.prepare('select key from block where scope = ? and id = ?')
     this.#content = db.prepare(
-      'select bytes, size from content where block = (select key from block where scope = ? and id = ?)',
+      `select ${packedColumns} from content where block = (select key from block where scope = ? and id = ?)`,
     )
-    this.#content.setReadBigInts(true) // a damaged size may be too large for a number
     this.#sql = statements(db)
   }
 
-  /** Existing bytes are compared, and damaged ones are replaced. */
+  /** Stores blocks. Existing bytes are compared, and replaced if damaged. */
   put(scope: number, blocks: readonly Block[], keep: boolean): void {
     for (const { id, bytes } of blocks) {
       const key = this.#keyOf(scope, id)
@@ -42,7 +42,7 @@ export class Blocks {
   mention(scope: number, segment: number, position: number, ids: readonly BlockId[]): void {
     for (const id of new Set(ids)) {
       const key = this.#keyOf(scope, id)
-      if (key === undefined) throw new Error(`block ${id} is not there`) // it was looked for before
+      if (key === undefined) throw new Error(`block ${id} is not there`) // checked before
       this.#sql.mention().run(segment, position, key, sumOf(segment, position, key))
       this.#sql.use().run(key)
     }
@@ -61,7 +61,7 @@ export class Blocks {
     return found
   }
 
-  /** Blocks that are there, as their ids say. */
+  /** The blocks that exist and match their ids. */
   soundIn(scope: number, ids: readonly BlockId[], hash: Hash): ReadonlySet<BlockId> {
     return new Set([...this.get(scope, ids)].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))
   }

@@ -1,32 +1,44 @@
-/** Blocks, their bytes, and the rows that reference them. */
+/** Checks blocks, their bytes, and the counts of rows that reference them. */
 import { equalBytes } from '../../proof/kit.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
-import { unpack } from './packed.ts'
+import { isPacked, packedColumns, sizeAgain, unpack } from './packed.ts'
 import { fits } from './sum.ts'
 
 export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
-  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, bytes, size,
+  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, ${packedColumns},
       (select count(*) from mention where mention.block = block.key) as mentions
     from block left join content on content.block = block.key where block.key = ?`)
   read.setReadBigInts(true)
   for (const { key: next } of facts.each('select key from block', { key: 'key' })) {
     yield undefined
     const raw = read.get(next as bigint) as Raw | undefined
-    if (raw === undefined) continue // it was removed meanwhile
-    const { key, scope, id, uses, kept, sum, bytes, size, mentions } = raw
+    if (raw === undefined) continue // removed meanwhile
+    const { key, scope, id, uses, kept, sum, bytes, mentions } = raw
+    const size = raw['size'] as number | null
     const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
-    const digest = bytes instanceof Uint8Array ? facts.hash(unpack({ bytes, size: size as bigint | null })) : undefined
+    const whole = bytes instanceof Uint8Array ? unpack({ bytes, size }) : undefined
+    const digest = whole && facts.hash(whole)
+    const isBlock = (own: Uint8Array): boolean => id instanceof Uint8Array && equalBytes(id, facts.hash(own))
+    const setSize = (to: number | null) => (): string => {
+      facts.db.prepare('update content set size = ? where block = ?').run(to, key as bigint)
+      return 'its size was made again from its bytes'
+    }
     const sumWith = (own: unknown, stays: unknown): boolean =>
       own instanceof Uint8Array && typeof stays === 'bigint' && fits(sum, scope as bigint, own, stays)
     if (!facts.scopes.has(Number(scope))) yield findingsOf('block', where, 'its scope is missing')
     if (digest === undefined) yield findingsOf('block', where, 'its bytes are missing')
     else if (!(id instanceof Uint8Array) || !equalBytes(id, digest)) {
-      const rebuild = sumWith(digest, kept)
-        ? () => setBlock(facts, key, 'id', digest, 'its id was computed again from its bytes')
-        : undefined
+      const again = sizeAgain(bytes as Uint8Array, isBlock)
+      const rebuild =
+        again !== undefined
+          ? setSize(again)
+          : sumWith(digest, kept)
+            ? () => setBlock(facts, key, 'id', digest, 'its id was computed again from its bytes')
+            : undefined
       yield findingsOf('block', where, 'its bytes are not those of its id', rebuild)
       if (rebuild !== undefined) continue
-    }
+    } else if (isPacked({ size }) && whole === bytes)
+      yield findingsOf('block', where, 'its size is of compressed bytes, and they are not compressed', setSize(null))
     if (!sumWith(id, kept)) {
       const other = kept === 1n ? 0n : 1n
       yield findingsOf(

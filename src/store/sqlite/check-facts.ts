@@ -1,4 +1,4 @@
-/** The state of a check of a store file: its scopes, segments and logs, and how it reads the rest. */
+/** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
 import type { DatabaseSync } from 'node:sqlite'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { StoreFinding } from '../port/check.ts'
@@ -7,7 +7,7 @@ import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
 import { Rows } from './rows.ts'
 
-/** Something found, and how it is rebuilt where it can be: gives what was done. */
+/** A finding and, if it can be repaired, the repair, which returns a description of its action. */
 export interface Finding extends Omit<StoreFinding, 'repairable'> {
   readonly rebuild?: (() => string) | undefined
 }
@@ -26,9 +26,9 @@ export interface Segment extends Base {
   readonly forks: number
   readonly isSound: boolean
   readonly sum: number | null
-  /** How many segments have it as their parent. */
+  /** The number of segments whose parent it is. */
   children: number
-  /** The logs that it is the segment of. */
+  /** The number of logs whose segment it is. */
   logs: number
   rows: SegmentRows | undefined
 }
@@ -38,11 +38,11 @@ export interface SegmentRows {
   readonly range: CompactRange
   readonly entries: number
   readonly first: number | undefined
-  /** The time of the last row, if there is one. */
+  /** The time of the last row; null without rows. */
   readonly appended: number | null
-  /** The problem of the first row that can't be explained. */
+  /** The first damaged row, if any. */
   readonly damage: Finding | undefined
-  /** Nodes and places that are not those of the rows. */
+  /** Nodes and places that differ from those computed from the rows. */
   readonly beside: readonly Beside[]
 }
 
@@ -75,7 +75,7 @@ export class Facts {
     return size === 0 ? emptyRange : { size, peaks: this.rows.nodes(segment, ends) }
   }
 
-  /** All rows of a statement, at once: of tables with a row for each log, or fewer. */
+  /** All rows of a query at once. Only for tables with at most one row for each log. */
   all(sql: string): readonly Raw[] {
     const statement = this.db.prepare(sql)
     statement.setReadBigInts(true)
@@ -83,11 +83,11 @@ export class Facts {
   }
 
   /**
-   * The rows of a table in the order of its key, piece by piece: between two pieces nothing of the file is being read, so
-   * its write-ahead log can be emptied.
+   * The rows of a table in key order, in pieces. Between two pieces no read is open, so that the
+   * write-ahead log can be emptied.
    *
    * @param sql a select without a condition
-   * @param key the columns of the key, and the names that the select gives them
+   * @param key the key columns, with their names in the select
    */
   *each(sql: string, key: Readonly<Record<string, string>>): Generator<Raw> {
     const [columns, names] = [Object.keys(key), Object.values(key)]
@@ -108,11 +108,11 @@ export class Facts {
   one(sql: string, ...parameters: readonly number[]): Raw {
     const statement = this.db.prepare(sql)
     statement.setReadBigInts(true)
-    return statement.get(...parameters) as Raw // an aggregate has one row
+    return statement.get(...parameters) as Raw // an aggregate always returns a row
   }
 }
 
-/** How many rows are read at once. */
+/** The number of rows in one read. */
 const piece = 500
 
 export const findingsOf = (

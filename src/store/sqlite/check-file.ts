@@ -1,10 +1,10 @@
-/** The file itself: its pages and indexes, its schema, the next keys of its tables. */
+/** Checks the file itself: its pages and indexes, its schema, and the next keys of its tables. */
 import { DatabaseSync } from 'node:sqlite'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import { applicationId, formats } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
-/** The most lines that are kept of SQLite's report about the file. */
+/** The maximum number of lines to read from SQLite's integrity report. */
 const mostLines = 100
 
 export function* checkFile(facts: Facts): Generator<Finding | undefined> {
@@ -58,8 +58,8 @@ export function* checkSchema(facts: Facts): Generator<Finding | undefined> {
 }
 
 /**
- * The statement that rebuilds an index from its table. Undefined if it is not an index, or is one that SQLite makes
- * itself.
+ * The repair that rebuilds an index from its table. Undefined if it is not an index, or is one that
+ * SQLite creates by itself.
  */
 const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | undefined => {
   if (type !== 'index' || typeof sql !== 'string') return undefined

@@ -1,4 +1,4 @@
-/** Scopes, logs, their operations and leases, held against the rows of their segments. */
+/** Checks scopes, logs, their operations and leases against the rows of their segments. */
 import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import { placeOf } from '../rules/rules.ts'
@@ -68,7 +68,7 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
   }
 }
 
-/** Logs against the rows of their segments. */
+/** Checks logs against the rows of their segments. */
 export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
   const raws = new Map<number, RawLog>()
   for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[])
@@ -77,7 +77,7 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
     yield undefined
     const where = facts.logName(log)
     const raw = raws.get(log.key)
-    if (raw === undefined) continue // it was removed meanwhile
+    if (raw === undefined) continue // removed meanwhile
     const isSound = headIsSound(raw, log)
     const segment = facts.segments.get(log.segment)
     if (segment === undefined || !isSound) {
@@ -92,7 +92,7 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
     }
     if (segment.scope !== log.scope) yield findingsOf('log', where, 'its segment is of another scope')
     const rows = rowsOf(facts, segment)
-    if (rows === undefined) continue // said of the segment
+    if (rows === undefined) continue // reported with the segment
     if (rows.damage !== undefined) {
       yield findingsOf('row', where, rows.damage.what)
       continue
@@ -118,7 +118,7 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
   }
 }
 
-/** The head of a log by its rows, if the check sum says that this is what was stored. */
+/** The head computed from rows, if the log's checksum confirms it. */
 function provenHead(facts: Facts, log: LogRow, raw: RawLog): (LogRow & { readonly sum: number }) | undefined {
   const free = [...facts.segments.values()].filter(
     ({ key, logs, scope }) => scope === log.scope && (logs === 0 || key === log.segment),
@@ -128,7 +128,7 @@ function provenHead(facts: Facts, log: LogRow, raw: RawLog): (LogRow & { readonl
     if (rows === undefined || rows.damage !== undefined) continue
     const derived = { ...derivedHead(log, rows, facts.hash), segment: segment.key }
     const sum = headSum(derived)
-    // Either the columns are wrong and the sum is right, or the other way round: both can't be by one accident.
+    // Either the columns or the checksum must match: one accident does not damage both.
     if (raw['sum'] === BigInt(sum) || (segment.key === log.segment && sameHead(log, derived)))
       return { ...derived, sum }
   }
@@ -184,7 +184,7 @@ function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): bo
   try {
     return equalBytes(rootOf(facts.rangeAt(log.segment, size), facts.hash), root)
   } catch (error) {
-    if (error instanceof Damaged || isUnreadable(error)) return true // said of the rows
+    if (error instanceof Damaged || isUnreadable(error)) return true // reported with the rows
     throw error
   }
 }

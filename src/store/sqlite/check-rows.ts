@@ -1,4 +1,4 @@
-/** The rows of a store file, segment by segment, held against the nodes that are kept beside them. */
+/** Checks the rows of a store file, segment by segment, against the nodes stored beside them. */
 import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
@@ -17,10 +17,10 @@ import {
   type SegmentRows,
 } from './check-facts.ts'
 
-/** How many rows are looked at in one go. */
+/** The number of rows in one read. */
 const piece = 500
 
-/** All rows, segment by segment: a parent has a smaller key than its forks, so it comes first. */
+/** Reads all rows, segment by segment. A parent has a smaller key than its forks, so it comes first. */
 export function* checkRows(facts: Facts): Generator<Finding | undefined> {
   const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
   const body = byteText ? 'cast(body as blob) as body' : 'body'
@@ -47,7 +47,7 @@ export function* checkRows(facts: Facts): Generator<Finding | undefined> {
   yield* endOf(facts, walk)
 }
 
-/** The rows of a segment, also where it has none yet. Undefined: what comes before them can't be read. */
+/** The totals of a segment's rows, even if it has none yet. Undefined if the rows before it can't be read. */
 export function rowsOf(facts: Facts, segment: Segment): SegmentRows | undefined {
   try {
     return segment.rows ?? walkOf(facts, segment.key).end()
@@ -79,7 +79,7 @@ function* endOf(facts: Facts, walk: Walk | undefined): Generator<Finding | undef
   else segment.rows = walk.end()
 }
 
-/** The rows of one segment, one after the other. */
+/** Computes the totals of one segment, row by row. */
 class Walk {
   readonly key: number
   readonly #hash: Hash
@@ -130,7 +130,7 @@ class Walk {
     this.#appended = row.at
   }
 
-  /** Throws Damaged, where what comes before the rows can't be read. */
+  /** Throws Damaged if the rows before the segment can't be read. */
   end(): SegmentRows {
     if (this.#range === undefined) throw new Damaged(this.#next, 'the rows before it can not be read')
     return {

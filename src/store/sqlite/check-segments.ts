@@ -1,8 +1,8 @@
-/** Segments held against each other, against the logs and against the rows. */
+/** Checks segments against each other, against the logs and against the rows. */
 import { findingsOf, numberIn, type Base, type Facts, type Finding, type Segment } from './check-facts.ts'
 import { fits } from './sum.ts'
 
-/** All of them, before anything is said of one. */
+/** Reads all segments before any of them is checked. */
 export function readSegments(facts: Facts): readonly Finding[] {
   for (const raw of facts.all('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
     const [key, scope, base, orphan, forks] = ['key', 'scope', 'base', 'orphan', 'forks'].map((name) =>
@@ -28,7 +28,7 @@ export function readSegments(facts: Facts): readonly Finding[] {
   return []
 }
 
-/** Segments against each other and against the logs. */
+/** Checks segments against each other and against the logs. */
 export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
   const bases = new Map<number, Base | undefined>()
   for (const segment of facts.segments.values()) {
@@ -88,7 +88,7 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
   }
 }
 
-/** Where a segment begins and what it was forked from, by its rows, if the check sum says that this is what was stored. */
+/** The base and parent of a segment, derived from its rows, if the checksum confirms them. */
 function provenBase(facts: Facts, segment: Segment): Base | undefined {
   const { key, scope, sum } = segment
   const first = facts.one(

@@ -1,9 +1,9 @@
 /**
- * Every table of a store file held against every other, its own check sums, and the tree: what `check` finds, and with it
- * how `repair` rebuilds what the rest of the file proves.
+ * Checks each table of a store file against the others, its checksums and the tree. Returns the
+ * findings of `check`, with the repairs of `repair` for everything that the rest of the file proves.
  *
- * A piece of work at a time: an `undefined` is a place where somebody else may have a turn. Nothing of the file is being
- * read there.
+ * The work is done in pieces. At each `undefined` other work may run; no read of the file is open
+ * then.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Hash } from '../../proof/kit.ts'
@@ -17,7 +17,7 @@ import { checkSegments, readSegments } from './check-segments.ts'
 
 export type { Finding } from './check-facts.ts'
 
-/** In this order: each part holds its table against those before it. */
+/** In this order: each part checks its table against earlier ones. */
 const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable<Finding | undefined>])[] = [
   ['file', checkFile],
   ['schema', checkSchema],

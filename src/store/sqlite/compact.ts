@@ -1,4 +1,4 @@
-/** Giving the room back that a store file does not need any more: what was removed, what can be compressed, and what its write-ahead log has. */
+/** Frees unneeded space in a store file: removed data, compressible blocks, the write-ahead log. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
@@ -9,34 +9,34 @@ import { readersOf } from './long-reads.ts'
 import { openDatabase, patiently, rollBack } from './open.ts'
 import { packBlocks } from './packed.ts'
 
-/** The file to compact. */
+/** The options of `compactSqlite`. */
 export interface CompactOptions {
   /** The store file. */
   readonly path: string
-  /** How long to wait for another process that writes, in milliseconds, before `Busy`. Default: 5,000. */
+  /** How long to wait for another writing process, in milliseconds, before `Busy`. Default: 5,000. */
   readonly wait?: number
 }
 
 /** The result of a compaction. */
 export interface Compacted {
-  /** Bytes of the file and its write-ahead log before. */
+  /** The bytes of the file and its write-ahead log before. */
   readonly before: number
-  /** Bytes of both after. */
+  /** The bytes of both afterwards. */
   readonly after: number
   /**
-   * The ids of the processes that read an earlier state, so that the write-ahead log could not be emptied. Absent if it was
-   * emptied; empty where the system does not tell.
+   * The ids of processes that read an earlier state and so kept the write-ahead log from being
+   * emptied. Absent if it was emptied; empty if the system does not report them.
    */
   readonly readers?: readonly number[]
 }
 
 /**
- * Rewrite a store file without the room that removed logs have left, compress long texts and other blocks with zstd, and empty
- * its write-ahead log. Other processes may read meanwhile; those that write wait. Blocks that are stored later are compressed
- * by the next compaction.
+ * Rewrite a store file without the space of removed logs, compress long texts and other blocks with
+ * zstd, and empty the write-ahead log. Other processes can read meanwhile; writers wait. Blocks
+ * stored later are compressed by the next compaction.
  *
- * Cost    O(file), in this thread; as much room again on the disk while it lasts. Reading a compressed block costs two to
- *         three times its hash
+ * Cost    O(file), in this thread, and temporarily the same space again on disk. Reading a
+ *         compressed block costs two to three times its hash
  *
  * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`

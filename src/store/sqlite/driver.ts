@@ -1,4 +1,4 @@
-/** The store driver over a SQLite file. Reads are answered on the spot, in pieces; writes go through the one writer. */
+/** The store driver for a SQLite file. Reads run immediately, in pieces; writes go through the single writer. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/kit.ts'
@@ -52,7 +52,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
     remove: async (scope, id, unchanged) => {
       const gone = await writer.write(() => logs.remove(scope, id, unchanged))
       if (isLeft(gone)) return gone
-      // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
+      // The log is gone. Its rows are deleted in pieces, so that a long log does not block everything.
       const swept = gone.right === undefined ? right(undefined) : await sweeper.sweep(gone.right)
       const tidied = isLeft(swept) ? swept : await sweeper.tidy()
       return isLeft(tidied) ? left(notDeleted(tidied.left)) : tidied
@@ -68,7 +68,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
       containing: async (scope, texts) => right(eraser.containing(scope, texts)),
       erased: async (scope) => right(eraser.erased(scope)),
     },
-    // Its versions are of the whole file: a watcher of one log hears of all.
+    // SQLite's version covers the whole file, so a watcher of one log is woken for all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),
     index: search,
     states,

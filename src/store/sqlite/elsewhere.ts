@@ -1,16 +1,16 @@
-/** Changes by other connections, detected by SQLite's `data_version`, which is polled while somebody watches. */
+/** Changes by other connections, detected by polling SQLite's `data_version` while there are watchers. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Signals, type Wake } from '../port/signals.ts'
 import { prepareOnce, type Prepared } from './prepared.ts'
 
-/** Milliseconds between two polls: the first after a change, then twice as many each time. */
+/** Milliseconds between two polls: the first pause after a change, doubled each time, and the longest. */
 const soonest = 20
 const atRest = 200
 
 /**
- * Signals for commits of other connections to the file, in this process or another; not for those of its own.
+ * Signals commits of other connections to the file, in this process or another, but not those of its own.
  *
- * Cost    at rest 5 polls a second for all watchers, a few microseconds each; none while nobody watches
+ * Cost    when idle 5 polls a second for all watchers, a few microseconds each; none without watchers
  * Source  https://www.sqlite.org/pragma.html#pragma_data_version
  */
 export class Elsewhere {
@@ -25,7 +25,7 @@ export class Elsewhere {
     this.#version = prepareOnce(db, 'pragma data_version')
   }
 
-  /** The timer keeps the process alive, as a server's connection would. */
+  /** The timer keeps the process alive, as a server connection would. */
   watch(wake: Wake): () => void {
     const stop = this.#signals.add('', wake)
     if (this.#timer === undefined && !this.#ended) {
@@ -61,7 +61,7 @@ export class Elsewhere {
     }, this.#pause)
   }
 
-  /** Undefined if the file can't be read; its readers then get the fault. */
+  /** Undefined if the file can't be read; readers then get the fault. */
   #read(): unknown {
     try {
       return this.#version().get()?.['data_version']

@@ -1,8 +1,8 @@
 /**
- * Erasing rows in the file. In one transaction stubs take the place of the bodies, the blocks that nothing else references go,
- * and the ledger says so; what is freed is overwritten (`secure_delete`). Then the write-ahead log is emptied, and the parts
- * of the file that nothing refers to are searched: SQLite leaves copies of rows there when it moves them between pages. If
- * something is found, the file is rewritten (`VACUUM`).
+ * Erases rows in the file. One transaction replaces the bodies with stubs, removes blocks that nothing else
+ * references, and appends to the ledger; freed space is overwritten (`secure_delete`). Then the write-ahead
+ * log is emptied, and the unused parts of the file are searched, because SQLite leaves copies of rows there
+ * when it moves them between pages. If a copy is found, the file is rewritten (`VACUUM`).
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -20,7 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { unpack, type Packed } from './packed.ts'
+import { pack, packedColumns, unpack, type Packed } from './packed.ts'
 import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
@@ -31,7 +31,7 @@ import type { States } from './states.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
-/** The parts of a file that an erasure has to do with. */
+/** The parts of a file that an erasure uses. */
 interface Parts {
   readonly scopes: Scopes
   readonly logs: Logs
@@ -45,7 +45,6 @@ interface Parts {
 
 type ErasedExceptRows = Omit<Erased, 'rows'>
 
-/** The result of the transaction. */
 type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
 
 /** A row that contains a text. */
@@ -55,7 +54,7 @@ interface FoundRow {
   readonly position: number
 }
 
-/** A block, and what it has. */
+/** A block with its content. */
 interface Content extends Packed {
   readonly block: number
   readonly id: Uint8Array
@@ -97,7 +96,7 @@ export class Eraser {
     const blocks: BlockId[] = []
     const add = ({ log, segment, position }: FoundRow): void =>
       void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
-    // For few texts SQLite looks into each row. For many all rows are read once.
+    // For few texts, SQLite searches the rows. For many, all rows are read once.
     if (texts.length <= fewTexts)
       for (const text of texts)
         for (const row of this.#sql.with().all(key, text) as unknown as readonly FoundRow[]) add(row)
@@ -106,25 +105,25 @@ export class Eraser {
         if (isIn(row.body)) add(row)
     for (const { block, id, kept, ...content } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
       if (!isInBytes(unpack(content))) continue
-      if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // it was stored as one
+      if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // stored as a block id
       for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
     }
     return { rows: [...rows.values()], blocks }
   }
 
-  /** The rows that were erased. */
+  /** The erased rows of a scope. */
   erased(scope: string): readonly RowPlace[] {
     const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]
     return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))
   }
 
-  /** A log that has a row whose own log is removed. Empty: none has, and it is going to be deleted. */
+  /** A log that shares a row of a removed log. Empty if no log does; then the row is about to be deleted. */
   #sharerOf(segment: number, position: number): string {
     const sharer = this.#sql.sharer().get(segment, position) as { readonly id: string } | undefined
     return sharer?.id ?? ''
   }
 
-  /** All that can be refused is looked at before anything is written. */
+  /** The transaction. Everything that can fail is checked before the first write. */
   #together(
     scope: string,
     { logs: given, ledger }: CheckedErasure,
@@ -166,8 +165,10 @@ export class Eraser {
       const { position } = row
       needles.addRow(row, stub)
       for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[]) {
-        needles.addBytes(content.bytes)
-        if (content.size !== null) needles.addBytes(unpack(content)) // as it was before it was compressed
+        const whole = unpack(content)
+        needles.addBytes(whole)
+        // An earlier row may have compressed it, to bytes that differ with the version of zstd.
+        if (whole !== content.bytes || pack(whole).size !== null) needles.addUnknown()
       }
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)
@@ -179,13 +180,13 @@ export class Eraser {
         | { readonly id: Uint8Array; readonly uses: number; readonly kept: number }
         | undefined
       if (left === undefined) return []
-      const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // it was stored as one
+      const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // stored as a block id
       return [{ block, rows: left.uses, kept: left.kept === 1 }]
     })
     return right({ head: recorded.right.head, blocks })
   }
 
-  /** Remove remains of erased rows from the file and its log. Needles are the texts to look for. */
+  /** Remove remains of erased rows from the file and its write-ahead log. Needles are the texts to search for. */
   async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
@@ -197,7 +198,7 @@ export class Eraser {
         this.#secure(was)
       }
     })
-    // The rows are erased, whatever became of their remains.
+    // The rows are erased, even if their remains are not.
     return right({
       ...done,
       residue: isLeft(cleaned)
@@ -217,11 +218,11 @@ export class Eraser {
       if (!this.#emptied()) return [waiting]
     }
     this.#sql.unmark().run()
-    // That it is done stands in the log by now, and nothing else.
+    // The write-ahead log then has only this deletion.
     return []
   }
 
-  /** Whether all of the write-ahead log is in the file, and it has no bytes any more. */
+  /** Moves the write-ahead log into the file and truncates it. Returns whether that succeeded. */
   #emptied(): boolean {
     const { busy } = this.#db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
     return busy === 0
@@ -246,8 +247,7 @@ const statements = (db: DatabaseSync) =>
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
     block: 'select id, uses, kept from block where key = ?',
-    bytes:
-      'select content.bytes, content.size from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+    bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
@@ -257,8 +257,8 @@ const statements = (db: DatabaseSync) =>
     erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
-    contents:
-      'select block.key as block, block.id, block.kept, content.bytes, content.size from block join content on content.block = block.key where block.scope = ?',
+    contents: `select block.key as block, block.id, block.kept, ${packedColumns}
+        from block join content on content.block = block.key where block.scope = ?`,
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
     with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32

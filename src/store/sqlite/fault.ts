@@ -1,4 +1,4 @@
-/** Errors of SQLite and the file system, as faults of the store. */
+/** Turns errors of SQLite and the file system into store faults. */
 import type { OpenStoreFault } from '../fault.ts'
 
 /** SQLite's primary result code; undefined for any other error. */
@@ -7,7 +7,7 @@ export const codeOf = (error: unknown): number | undefined => {
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-/** Whether what is stored can't be read, and not only got at: a damaged page, or an integer that no number can be. */
+/** Whether the stored data is damaged, not just inaccessible: a corrupt page, or an integer too large for a number. */
 export const isDamage = (error: unknown): boolean =>
   codeOf(error) === corrupt || (error as NodeJS.ErrnoException | null)?.code === 'ERR_OUT_OF_RANGE'
 

@@ -1,6 +1,6 @@
 /**
- * Leases in the file. They use the machine's clock, not the store's `now`, because all its processes must agree on the
- * time.
+ * Leases in the file. They use the machine's clock, not the store's `now`, because all processes
+ * must agree on the time.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -21,7 +21,7 @@ import type { LogRow } from './log.ts'
 import { preparedAll } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
-/** Finds a log and does something with it. */
+/** Calls a function with a log. */
 type OnLog = <T>(scope: string, id: string, work: (log: LogRow) => Either<StoreFault, T>) => Either<StoreFault, T>
 
 export class Leases {
@@ -35,7 +35,7 @@ export class Leases {
     this.#sql = statements(db)
   }
 
-  /** Decided by a read first: one that changes nothing takes no lock. */
+  /** Decides with a read first, so that a call without a change takes no lock. */
   async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
     const first = this.#onLog(scope, id, (log) => changeLease(id, this.#rowOf(log), change, Date.now()))
     if (isLeft(first)) return first
@@ -52,7 +52,7 @@ export class Leases {
     )
   }
 
-  /** Why a change can't be made. */
+  /** The fault of a change that the lease forbids. */
   against(log: LogRow, claim: LeaseClaim): StoreFault | undefined {
     return claims(claim) ? againstClaim(log.id, this.#rowOf(log), claim, Date.now()) : undefined
   }

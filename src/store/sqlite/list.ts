@@ -1,4 +1,4 @@
-/** One page of a list of logs. One that can't be read is named beside the others. */
+/** Makes one page of a list of logs. Unreadable logs are listed separately. */
 import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
 import { Damaged } from '../port/damaged.ts'
 import { matches } from '../rules/lookup.ts'

@@ -1,4 +1,4 @@
-/** A log as the file has it: read as what may be anything, since a disk can have changed it. */
+/** A log in the file. Its columns are checked, because a disk error may have changed anything in them. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { CompactRange, Hash } from '../../proof/kit.ts'
 import { latest } from '../port/clock.ts'
@@ -20,14 +20,14 @@ export interface LogRow {
   readonly entries: number
   readonly peaks: Uint8Array
   readonly root: Uint8Array
-  /** The time of its own last row, if it has one. */
+  /** The time of its last own row; null without one. */
   readonly appended: number | null
 }
 
-/** A row of the table as SQLite gives it, its integers as bigints: those of a damaged row may be too large for a number. */
+/** A table row from SQLite, with integers as bigints: those of a damaged row may be too large for a number. */
 export type RawLog = Readonly<Record<string, unknown>>
 
-/** Statements that read logs. */
+/** Prepares a query for logs. */
 export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
   const select = prepareOnce(
     db,
@@ -40,7 +40,7 @@ export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Pr
   }
 }
 
-/** The part of a log that says where its rows are. Throws Damaged. */
+/** The head and segment of a log. Throws Damaged. */
 export const logIn = (raw: RawLog): LogRow => {
   const { id, peaks, root } = raw
   const row = {
@@ -56,27 +56,27 @@ export const logIn = (raw: RawLog): LogRow => {
   return { ...row, id, peaks, root, appended }
 }
 
-/** Whether this part is as it was written. */
+/** Whether the checksum of head and segment is right. */
 export const headIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] === BigInt(headSum(log))
 
 export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
   sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
 
 /**
- * The time by which a log is listed, of the time of its last use: in tenths of a second, so that appends that follow each
- * other closely don't move it in the index. Logs of the same tenth are sorted when they are listed.
+ * The sort key of a log's last use, in tenths of a second, so that appends in quick succession
+ * don't move the log in the index. Logs with the same key are sorted when they are listed.
  */
 export const usedAt = (time: number): number => Math.floor(time / 100)
 
 /**
- * The number of entries by which a log is listed: its first three bits, so that an append to a long log seldom moves it in the
- * index. Logs of the same first bits are sorted when they are listed.
+ * The sort key of a log's number of entries: its first three bits, so that an append to a long log
+ * seldom moves the log in the index. Logs with the same key are sorted when they are listed.
  */
 export const sizedAt = (entries: number): number => entries - (entries % 2 ** Math.max(0, 29 - Math.clz32(entries)))
-/** Smaller numbers are listed by themselves. */
+/** Below this number of entries, the sort key is exact. */
 export const exactSizes = 8
 
-/** A log without its rows. Throws Damaged. */
+/** The description of a log. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {
   const log = logIn(raw)
   const created = whole(raw, 'created', -latest, latest)
@@ -91,7 +91,7 @@ export const infoIn = (raw: RawLog): LogInfo => {
   })
 }
 
-/** Whether metadata and what stands beside it is as it was written. */
+/** Whether the checksum of the metadata, creation time and version is right. */
 export const metaIsSound = (raw: RawLog, { created, version }: LogInfo): boolean =>
   raw['meta_sum'] === BigInt(metaSum(whole(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
 
@@ -101,10 +101,10 @@ export const metaSum = (scope: number, id: string, created: number, meta: string
 export const headIn = ({ size, root }: LogRow): Head =>
   Object.freeze({ size, root: Buffer.from(root.buffer, root.byteOffset, root.byteLength).toString('hex') })
 
-/** Throws Damaged, where its peaks do not give its root. */
+/** Throws Damaged if its peaks do not match its root. */
 export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), split(log.peaks), hash)
 
-/** A compact range's peaks as the file has them: one after the other. */
+/** The peaks of a compact range in stored form: concatenated. */
 export const joinPeaks = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
 
 export const split = (bytes: Uint8Array): readonly Uint8Array[] =>

@@ -1,4 +1,4 @@
-/** The logs of a file: finding, adding, describing, forking and removing them. What is appended to them is in `append`. */
+/** The logs of a file: finding, adding, describing, forking and removing them. `append.ts` appends to them. */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -34,13 +34,13 @@ import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { sumOf } from './sum.ts'
 
-/** The key of a segment is the upper half of the ids of its rows. */
+/** The largest segment key. It is the upper half of its rows' ids. */
 const lastSegment = 2 ** 31 - 1
 
-/** How many keys of logs a piece has. */
+/** The number of log keys in a piece. */
 const inPiece = 1000
 
-/** No log has more: positions are the lower half of the ids of rows. */
+/** The maximum number of entries in a log. Positions are the lower half of row ids. */
 const mostEntries = 2 ** 32 - 1
 
 export class Logs {
@@ -62,7 +62,7 @@ export class Logs {
     return this.#statements.log().get(this.#scopes.keyOf(scope), id) as RawLog | undefined
   }
 
-  /** Do something with a log. */
+  /** Call a function with a log. */
   on<T>(scope: string, id: string, work: (log: LogRow, raw: RawLog) => Either<StoreFault, T>): Either<StoreFault, T> {
     return damageIn(id, () => {
       const raw = this.find(scope, id)
@@ -70,7 +70,7 @@ export class Logs {
     })
   }
 
-  /** The logs that have their first rows in common with one, and how many. Throws Damaged. */
+  /** The logs that share first rows with a log, and the number of shared rows. Throws Damaged. */
   sharing(log: LogRow): readonly Sharing[] {
     const own = this.#ends(log.segment, log.size)
     const [first] = own
@@ -104,14 +104,14 @@ export class Logs {
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
-  /** What the index has in order is not sorted: any number of small logs may have the same size. */
+  /** Lists by size without sorting what the index has in order: any number of small logs may have the same size. */
   *#bySize(scope: number, last: number, key: number): Generator<unknown> {
     if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizedAt(last), last, key)
     else yield* this.#statements.sameSize().iterate(scope, last, key)
     yield* this.#statements.smaller().iterate(scope, Math.min(last, exactSizes))
   }
 
-  /** By the keys of the logs, a thousand of them a piece. */
+  /** Digests of groups of logs, by log key: up to a thousand in each. */
   async pieces(scope: string): Promise<readonly LogPiece[]> {
     const key = this.#scopes.keyOf(scope)
     const found: LogPiece[] = []
@@ -206,7 +206,7 @@ export class Logs {
     })
   }
 
-  /** Remove a log, and give its segment, whose rows are still there. */
+  /** Remove a log, but not its rows, and return its segment. */
   remove(scope: string, id: string, unchanged: UnchangedLog | undefined): Either<StoreFault, number | undefined> {
     const raw = this.find(scope, id)
     if (raw === undefined) return left({ _tag: 'NoSuchLog', id })
@@ -225,7 +225,7 @@ export class Logs {
     return right(this.#orphaned(raw))
   }
 
-  /** Mark a removed log's segment. Undefined: the log may have named another's, which stays; a deep check tells. */
+  /** Mark a removed log's segment. If the log's head is damaged, the segment may be another log's and stays. */
   #orphaned(raw: RawLog): number | undefined {
     try {
       const log = logIn(raw)
@@ -239,7 +239,7 @@ export class Logs {
   }
 }
 
-/** Do something with a log's rows or head: their damage is a fault. */
+/** Call a function that reads a log's rows or head. Damage becomes a fault. */
 export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Either<StoreFault, T> => {
   try {
     return work()
@@ -272,7 +272,7 @@ const statements = (db: DatabaseSync) => ({
     db,
     'where scope = ? and used <= ? and (coalesce(appended, created), key) < (?, ?) order by used desc, coalesce(appended, created) desc, key desc',
   ),
-  // The keys are sorted first, and without the rest of each log.
+  // Sorts the keys first, without the other columns.
   large: selectLog(
     db,
     'where key = place',
@@ -282,7 +282,7 @@ const statements = (db: DatabaseSync) => ({
   sameSize: selectLog(db, 'where scope = ? and sized = ? and key < ? order by key desc'),
   smaller: selectLog(db, 'where scope = ? and sized < ? order by sized desc, key desc'),
   byId: selectLog(db, 'where scope = ? and id > ? order by id'),
-  // Of the segment that holds the first rows, the forks, and theirs.
+  // The logs on the segment with the first rows, and on its forks, recursively.
   family: selectLog(
     db,
     `where segment in (with recursive kin (key) as

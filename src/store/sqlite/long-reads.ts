@@ -1,14 +1,14 @@
-/** Finding the process that reads an old state of a store file and so keeps its write-ahead log from being emptied. */
+/** Finds the process that reads an old state of a store file and so keeps its write-ahead log from being emptied. */
 import { readFileSync, statSync } from 'node:fs'
 
-/** The bytes of the shared memory that readers lock. Source: https://sqlite.org/walformat.html#wal_locks */
+/** The bytes of the shared-memory file that readers lock. Source: https://sqlite.org/walformat.html#wal_locks */
 const [firstRead, lastRead] = [123, 127]
 
 /**
- * The processes with a reading transaction, as Linux tells them.
+ * The processes with an open read transaction, from Linux's lock list.
  *
  * @param log the path of the write-ahead log
- * @returns their ids; undefined where the system does not tell
+ * @returns their ids; undefined if the system has no such list
  */
 export const readersOf = (log: string): readonly number[] | undefined => {
   try {

@@ -1,25 +1,25 @@
 /**
- * What to look for in a file after an erasure: pieces of the texts that were erased. A remnant may have been overwritten in
- * part, so a text is cut into pieces of 16 bytes, side by side: any 31 bytes of it that are left have a whole one.
+ * The bytes to search for in a file after an erasure: pieces of the erased texts. Remains may be partly
+ * overwritten, so a text is cut into consecutive pieces of 16 bytes: any 31 remaining bytes contain a whole piece.
  */
 import { isArray, isObject } from '../../json/index.ts'
 import { charactersOf, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
 
-/** The bytes of one piece. */
+/** The length of a piece, in bytes. */
 const pieceBytes = 16
 
-/** Members of a message whose texts are no content, or stay. */
+/** Message fields whose texts are not content, or are not erased. */
 const staying: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag', 'as', 'mediaType', 'id', 'callId', 'path'])
 
 export class Needles {
-  /** The pieces, a character for each byte. */
+  /** The pieces, with one character for each byte. */
   readonly #pieces = new Set<string>()
   #find: ((text: string) => boolean) | undefined
-  /** Whether something was erased that has no pieces. */
+  /** Whether something without pieces was erased. */
   hasUnknown = false
 
-  /** The texts of a row that its stub does not have, and its salt. */
+  /** Add the texts of a row that its stub does not have, and its salt. */
   addRow({ body, salt }: Pick<StoredRow, 'body' | 'salt'>, stub: string): void {
     const bytes = Buffer.from(body)
     const keep = Buffer.from(stub)
@@ -34,17 +34,17 @@ export class Needles {
     if (salt !== undefined) this.#add(Buffer.from(salt, 'hex'))
   }
 
-  /** The content of a block. */
+  /** Add the content of a block. */
   addBytes(bytes: Uint8Array): void {
     this.#addPieces(bytes, undefined)
   }
 
-  /** Something that has no pieces to look for: it has to be taken for there. */
+  /** Record something without pieces to search for. The file is then assumed to contain it. */
   addUnknown(): void {
     this.hasUnknown = true
   }
 
-  /** Whether a run of bytes has one of the pieces. Cost: O(bytes). */
+  /** Whether the bytes contain one of the pieces. Cost: O(bytes). */
   isIn(bytes: Uint8Array): boolean {
     this.#find ??= finderOf([...this.#pieces])
     return this.#find(charactersOf(bytes))
@@ -57,7 +57,7 @@ export class Needles {
     }
   }
 
-  /** A short text with what stands around it. */
+  /** Add a short text with its surrounding bytes. */
   #addAround(bytes: Buffer, text: Buffer, keep: Buffer): void {
     for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + 1)) {
       const start = Math.max(0, Math.min(at - ((pieceBytes - text.length) >> 1), bytes.length - pieceBytes))

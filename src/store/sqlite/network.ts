@@ -1,9 +1,9 @@
-/** Whether a file is on a file system that other machines write to as well. */
+/** Detects network file systems, which other machines may write to. */
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * What Linux calls them. FUSE is not among them: it may be a disk of this machine.
+ * Their types on Linux. FUSE is not included, because it may be a local disk.
  *
  * Source  statfs(2) of Linux, and linux/magic.h
  */
@@ -19,7 +19,7 @@ const networkTypes: ReadonlyMap<number, string> = new Map([
   [0x0bd00bd0, 'lustre'],
 ])
 
-/** The name of the network file system; undefined if it is not one, or on anything but Linux. */
+/** The name of the network file system; undefined for other file systems, and on other platforms than Linux. */
 export const networkFileSystem = (
   path: string,
   typeOf: (folder: string) => number = typeOnDisk,
@@ -28,7 +28,7 @@ export const networkFileSystem = (
   try {
     return networkTypes.get(typeOf(dirname(path)) >>> 0)
   } catch {
-    return undefined // the store has been opened: this is only a warning
+    return undefined // the store is already open, and this is only a warning
   }
 }
 

@@ -1,4 +1,4 @@
-/** Opening a store file: whose it is, of which format, and whether it can be written to. */
+/** Opens a store file: checks its owner and format, and whether it is writable. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,18 +12,18 @@ import { applicationId, formats, olderApplicationId } from './schema.ts'
 
 export interface Opened {
   readonly db: DatabaseSync
-  /** The same file by another connection, for reading. */
+  /** Opens the same file in another connection, for reading. */
   readonly again: () => DatabaseSync
-  /** Whether it is opened for reading only. */
+  /** Set if it is opened read-only. */
   readonly reading?: Reading
 }
 
 export interface Reading {
-  /** Why it is opened for reading only, although writing was requested. */
+  /** The reason, if it was to be opened for writing. */
   readonly reason?: OpenStoreFault
   /**
-   * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has
-   * turned out wrong: then what is read may be of two moments.
+   * If SQLite could not create its files beside it, the file was opened as immutable. True if it
+   * has changed since: then reads may mix two states.
    */
   readonly isStale: () => boolean
 }
@@ -34,7 +34,7 @@ export interface OpenOptions {
   readonly readOnly: boolean
 }
 
-/** Ours to use, in today's format. Another process that does the same is waited for. What can't be written is read. */
+/** Open a store file; create or upgrade it if necessary. Opens it read-only if it can't be written. */
 export const openDatabase = async (
   path: string,
   { wait, create, readOnly }: OpenOptions,
@@ -81,7 +81,7 @@ const openToRead = (
       return await patiently(wait, () => read(again, () => false))
     } catch (error) {
       if (codeOf(error) === busy || codeOf(error) === locked || codeOf(error) === undefined) throw error
-      // SQLite wants its two files beside it, which can't be made here. Where there is no log to be read, it needs none.
+      // SQLite needs two files beside it, which can't be created here. Without a log to read, it can do without them.
       const before = stateOf(path)
       if (hasLog(path))
         throw new Error(
@@ -104,7 +104,7 @@ const stateOf = (path: string): string => {
   return `${ino} ${mtimeNs} ${size}`
 }
 
-/** Closes whatever was opened and is not returned. */
+/** Closes each opened connection that is not returned. */
 const opening = async (
   path: string,
   wait: number,
@@ -128,21 +128,21 @@ const opening = async (
   return opened
 }
 
-/** The permissions, before SQLite says only that it can't open something. */
+/** Checks permissions first, because SQLite would only report that it can't open a file. */
 const whyNotWritable = (path: string): OpenStoreFault | undefined => {
   try {
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
-    accessSync(dirname(path), constants.W_OK) // the write-ahead log stands beside the file
+    accessSync(dirname(path), constants.W_OK) // the write-ahead log is beside the file
     return undefined
   } catch (error) {
     return faultOf(error, path, 'open the file')
   }
 }
 
-/** Bytes that a write-ahead log keeps once it has been emptied; one that a long read has held up is longer until then. */
+/** The bytes of the write-ahead log that stay allocated after it is emptied. A long read makes it longer until then. */
 export const logLimit: number = 64 << 20
 
-/** Writes only if it must, so that a store on a full disk can still be read. */
+/** Writes only if necessary, so that a store on a full disk can still be read. */
 const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const problem =
     check(db, path) ??
@@ -152,20 +152,20 @@ const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => 
 }
 
 const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
-  // Of a new file: pages of 8 kB make an empty file 78 kB larger, and one with many messages 1 to 6 % smaller.
+  // For a new file. Pages of 8 kB would make an empty file 78 kB larger, and one with many messages 1 to 6 % smaller.
   db.exec('pragma page_size = 4096')
   if (modeOf(db, ' = wal') !== 'wal')
     throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
-  // Full for what follows: it makes SQLite sync the folder that the new files stand in.
+  // `full` makes SQLite sync the folder of the new files.
   db.exec('pragma synchronous = full')
   db.exec('begin immediate')
   try {
-    const problem = checkNow(db, path) // again: another process may have been quicker
+    const problem = checkNow(db, path) // again: another process may have upgraded it first
     const found = numberOf(db, 'user_version')
     if (problem === undefined && found < formats.length) {
       for (const { sql } of formats.slice(found)) db.exec(sql)
       db.exec('delete from format')
-      db.prepare('insert into format (fingerprint) values (?)').run((formats.at(-1) as Format).fingerprint) // there is one
+      db.prepare('insert into format (fingerprint) values (?)').run((formats.at(-1) as Format).fingerprint) // the list is not empty
       db.exec(`pragma application_id = ${applicationId}`)
       db.exec(`pragma user_version = ${formats.length}`)
     }
@@ -181,8 +181,8 @@ const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
   (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
 /**
- * Which program made the file. Its header is read at one moment, because another process may be making it a store just
- * now.
+ * Checks which program made the file. The header is read in one transaction, because another
+ * process may just be creating the store.
  */
 const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   db.exec('begin')
@@ -193,7 +193,7 @@ const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   }
 }
 
-/** The same, inside a transaction. */
+/** Like `check`, inside a transaction. */
 const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const [application, number] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
   if (application === applicationId) return againstFormat(path, { number, fingerprint: fingerprintIn(db) }, formats)
@@ -204,7 +204,7 @@ const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined =>
     : undefined
 }
 
-/** Undefined if the file names none. */
+/** Undefined if the file has none. */
 const fingerprintIn = (db: DatabaseSync): string | undefined => {
   const has = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'format'").get() !== undefined
   const found = has ? db.prepare('select * from format').get()?.['fingerprint'] : undefined
@@ -214,19 +214,19 @@ const fingerprintIn = (db: DatabaseSync): string | undefined => {
 const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
 
-/** Whether there was something to roll back: after some errors SQLite has done it by itself. */
+/** Roll back. Returns whether a transaction was open: after some errors SQLite has rolled it back by itself. */
 export const rollBack = (db: DatabaseSync): boolean => {
   try {
     db.exec('rollback')
     return true
   } catch {
-    return false // whatever else it were, the next transaction would say so
+    return false // any other problem will show in the next transaction
   }
 }
 
 /**
- * Do something that another process's lock may stand in the way of. Here and not in SQLite is where it is waited: that
- * would hold the event loop up.
+ * Retry work while another process holds a lock. The wait is here and not in SQLite, because that
+ * would block the event loop.
  */
 export const patiently = async <T>(wait: number, work: () => T): Promise<T> => {
   const until = performance.now() + wait
@@ -237,7 +237,7 @@ export const patiently = async <T>(wait: number, work: () => T): Promise<T> => {
       const code = codeOf(error)
       if ((code !== busy && code !== locked) || performance.now() >= until) throw error
     }
-    // Not all waiters at the same moment again, and the last try at the end of the time.
+    // Random, so that waiters don't all retry at the same moment; the last attempt is at the end of the time.
     const left = Math.max(0, until - performance.now())
     await new Promise((resolve) => setTimeout(resolve, Math.min(pause * (0.5 + Math.random()), left)))
   }

@@ -1,21 +1,32 @@
 /**
- * The bytes of blocks as the file has them. A compaction compresses with zstd where that saves a quarter or more; what is put
- * meanwhile is not compressed, so an append costs no more. Ids are of the bytes themselves, so what is not unpacked rightly is
- * a damaged block.
+ * The stored bytes of blocks. A compaction compresses a block with zstd if that saves at least a
+ * quarter. An append stores blocks uncompressed, so it costs no more. Ids are digests of the
+ * uncompressed bytes, so a block that does not unpack correctly counts as damaged.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import * as zlib from 'node:zlib'
 
-/** A content in its table: `size` is the number of bytes that were packed; null: they were not. */
+/**
+ * The content of a block in its table. `size` is the uncompressed number of bytes; null if no compaction has tried it, -1 if
+ * compression would not pay.
+ */
 export interface Packed {
   readonly bytes: Uint8Array
   readonly size: number | bigint | null
 }
 
+/** The columns of one. A damaged size may be too large for an integer of JavaScript. */
+export const packedColumns = 'content.bytes, cast(content.size as real) as size'
+
 /** Smaller blocks are not compressed: they would save little. */
 const least = 1024
 
-/** How many blocks are compressed in one transaction, and how many bytes, or one block: other writers get a turn. */
+const doesNotPay = -1
+
+/**
+ * The maximum number of blocks and bytes in one transaction, which has at least one block. Other
+ * writers then get a turn.
+ */
 const piece = 100
 const pieceBytes = 4 << 20
 
@@ -26,16 +37,23 @@ const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
 export const pack = (bytes: Uint8Array): Packed => {
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
-  const pays = packed.bytes.length <= bytes.length * 0.75 && Buffer.compare(unpack(packed), bytes) === 0
+  const pays =
+    packed.bytes.length <= bytes.length * 0.75 && isPlausible(packed) && Buffer.compare(unpack(packed), bytes) === 0
   return pays ? packed : { bytes, size: null }
 }
 
-/** Of damaged bytes, these themselves: their digest tells. Throws where Node has no zstd. */
+/** A forged size must not fill the memory: beyond 64 MiB, at most a thousand times the stored bytes. */
+const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= Math.max(64 << 20, bytes.length * 1000)
+
+export const isPacked = ({ size }: Pick<Packed, 'size'>): boolean => size !== null && size !== doesNotPay
+
+/** Damaged bytes are returned unchanged, and their digest then differs. Throws if this Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
-  if (size === null) return bytes
+  if (!isPacked({ size })) return bytes
   if (zstdDecompressSync === undefined)
     throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
   try {
+    if (!isPlausible({ bytes, size }) || frameIn(bytes).end !== bytes.length) return bytes
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
   } catch {
@@ -43,8 +61,43 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   }
 }
 
+/** The size that makes bytes a block again, if its own size in the table is damaged. Undefined: none does. */
+export const sizeAgain = (bytes: Uint8Array, isBlock: (bytes: Uint8Array) => boolean): number | null | undefined => {
+  if (isBlock(bytes)) return null
+  try {
+    const { size } = frameIn(bytes)
+    return isBlock(unpack({ bytes, size })) ? size : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * Compress the blocks of a file, a piece in each transaction.
+/**
+ * The end of the first zstd frame, because zstd ignores all bytes after it; and the uncompressed size, if the frame states
+ * it. Throws if the frame is truncated.
+ *
+ * Source  RFC 8878, 3.1.1
+ */
+const frameIn = (bytes: Uint8Array): { readonly end: number; readonly size: number } => {
+  const frame = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (frame.readUInt32LE(0) !== 0xfd2fb528) throw new RangeError('not a zstd frame')
+  const descriptor = frame.readUInt8(4)
+  const isSingleSegment = (descriptor >> 5) & 1
+  const sizeAt = 6 - isSingleSegment + ([0, 1, 2, 4][descriptor & 3] as number)
+  const sizeBytes = [isSingleSegment, 2, 4, 8][descriptor >> 6] as number
+  const size =
+    sizeBytes === 0 || sizeBytes === 8 ? Number.NaN : frame.readUIntLE(sizeAt, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
+  let end = sizeAt + sizeBytes
+  for (;;) {
+    const header = frame.readUIntLE(end, 3)
+    end += 3 + (((header >> 1) & 3) === 1 ? 1 : header >> 3) // a run is stored as one byte
+    if ((header & 1) === 1) return { end: end + (descriptor & 4), size }
+  }
+}
+
+/**
+ * Compress the blocks of a file that no compaction has tried yet, in several transactions.
  *
  * @param atOnce runs a transaction
  */
@@ -62,7 +115,7 @@ export const packBlocks = async (db: DatabaseSync, atOnce: <T>(work: () => T) =>
       read += length
       last = block
       const packed = pack((get.get(block) as unknown as { readonly bytes: Uint8Array }).bytes)
-      if (packed.size !== null) put.run(packed.bytes, packed.size, block)
+      put.run(packed.bytes, packed.size ?? doesNotPay, block)
     }
     return last
   }

@@ -1,4 +1,4 @@
-/** A statement that is prepared when it is first needed: a file that is only read may lack what writing needs. */
+/** A statement that is prepared on first use: a read-only file may lack what its writing statements need. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 export type Prepared = () => StatementSync
@@ -8,7 +8,7 @@ export const prepareOnce = (db: DatabaseSync, text: string): Prepared => {
   return () => (statement ??= db.prepare(text))
 }
 
-/** The same for several statements, by name. */
+/** Like `prepareOnce`, for several statements by name. */
 export const preparedAll = <Name extends string>(
   db: DatabaseSync,
   texts: Readonly<Record<Name, string>>,

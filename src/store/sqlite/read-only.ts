@@ -1,4 +1,4 @@
-/** A driver that writes nothing, over a file that can't be written to. */
+/** A driver for a file that can't be written: every write is a fault. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../../json/index.ts'
 import type { Answer, IndexDriver, StoreDriver } from '../port/driver.ts'

@@ -1,4 +1,4 @@
-/** Reading the rows and nodes of a log: on the spot, a long range in pieces. */
+/** Reads the rows and nodes of a log: immediately, and a long range in pieces. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import { Damaged } from '../port/damaged.ts'
@@ -12,7 +12,7 @@ import { damageIn, type Logs } from './logs.ts'
 import { rollBack } from './open.ts'
 import type { Rows } from './rows.ts'
 
-/** How many rows are read before other work gets a turn. */
+/** The number of rows in one read, before other work gets a turn. */
 const piece = 2000
 
 export class Reader {
@@ -45,7 +45,7 @@ export class Reader {
       const part = damageIn(id, () =>
         right(this.#piece(segment, { start: from, end: Math.min(from + piece, positions.end) })),
       )
-      // Rows that are gone because the log was removed meanwhile are no damage.
+      // If the log was removed meanwhile, missing rows are not damage.
       if (isLeft(part))
         return Number(this.#logs.find(scope, id)?.['segment'] ?? -1) === segment
           ? part
@@ -79,18 +79,18 @@ export class Reader {
     )
   }
 
-  /** Several reads that see the same moment. */
+  /** Runs several reads on the same state of the file. */
   #together<T>(work: () => T): T {
     try {
       this.#db.exec('begin')
       return work()
     } finally {
-      rollBack(this.#db) // of a damaged file it can't be committed, and nothing was written
+      rollBack(this.#db) // a damaged file can't be committed, and nothing was written
     }
   }
 }
 
-/** Where the file itself is damaged, the first row that can't be read is found one by one. Throws Damaged. */
+/** Reads all positions, or finds the first bad one in a damaged file. Throws Damaged. */
 const orOneByOne = <T>(
   all: () => readonly T[],
   positions: readonly number[],

@@ -1,13 +1,13 @@
 /**
- * The parts of a store file that nothing refers to, searched for bytes of erased rows: free pages, the room between the cells
- * of a page, and pages that are continued by others (the last one of a long row has room behind its end).
+ * Searches the unused parts of a store file for bytes of erased rows: free pages, the space between
+ * the cells of a page, and overflow pages (the last one of a long row has unused space at its end).
  *
  * Source  https://www.sqlite.org/fileformat2.html, 1.3 to 1.6
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Needles } from './needles.ts'
 
-/** Whether a file whose write-ahead log is empty has pieces of erased texts in places that nothing refers to. */
+/** Whether unused parts of a file have pieces of erased texts. The write-ahead log must be empty. */
 export const residueIn = (path: string, needles: Needles): boolean => {
   const file = openSync(path, 'r')
   try {
@@ -35,7 +35,7 @@ export const residueIn = (path: string, needles: Needles): boolean => {
   }
 }
 
-/** The pages on the list of free ones: its trunks and their leaves. */
+/** The free pages: the trunk pages of the free list, and their leaves. */
 const freePages = (file: number, size: number, firstTrunk: number, pages: number): ReadonlySet<number> => {
   const free = new Set<number>()
   const trunk = Buffer.alloc(size)
@@ -48,7 +48,7 @@ const freePages = (file: number, size: number, firstTrunk: number, pages: number
   return free
 }
 
-/** A page of a tree begins with one of these. */
+/** The header size of a b-tree page, by its first byte. */
 const headers: ReadonlyMap<number, number> = new Map([
   [2, 12],
   [5, 12],
@@ -58,7 +58,7 @@ const headers: ReadonlyMap<number, number> = new Map([
 
 const unusedParts = (page: Buffer, start: number, isFree: boolean): readonly Uint8Array[] => {
   const header = isFree ? undefined : headers.get(page[start] as number)
-  if (header === undefined) return [page] // free, or part of a long row: all of it is looked at
+  if (header === undefined) return [page] // free, or part of a long row: search all of it
   const cells = page.readUInt16BE(start + 3)
   const content = page.readUInt16BE(start + 5) || 65_536
   const parts: Uint8Array[] = [page.subarray(start + header + cells * 2, content)]

@@ -1,4 +1,4 @@
-/** Rows of a log in the file: which segment holds them, and reading them. */
+/** The rows of a log in the file: finds the segment that has them, and reads them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../port/damaged.ts'
@@ -9,20 +9,20 @@ import { preparedAll } from './prepared.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
 
-/** A stretch of positions, and the segment that holds their rows. */
+/** A range of positions, and the segment with their rows. */
 export interface Stretch {
   readonly segment: number
   readonly from: number
   readonly to: number
 }
 
-/** Where a segment begins, and whose rows come before. Never changes while the segment is there. */
+/** The first position of a segment, and the segment with earlier rows. Constant as long as the segment exists. */
 interface Base {
   readonly parent: number | null
   readonly base: number
 }
 
-/** A row as a list of its columns: SQLite makes one quicker than an object. */
+/** A row as a list of its columns, which SQLite builds faster than an object. */
 type RawRow = readonly [position: number, place: unknown, body: unknown, at: unknown, salt: unknown, erased: unknown]
 type RawNode = readonly [position: number, node: Uint8Array]
 
@@ -33,12 +33,12 @@ export class Rows {
   readonly #place: StatementSync
   readonly #sql: ReturnType<typeof statements>
   readonly #writer: Pick<Writer, 'writing' | 'transaction'> | undefined
-  /** Only committed segments: the key of a segment that is rolled back is used again. */
+  /** Cached bases. Only of committed segments: the key of a segment that is rolled back is used again. */
   readonly #bases = new Map<number, Base>()
-  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  /** The segments added in this transaction, which may still be rolled back. */
   #added = { in: -1, keys: new Set<number>() }
 
-  /** @param writer undefined: all that is read was committed */
+  /** @param writer undefined if everything that is read is committed */
   constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
     this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
@@ -55,12 +55,12 @@ export class Rows {
     this.#sql = statements(db)
   }
 
-  /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
+  /** Forget a removed segment, to free memory. Its key is never used again. */
   forget(segment: number): void {
     this.#bases.delete(segment)
   }
 
-  /** A segment is new, and not committed yet. */
+  /** Register a new, uncommitted segment. */
   added(segment: number): void {
     const { transaction = -1 } = this.#writer ?? {}
     if (this.#added.in !== transaction) this.#added = { in: transaction, keys: new Set() }
@@ -74,17 +74,17 @@ export class Rows {
     this.#sql.insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
   }
 
-  /** Put a stub in the place of a row's body. */
+  /** Replace the body of a row with a stub. */
   erase(segment: number, position: number, stub: string, leaf: Uint8Array): void {
     this.#sql.erase().run(stub, leaf, segment, position)
   }
 
   /**
-   * Look for rows where a reader will: in an index page that a disk has changed, a row can be put where nobody finds it.
+   * Read rows back as a reader will: in a damaged index page, an inserted row may be unreachable.
    * Throws Damaged.
    */
   checkThere(segment: number, from: number, to: number): void {
-    const { there } = this.#sql.there().get(segment, from, segment, to) as { readonly there: number } // an aggregate has one row
+    const { there } = this.#sql.there().get(segment, from, segment, to) as { readonly there: number } // an aggregate always returns a row
     if (there !== to - from) throw new Damaged(from + there, 'its row is missing')
   }
 
@@ -120,7 +120,7 @@ export class Rows {
     const last = positions.reduce((most, position) => Math.max(most, position))
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
     const found: (Uint8Array | undefined)[] = Array.from({ length: last + 1 - first })
-    // SQLite may give the row 0 again for each row of a damaged page: what does not come in order is not there.
+    // For a damaged page, SQLite may return row 0 repeatedly. Rows out of order are ignored.
     let before = -1
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
       for (const [position, node] of this.#nodes.all(owner, from, owner, to) as unknown as readonly RawNode[])
@@ -151,12 +151,12 @@ export class Rows {
     return nodeIn(position, found[1])
   }
 
-  /** Throws Damaged, where a segment is not as it was made: what is appended to it might not be found again. */
+  /** Throws Damaged if a segment's checksum is wrong: rows appended to it might not be found again. */
   checkSegment(segment: number): void {
     this.#baseOf(segment)
   }
 
-  /** Which segments hold the positions, in order. Throws Damaged. */
+  /** The segments with these positions, in order. Throws Damaged. */
   stretches(segment: number, from: number, to: number): readonly Stretch[] {
     return this.#stretches(segment, from, to)
   }
@@ -170,12 +170,12 @@ export class Rows {
         stretches.unshift({ segment: key, from: start, to: end })
         end = start
       }
-      if (end <= from) break // before its parent is looked at, which may be damaged
+      if (end <= from) break // stops before the parent, which may be damaged
     }
     return stretches
   }
 
-  /** A segment, its parent, and so on: each begins before the one that shares its rows, so this ends. Throws Damaged. */
+  /** A segment, its parent, and so on. Each must start before its fork, so this terminates. Throws Damaged. */
   *#chain(segment: number): Generator<Base & { readonly key: number }> {
     let below = Infinity
     for (let key: number | null = segment; key !== null;) {
@@ -204,14 +204,14 @@ export class Rows {
     return { parent, base }
   }
 
-  /** The segment that a fork at `at` shares its rows with: the one that holds the last of them. Throws Damaged. */
+  /** The segment that a fork at `at` shares rows with: the one with the last shared row. Throws Damaged. */
   ownerOf(segment: number, at: number): number | null {
     for (const { key, base } of this.#chain(segment)) if (at > base) return key
     return null
   }
 }
 
-/** Node 22 reads text up to its first NUL only; as bytes it reads all of it. */
+/** Node 22 reads text only up to the first NUL. It reads blobs completely. */
 const endsTextAtNul = (db: DatabaseSync): boolean =>
   Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
 

@@ -1,15 +1,15 @@
 /**
- * What a store file holds. Each format is a step from the one before; a file is brought up to date in one transaction,
- * so a crash leaves it as it was.
+ * The schema of a store file. Each format is an upgrade of the one before. A file is upgraded in
+ * one transaction, so a crash leaves it unchanged.
  *
- * A row's id is its segment and its position in one number, so that a log's rows lie side by side in the file and no
- * index beside them is needed. What a fork shares stays with the segment that it was forked from.
+ * A row's id combines its segment and its position, so that a log's rows are adjacent in the file
+ * and need no index. Rows shared with a fork belong to the segment it was forked from.
  *
- * The sums are of what no digest covers: `sum.ts` computes them, of the columns that are named here.
+ * The checksums cover what no digest covers. `sum.ts` computes them from the columns named here.
  */
 import type { Format } from '../port/format.ts'
 
-/** The formats, in order: format 1 is the first. */
+/** The formats, in order, starting with format 1. */
 export const formats: readonly Format[] = [
   {
     fingerprint: '01e115378f64dc5536ce20c5170bc95018d3a301806fba1338989742dc4d6e5b',
@@ -113,7 +113,7 @@ export const formats: readonly Format[] = [
   },
 ]
 
-/** "INDE": whose file it is. */
+/** "INDE": marks a file of this library. */
 export const applicationId = 0x494e4445
-/** "INDL": a file of an early development version, whose formats were counted differently. */
+/** "INDL": marks a file of an early development version, which numbered its formats differently. */
 export const olderApplicationId = 0x494e444c

@@ -1,4 +1,4 @@
-/** The scopes of a file: each has a number there, which its logs and blocks carry. */
+/** The scopes of a file. Each has a number, which is stored with its logs and blocks. */
 import type { DatabaseSync } from 'node:sqlite'
 import { RecentMap } from '../../sequence/index.ts'
 import { preparedAll } from './prepared.ts'
@@ -8,9 +8,9 @@ import type { Writer } from './writer.ts'
 export class Scopes {
   readonly #writer: Writer
   readonly #sql: ReturnType<typeof statements>
-  /** As committed. */
+  /** The keys of committed scopes. */
   readonly #keys = new RecentMap<string, number>(1000)
-  /** Those that were added in the transaction of that number: it may yet be rolled back. */
+  /** The scopes added in this transaction, which may still be rolled back. */
   #added = { in: -1, names: new Set<string>() }
 
   constructor(db: DatabaseSync, writer: Writer) {
@@ -22,7 +22,7 @@ export class Scopes {
     const known = this.#keys.get(name)
     if (known !== undefined) return known
     const found = this.#sql.find().get(name) as { readonly key: number } | undefined
-    if (found === undefined) return -1 // no scope has this key, so nothing is found in it
+    if (found === undefined) return -1 // no scope has this key, so nothing will be found
     const mayGo = this.#writer.writing && this.#added.in === this.#writer.transaction && this.#added.names.has(name)
     if (!mayGo) this.#keys.set(name, found.key)
     return found.key
@@ -33,7 +33,7 @@ export class Scopes {
     return (this.#sql.used().all() as unknown as readonly { readonly name: string }[]).map(({ name }) => name)
   }
 
-  /** The key of a scope that is made if it is not there. */
+  /** The key of a scope, which is created if necessary. */
   own(name: string): number {
     const known = this.keyOf(name)
     if (known !== -1) return known

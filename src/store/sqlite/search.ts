@@ -1,7 +1,7 @@
 /**
- * The search index of a file: a full-text table (FTS5) with the terms of each row, and how far the rows of each segment are
- * indexed. Both are made when they are first asked for, and follow from the rest of the file. A document has the id of its
- * row; its terms stand in it once and in no order (`detail=none`), so that the index takes little room.
+ * The search index of a file: a full-text table (FTS5) with the terms of each row, and the indexed length
+ * of each segment. Both are created on first use, and are derived from the rest of the file. A document has
+ * the id of its row. It has each term once, without order (`detail=none`), so that the index stays small.
  *
  * Source  https://www.sqlite.org/fts5.html, 4.5 (detail), 6.11 (secure-delete)
  */
@@ -32,20 +32,20 @@ const tables = `
   create table search_until (segment integer primary key, until integer not null) strict; -- the first position not indexed
 `
 
-/** Whether a table is one of these, or one that FTS5 makes for them. */
+/** Whether a table is one of these, or one that FTS5 creates for them. */
 export const isOfSearch = (table: string): boolean =>
   /^search(?:_(?:data|idx|content|docsize|config|until))?$/.test(table)
 
-/** How many rows, and how many characters of them, one transaction indexes, at least. */
+/** A transaction indexes rows until it reaches this number of rows, or of characters. */
 const pieceRows = 500
 const pieceText = 1_000_000
-/** How many rows are read at a time. */
+/** The number of rows in one read. */
 const readRows = 50
 
-/** How many rows of some logs are found at once. */
+/** The maximum number of rows that `findIn` finds. */
 const mostInLogs = 10_000
 
-/** How many terms FTS5 is asked for. The others are looked for in the rows that it finds. */
+/** The maximum number of terms in an FTS5 query. The caller checks the others in the rows found. */
 const mostTerms = 64
 
 interface Parts {
@@ -56,14 +56,14 @@ interface Parts {
   readonly writer: Writer
 }
 
-/** A stretch of rows. */
+/** A range of rows of a segment. */
 interface Stretch {
   readonly segment: number
   readonly from: number
   readonly to: number
 }
 
-/** Rows of a segment that are not indexed. */
+/** The unindexed rows of a segment. */
 interface Lag extends Stretch {
   readonly scope: number
 }
@@ -73,9 +73,9 @@ export class Search implements IndexDriver {
   readonly #parts: Parts
   readonly #statements: ReturnType<typeof statements>
   readonly #hasFullText: boolean
-  /** Whether there is an index, in one version of the schema. */
+  /** Whether an index exists, with the schema version at which this was read. */
   #known: { in: number; readonly version: unknown; readonly there: boolean } | undefined
-  /** The state of the file in which all rows were indexed. */
+  /** The data version at which all rows were indexed. */
   #upToDate: unknown
 
   constructor(db: DatabaseSync, parts: Parts) {
@@ -85,12 +85,12 @@ export class Search implements IndexDriver {
     this.#hasFullText = hasFullText(db)
   }
 
-  /** Index rows that are appended. Runs inside the write that appends them. */
+  /** Index appended rows. Runs inside the write that appends them. */
   append(scope: number, segment: number, grown: readonly GrownRow[], { terms, blocks }: CheckedAppend): void {
     const [first] = grown
     if (first === undefined || !this.#isThere()) return
     if (terms === undefined || !this.#hasFullText) return void (this.#upToDate = undefined)
-    if (this.#untilOf(segment) !== first.position) return // the rows before it are not indexed either
+    if (this.#untilOf(segment) !== first.position) return // rows before them are not indexed either
     const given = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
     const blockOf = (id: BlockId): Uint8Array | undefined => given.get(id) ?? this.#block(scope, id)
     try {
@@ -98,16 +98,16 @@ export class Search implements IndexDriver {
       this.#setUntil(segment, first.position + grown.length)
     } catch (error) {
       if (codeOf(error) !== corrupt) throw error
-      this.#upToDate = undefined // a damaged index holds up no append
+      this.#upToDate = undefined // a damaged index must not prevent an append
     }
   }
 
-  /** Forget rows of a segment, from one position up to and including another. Runs inside a write. */
+  /** Remove rows of a segment from the index, from one position up to and including another. Runs inside a write. */
   forget(segment: number, from: number, to: number): void {
     if (this.#isThere() && this.#hasFullText) this.#statements.forget().run(idOf(segment, from), idOf(segment, to))
   }
 
-  /** Forget a segment that is gone. Runs inside a write. Without FTS5, it is left to the next process that has it. */
+  /** Forget a removed segment. Runs inside a write. Without FTS5, this is left to another process. */
   forgetSegment(segment: number): void {
     if (this.#isThere() && this.#hasFullText) this.#statements.dropUntil().run(segment)
   }
@@ -187,23 +187,23 @@ export class Search implements IndexDriver {
       rows += done.right.rows
       encrypted += done.right.encrypted
       next = done.right.next
-      await new Promise(setImmediate) // others have a turn
+      await new Promise(setImmediate) // let other work run
     }
     return right({ rows, ...(encrypted > 0 && { encrypted }), behind: next < lags.length ? this.#count() : 0 })
   }
 
-  /** Index some of the rows that are not indexed: as many segments as fit, starting at one. */
+  /** Index a batch of unindexed rows, starting at a segment, in one transaction. */
   #piece(
     lags: readonly Lag[],
     first: number,
     terms: TermsOf,
     most: number,
   ): Either<StoreFault, { readonly rows: number; readonly encrypted: number; readonly next: number }> {
-    if (!this.#isThere()) return right({ rows: 0, encrypted: 0, next: lags.length }) // it was dropped meanwhile
+    if (!this.#isThere()) return right({ rows: 0, encrypted: 0, next: lags.length }) // dropped meanwhile
     let [rows, encrypted, text, next] = [0, 0, 0, first]
     while (next < lags.length && rows < Math.min(most, pieceRows) && text < pieceText) {
       const { segment, scope, to } = lags[next] as Lag
-      const from = this.#untilOf(segment) ?? to // it may be gone, and others may have indexed it
+      const from = this.#untilOf(segment) ?? to // it may have been removed, or indexed by another process
       const end = Math.min(to, from + Math.min(readRows, most - rows))
       for (const row of from < end ? this.#readable(segment, from, end) : []) {
         text += row.body.length
@@ -229,7 +229,7 @@ export class Search implements IndexDriver {
     ranges: readonly Stretch[],
   ): RowsFound {
     const behind = count ? this.#behind() : 0
-    if (scope === -1) return { rows: [], behind } // there is no such scope
+    if (scope === -1) return { rows: [], behind } // the scope does not exist
     const match = matchText(this.#hasOneScope() ? all : [...all, { term: scopeTerm(scope) }], none)
     const isTimed = since !== undefined || until !== undefined
     const statement = isTimed ? this.#statements.findInTime() : this.#statements.find()
@@ -262,7 +262,7 @@ export class Search implements IndexDriver {
     })
   }
 
-  /** A row; undefined if it was removed, by a process that knows no index, or can't be read. */
+  /** A row; undefined if it is unreadable, or was removed by a process without the index. */
   #rowAt({ segment, position }: RowCursor): StoredRow | undefined {
     return this.#readable(segment, position, position + 1)[0]
   }
@@ -292,7 +292,7 @@ export class Search implements IndexDriver {
     return this.#parts.blocks.get(scope, [id]).get(id)
   }
 
-  /** The first position of a segment that is not indexed; undefined if there is no such segment. */
+  /** The first unindexed position of a segment; undefined if there is no such segment. */
   #untilOf(segment: number): number | undefined {
     return (this.#statements.until().get({ segment }) as { readonly until: number | null }).until ?? undefined
   }
@@ -308,7 +308,7 @@ export class Search implements IndexDriver {
     }
   }
 
-  /** How many rows are not indexed. They are counted again only if somebody may have written some. */
+  /** The number of unindexed rows. They are counted again only if another process may have added some. */
   #behind(): number {
     const version = this.#statements.version().get()?.['data_version']
     if (version === this.#upToDate) return 0
@@ -325,7 +325,7 @@ export class Search implements IndexDriver {
     return (this.#statements.scopes().get() as { readonly count: number }).count < 2
   }
 
-  /** Another process may have made an index, or dropped it: not while a transaction of this one goes on, which makes none itself. */
+  /** Whether an index exists. Another process may have created or dropped it, but not during a transaction here. */
   #isThere(): boolean {
     const { writing, transaction } = this.#parts.writer
     if (writing && this.#known?.in === transaction) return this.#known.there
@@ -345,7 +345,7 @@ const idOf = (segment: number, position: number): bigint => BigInt(segment) * 42
 
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
-/** The term of all rows of a scope. Its first character is for private use. */
+/** A term that all rows of a scope have. It starts with a private-use character. */
 const scopeTerm = (scope: number): string => `\ue0ff${scope}`
 
 const matchText = (all: readonly WantedTerm[], none: readonly WantedTerm[]): string => {
@@ -368,10 +368,11 @@ const hasFullText = (db: DatabaseSync): boolean =>
 const isTable = "select 1 from sqlite_schema where name = 'search_until'"
 
 /**
- * Forget a row that is erased, in the transaction that erases it. True: the index had it. Then free parts of the file may
- * have its words, which were moved there when the index was written, in a form that nobody can look for.
+ * Remove an erased row from the index, in the transaction that erases it. Returns true if the index
+ * had it. Then unused parts of the file may have its words, left there when the index was written,
+ * in a form that can't be searched for.
  *
- * @throws Error if the file has an index, and this SQLite can't write to it
+ * @throws Error if the file has an index that this SQLite can't write
  */
 export const forgetRow = (db: DatabaseSync, segment: number, position: number): boolean => {
   if (db.prepare(isTable).get() === undefined) return false
@@ -380,7 +381,7 @@ export const forgetRow = (db: DatabaseSync, segment: number, position: number): 
   return db.prepare('delete from search where rowid = ?').run(idOf(segment, position)).changes > 0
 }
 
-/** Each segment, where its rows end, and how far they are indexed. Of one whose log is removed, forks share the rows. */
+/** Each segment, the end of its rows, and how far they are indexed. An orphan's rows end where its last fork starts. */
 const reach = `
   select s.key as segment, s.scope, coalesce(u.until, s.base) as "from",
     coalesce(l.size, (select max(f.base) from segment f where f.parent = s.key), s.base) as "to"
@@ -408,7 +409,7 @@ const statements = (db: DatabaseSync) => {
     find: `${place} where ${range} order by search.rowid desc limit :most`,
     findInTime: `${place} cross join row on row.id = search.rowid where ${range} and row.at >= :since and row.at < :until order by search.rowid desc limit :most`,
     encrypted: 'select id, meta from log where scope = ? and instr(meta, ?) > 0 order by key desc',
-    // The log of the segment, then of the forks that have the row.
+    // The log of the segment, then those of forks that have the row.
     logs: `with recursive kin (segment) as (
          select :segment union all select s.key from kin join segment s on s.parent = kin.segment and s.base > :position limit 64
        ) select log.id from kin join log on log.segment = kin.segment limit 16`,

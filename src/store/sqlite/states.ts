@@ -1,4 +1,4 @@
-/** States in the file: one text beside a log, which goes with it and with each of its rows that is erased. */
+/** States in the file: a text beside each log, removed with the log or when one of its rows is erased. */
 import type { DatabaseSync } from 'node:sqlite'
 import { right } from '../../json/index.ts'
 import type { StateDriver } from '../port/driver.ts'
@@ -33,7 +33,7 @@ export class States implements StateDriver {
       text.length,
     )
 
-  /** Of each log that has rows of a segment. */
+  /** Remove the states of all logs that have rows of a segment. */
   forget(segment: number): void {
     this.#sql.forget().run(segment)
   }

@@ -1,8 +1,8 @@
 /**
- * A store in one SQLite file, by the SQLite that Node has built in: no other dependency, no server.
+ * A store in one SQLite file, with the SQLite built into Node: no other dependency, no server.
  *
- * The file is in write-ahead mode, so processes that read it don't wait for one that writes; several processes may
- * write to it, one at a time.
+ * The file is in write-ahead mode, so readers don't wait for a writer. Several processes can write
+ * to it, one at a time.
  */
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -24,30 +24,30 @@ import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
 import { Writer } from './writer.ts'
 
-/** How to open a SQLite store. */
+/** The options of `sqliteStore`. */
 export interface SqliteOptions {
-  /** The file; its folder must exist. `:memory:` is refused: `memoryStore()` is that. SQLite puts two more files beside it, `-wal` and `-shm`. */
+  /** The file. Its folder must exist; SQLite adds two files, `-wal` and `-shm`. For `:memory:` use `memoryStore()`. */
   readonly path: string
-  /** Whether to create a missing file; if false, that is `NoStore`. Default: true. */
+  /** Whether to create a missing file. If false, the fault is `NoStore`. Default: true. */
   readonly create?: boolean
   /**
-   * Open the file for reading only: every write is a `ReadOnly` fault. A file that this process can't write is opened
-   * so automatically, and `onNotice` receives a report. Default: false.
+   * Open the file read-only: every write is then a `ReadOnly` fault. A file that this process can't
+   * write is opened read-only automatically, and `onNotice` receives a report. Default: false.
    */
   readonly readOnly?: boolean
   /**
-   * Receives reports: the file was opened for reading only, it is on a network file system, its write-ahead log grows because
-   * of a long read, damage was read. Default: they are dropped.
+   * Receives reports: the file was opened read-only, it is on a network file system, its
+   * write-ahead log grows because of a long read, or damage was read. Default: reports are dropped.
    */
   readonly onNotice?: OnNotice
   /**
-   * When a write resolves. `disk`: when it is on the disk, where it survives a loss of power. `os`: when the operating
-   * system has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
+   * When a write resolves. `disk`: when it is on disk, so it survives a power failure. `os`: when the
+   * operating system has it, so it survives the end of the process, even by `kill -9`. Default: `disk`.
    */
   readonly durability?: 'disk' | 'os'
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** How long to wait for another process that writes, in milliseconds, before `Busy`. Default: 5,000. */
+  /** How long to wait for another writing process, in milliseconds, before `Busy`. Default: 5,000. */
   readonly wait?: number
   /**
    * The clock of the store. Default: `Date.now`.
@@ -58,14 +58,13 @@ export interface SqliteOptions {
 }
 
 /**
- * Open a store file, or create one. A file of the current version is not changed by opening it.
+ * Open a store file, or create one. Opening does not change a file in the current format.
  *
- * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
+ * Cost    concurrent writes share one transaction and one sync (bench: stores, loop-delay)
  *
  * @param options the path, and how durable a write is when it resolves
- * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A file of another
- * program
- * is not changed
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`,
+ * `Busy`, `Io`. Another program's file is not changed
  * @example
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
@@ -111,9 +110,9 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
 }
 
 /**
- * What a check finds, read by a connection of its own in short pieces: a long read keeps the write-ahead log from being
- * emptied. Pieces of several moments may contradict each other. Only what is found twice while others write is looked at
- * again at one moment.
+ * The findings of a check, read through a separate connection in short pieces, because a long read
+ * would keep the write-ahead log from being emptied. Pieces read at different times may contradict each
+ * other. If others write meanwhile, only what is found twice is checked again in one transaction.
  */
 const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
@@ -144,11 +143,11 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
 const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
-/** Damage may hide more damage, so passes are repeated until one changes nothing. */
+/** Repairs repeatedly until a pass changes nothing, because damage may hide more damage. */
 const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
   const repairs = new Map<string, StoreRepair>()
   for (;;) {
-    // All is found before anything is changed: what one table proves of another is what was stored.
+    // All findings come before the first change, so that proofs from other tables use what was stored.
     const all = new Map(
       [...checkDatabase(db, sha256)].flatMap((found) => (found === undefined ? [] : [[findingText(found), found]])),
     )
@@ -156,7 +155,7 @@ const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
       if (done === undefined && !all.has(text)) repairs.set(text, { ...found, done: 'it was repaired with the rest' })
     let changed = false
     for (const [text, { rebuild, ...found }] of all) {
-      // What comes again after it was rebuilt is not rebuilt once more.
+      // A finding that reappears after its repair is not repaired again.
       const done = repairs.has(text) ? undefined : rebuild?.()
       repairs.set(text, { ...found, done })
       changed ||= done !== undefined

@@ -1,8 +1,8 @@
 /**
- * Deleting the rows of removed logs, a piece at a time, in writes alone. A crash in between leaves an orphan segment with
- * the rest of its rows; the next removal goes on with it. Nothing is deleted on one column's word: a segment must be
- * marked as an orphan, be that of no log, and have as many forks as it counts; a block must have no uses by its count and
- * by its mentions. `verify --all --deep` names what these checks leave standing.
+ * Deletes the rows of removed logs, in several writes. A crash in between leaves an orphan segment with its
+ * remaining rows, and the next removal continues with it. Nothing is deleted because of a single column: a
+ * segment must be marked as an orphan, belong to no log, and have as many forks as it counts; a block must
+ * have no uses by its count and by its mentions. `verify --all --deep` reports what these checks keep.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -14,10 +14,10 @@ import type { Search } from './search.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
 
-/** The largest position that an id of a row has room for. */
+/** The largest position that fits into a row id. */
 const lastPosition = 4294967295
 
-/** Rows that one transaction deletes. */
+/** The number of rows that one transaction deletes. */
 const piece = 1000
 
 interface Segment {
@@ -35,7 +35,7 @@ interface MentionedBlock {
   readonly uses: number
   readonly kept: number
   readonly sum: number | null
-  /** How many mentions there are, by the index. */
+  /** The number of its mentions, by the index. */
   readonly mentions: number
 }
 
@@ -53,7 +53,7 @@ export class Sweeper {
     this.#sql = statements(db)
   }
 
-  /** Delete what no fork of an orphan shares, and the orphan itself if nothing is left of it. */
+  /** Delete the rows of an orphan that no fork shares, and the orphan itself if none remain. */
   async sweep(key: number): Promise<Either<StoreFault, void>> {
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
@@ -64,7 +64,7 @@ export class Sweeper {
     return right(undefined)
   }
 
-  /** Finish what a crash left undone, once. Cost: O(segments). */
+  /** Finish the work of crashed removals, once. Cost: O(segments). */
   async tidy(): Promise<Either<StoreFault, void>> {
     if (this.#tidied) return right(undefined)
     this.#tidied = true
@@ -75,7 +75,7 @@ export class Sweeper {
     return right(undefined)
   }
 
-  /** One transaction of it. The segment to go on with, if there is one. */
+  /** Runs one transaction. Returns the segment to continue with, if any. */
   #piece(key: number): number | undefined {
     const segment = this.#sql.orphan().get(key) as Segment | undefined
     const children = this.#sql.children().get(key) as { readonly shared: number | null; readonly forks: number }
@@ -83,7 +83,7 @@ export class Sweeper {
     const from = Math.max(segment.base, children.shared ?? 0)
     const { position: last } = this.#sql.last().get({ segment: key, from }) as { readonly position: number | null }
     if (last !== null) {
-      const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
+      const start = Math.max(from, last - piece + 1) // from the end, so that the remaining rows have no gap
       this.#drop({ segment: key, from: start })
       if (start > from) return key
     }
@@ -103,8 +103,8 @@ export class Sweeper {
   }
 
   /**
-   * Drop the references of one row, and the blocks that nothing else references. Runs inside a write. Returns the blocks
-   * that the row referenced.
+   * Drop the references of one row, and the blocks that nothing else references. Runs inside a
+   * write. Returns the blocks that the row referenced.
    */
   forgetBlocks(segment: number, position: number): readonly number[] {
     return this.#unmention({ segment, from: position, to: position })

@@ -1,8 +1,8 @@
 /**
- * The one writer of a handle: what waits together is one transaction, and one sync of the disk.
+ * The single writer of a handle. Concurrent writes share one transaction and one sync.
  *
- * Transactions run on the main thread, where a batch takes a millisecond or two; the sync, which is what takes long,
- * runs beside it in the thread pool (bench: stores; RESULTS.md has what lost).
+ * Transactions run on the main thread, where a batch takes a millisecond or two. The sync takes
+ * long, and runs in the thread pool (bench: stores; RESULTS.md has the rejected alternatives).
  */
 import { reasonOf } from '../../task/index.ts'
 import { closeSync, fdatasync, openSync, statSync } from 'node:fs'
@@ -19,32 +19,32 @@ interface Job {
   readonly work: () => Either<StoreFault, unknown>
   readonly bytes: number
   readonly answer: (result: Either<StoreFault, unknown>) => void
-  /** Whether it runs outside a transaction. */
+  /** True if it runs outside a transaction. */
   readonly alone?: true
 }
 
 export interface WriterOptions {
   readonly path: string
   readonly durability: 'disk' | 'os'
-  /** Milliseconds to wait for another process's lock. */
+  /** How long to wait for another process's lock, in milliseconds. */
   readonly wait: number
   readonly onNotice: OnNotice
 }
 
-/** The write-ahead log is looked at once in so many transactions. */
+/** The size of the write-ahead log is checked once in this many transactions. */
 const transactionsBetweenChecks = 64
 
-/** How many jobs are written before other work gets a turn. */
+/** The maximum number of jobs in one transaction, before other work gets a turn. */
 const batchJobs = 64
 const batchBytes = 1 << 20
 
 /**
- * A commit failed, and nothing was left to roll back. SQLite says that it has rolled back by itself; for want of space it
- * surely has. After another error the log may hold the commit, and the next to recover it finds it.
+ * A commit failed, and no transaction was left to roll back. SQLite then claims to have rolled back. If the disk
+ * was full, it has. After another error, the log may still contain the commit, and a later recovery applies it.
  */
 class Unsure extends Error {}
 
-/** Another file stands at the path, or none, or one that was cut to nothing. */
+/** The path has another file, an empty file, or none. */
 class FileReplaced extends Error {}
 
 export class Writer {
@@ -61,15 +61,15 @@ export class Writer {
   #transactions = 0
   /** The number of the latest transaction. */
   transaction = 0
-  /** The size in bytes at which the write-ahead log is reported. */
+  /** The size in bytes at which the growing write-ahead log is reported. */
   #tellAt = logLimit
-  /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
+  /** The fault of all further writes: the file was replaced, or a sync failed, so the state of the disk is unknown. */
   #broken: StoreFault | undefined
 
   constructor(db: DatabaseSync, options: WriterOptions) {
     this.#db = db
     this.#options = options
-    // As SQLite names it: the path that was given may be a link, and the log stands beside what it leads to.
+    // The real path of the file: the given path may be a link, and the log is beside its target.
     const { file } = db.prepare("select file from pragma_database_list where name = 'main'").get() as {
       readonly file: string
     }
@@ -80,9 +80,9 @@ export class Writer {
   }
 
   /**
-   * Run `work` in a transaction. A `Left` must be decided before anything is written.
+   * Run `work` in a transaction. If it returns a `Left`, it must not have written anything.
    *
-   * @param bytes how much it is going to write, roughly
+   * @param bytes the approximate number of bytes it will write
    */
   write<T>(work: () => Either<StoreFault, T>, bytes = 0): Promise<Either<StoreFault, T>> {
     return new Promise((resolve) => {
@@ -91,7 +91,7 @@ export class Writer {
     })
   }
 
-  /** Do something that can't be part of a transaction, while none is going on. */
+  /** Run work that can't be part of a transaction, while none is open. */
   outside<T>(work: () => T): Promise<Either<StoreFault, T>> {
     return new Promise((resolve) => {
       this.#queue.push({ work: () => right(work()), bytes: 0, answer: resolve as Job['answer'], alone: true })
@@ -99,12 +99,12 @@ export class Writer {
     })
   }
 
-  /** Whether a transaction is going on, which may yet be rolled back. */
+  /** Whether a transaction is open, which may still be rolled back. */
   get writing(): boolean {
     return this.#writing
   }
 
-  /** Everything that waits, done. */
+  /** Wait for all pending writes, and close the log file. */
   async end(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing
     if (this.#wal !== undefined) closeSync(this.#wal)
@@ -112,7 +112,7 @@ export class Writer {
   }
 
   async #flush(): Promise<void> {
-    await undefined // what is asked for at the same moment shares a transaction
+    await undefined // simultaneous calls share a transaction
     while (this.#queue.length > 0) await this.#commit(this.#nextBatch())
     this.#flushing = undefined
   }
@@ -144,7 +144,7 @@ export class Writer {
         return this.#refuse(batch, { _tag: 'Io', operation: 'commit', cause: error.cause, outcome: 'unknown' })
       const code = codeOf(error)
       if (batch.length > 1 && code !== busy && code !== locked) {
-        // One of them can't be written, and must not take the others with it.
+        // One job can't be written. It must not make the others fail.
         for (const job of batch) await this.#commit([job])
         return
       }
@@ -159,7 +159,7 @@ export class Writer {
       try {
         await this.#sync(this.#wal)
       } catch (cause) {
-        // It is committed, and anybody may have read it. Whether the disk has it is seen when the file is opened again.
+        // It is committed, and others may have read it. Only reopening the file shows whether it is on disk.
         const reason = reasonOf(cause)
         const why = `the disk has refused a sync before (${reason}); nothing was changed: open the store again`
         this.#broken = { _tag: 'Io', operation: 'write', cause: new Error(why, { cause }) }
@@ -171,13 +171,13 @@ export class Writer {
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
   }
 
-  /** Names the process that reads an earlier state of the file and so keeps its write-ahead log from being emptied. */
+  /** Reports a growing write-ahead log, with the processes whose reads keep it from being emptied. */
   #lookAtLog(): void {
     const bytes = statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
     if (bytes <= logLimit) this.#tellAt = logLimit
     if (bytes <= this.#tellAt) return
     const readers = readersOf(this.#walPath)
-    if (readers?.length === 0) return // it is long, and is going to be emptied
+    if (readers?.length === 0) return // no reader holds it, so it will be emptied
     this.#tellAt = bytes * 2
     this.#options.onNotice({ _tag: 'LogGrows', path: this.#options.path, bytes, readers: readers ?? [] })
   }
@@ -198,7 +198,7 @@ export class Writer {
     try {
       this.#begin.run()
       const results = batch.map(({ work }) => work())
-      // Before the commit: a file that can't be opened must not make a doubt of what is committed.
+      // Before the commit: if this fails, nothing is committed, so the outcome is certain.
       if (this.#options.durability === 'disk') this.#wal ??= openSync(this.#walPath, 'r+')
       this.#checkFile()
       committing = true
@@ -206,14 +206,14 @@ export class Writer {
       return results
     } catch (error) {
       const open = rollBack(this.#db)
-      if (!committing) this.#checkFile() // then that is why
+      if (!committing) this.#checkFile() // if the file was replaced, that is the reason
       throw committing && !open && codeOf(error) !== full ? new Unsure('a commit failed', { cause: error }) : error
     } finally {
       this.#writing = false
     }
   }
 
-  /** Throws Replaced. What is refused is not committed: whoever reads by this connection must not see it either. */
+  /** Throws FileReplaced. This comes before the commit, so that this connection never reads a refused write. */
   #checkFile(): void {
     if (fileAt(this.#options.path) !== this.#file) throw new FileReplaced()
   }
@@ -223,7 +223,7 @@ export class Writer {
   }
 }
 
-/** The identity of the file at a path; undefined if there is none, or an empty one, because a store is never empty. */
+/** The identity of the file at a path; undefined if it is missing or empty. A store is never empty. */
 const fileAt = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined || found.size === 0n ? undefined : `${found.dev}:${found.ino}`

@@ -37,7 +37,7 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
   if (where.view === 'saw')
     return (
       <Guarded key="saw" name="The view">
-        <SawView record={record} call={where.call} />
+        <SawView record={record} named={where} />
       </Guarded>
     )
   return <SessionView record={record} at={where.view === 'session' ? where.at : undefined} />

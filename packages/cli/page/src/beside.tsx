@@ -90,11 +90,13 @@ const RestRow = ({
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
 }): VNode => {
   const open = useSignal(false)
-  const count = counted(pair.to - pair.from, 'message')
+  const count = pair.to - pair.from
   return (
     <div class="message">
       <p class="gap content">
-        {pair.type === 'same' ? `${count}, the same in both` : `${count} of the record not sent`}{' '}
+        {pair.type === 'same'
+          ? counted(count, 'unchanged message')
+          : `${counted(count, 'message')} of the record not sent`}{' '}
         <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           {open.value ? 'Hide' : 'Show'}
         </button>
@@ -232,20 +234,27 @@ const Rest = ({
   readonly record: SessionRecord
   readonly context: SawContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
-}): VNode =>
-  type === 'unsent' ? (
+}): VNode => {
+  const most = useSignal(mostSeveral)
+  const rest = to - from - most.value
+  return type === 'unsent' ? (
     <Several record={record} from={from} to={to} />
   ) : (
     <div class="recorded">
-      {context.messages.slice(from, Math.min(to, from + mostSeveral)).map(({ message }, index) => (
+      {context.messages.slice(from, Math.min(to, from + most.value)).map(({ message }, index) => (
         <div>
           <p class="quiet">{message.role}</p>
           <MessageContent record={record} message={message} name={`same/${record.id}/${from + index}`} joined={false} />
         </div>
       ))}
-      {to - from > mostSeveral ? <p class="quiet">{counted(to - from - mostSeveral, 'more message')}</p> : null}
+      {rest > 0 ? (
+        <button type="button" class="more" onClick={() => (most.value += 5 * mostSeveral)}>
+          {counted(rest, 'more message')}
+        </button>
+      ) : null}
     </div>
   )
+}
 
 /** One of two texts, with the parts that the other lacks marked. */
 const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly state: 'went' | 'came' }): VNode => {

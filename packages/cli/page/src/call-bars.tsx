@@ -107,7 +107,10 @@ const Bars = ({
   useEffect(() => {
     const { current: element } = scroller
     const bar = element?.querySelectorAll('a')[looked]
-    if (element !== null && bar !== undefined) element.scrollLeft = bar.offsetLeft - element.clientWidth / 2
+    if (element === null || bar === undefined) return undefined
+    const resized = new ResizeObserver(() => (element.scrollLeft = bar.offsetLeft - element.clientWidth / 2))
+    resized.observe(element)
+    return () => resized.disconnect()
   }, [looked])
   const move = (event: KeyboardEvent): void => {
     const to = { ArrowLeft: tabbed - 1, ArrowRight: tabbed + 1, Home: 0, End: bars.length - 1 }[event.key]
@@ -207,7 +210,7 @@ const CallBar = ({
   const states = [
     isDearest ? ' dearest' : '',
     isHere ? ' here' : '',
-    of.some(({ failed }) => failed !== undefined) ? ' failed' : '',
+    of.some(({ failed }) => failed !== undefined) ? ' failed' : of.some(isEmpty) ? ' empty' : '',
   ]
   return (
     <a
@@ -240,6 +243,9 @@ const hrefOfCall = (record: SessionRecord, { key, imported }: CallFigures, withi
       ? { view: 'saw', id: record.id, call: key }
       : { view: 'session', id: record.id, at: imported },
   )
+
+/** Whether nothing is known of a call, neither its tokens nor why there is no answer. */
+const isEmpty = ({ input, failed }: CallFigures): boolean => input === 0 && failed === undefined
 
 const causeNames = Object.keys(causes) as readonly Cause[]
 
@@ -337,6 +343,7 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
     ),
     [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
     [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
+    [figures.some(isEmpty), <i class="level empty-call" />, 'no tokens counted'],
     [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
     [figures.length > 1, <i class="level dearest-call" />, 'cost most'],
     [hasBeside, <i class="level beside-call" />, 'sub-agent or fork'],

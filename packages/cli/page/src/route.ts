@@ -3,8 +3,14 @@ import { computed, signal, type ReadonlySignal } from '@preact/signals'
 
 export type Route =
   | { readonly view: 'sessions' }
-  | { readonly view: 'session'; readonly id: string; readonly at?: number }
-  | { readonly view: 'saw'; readonly id: string; readonly call?: number }
+  | { readonly view: 'session'; readonly id: string; readonly at?: number | undefined }
+  /** A call by its key, or the one that a message led to. */
+  | {
+      readonly view: 'saw'
+      readonly id: string
+      readonly call?: number | undefined
+      readonly message?: number | undefined
+    }
   /** `b` is empty while it is not chosen. */
   | { readonly view: 'diff'; readonly a: string; readonly b: string }
 
@@ -22,7 +28,7 @@ export const hrefOf = (to: Route): string => {
     case 'session':
       return `#/s/${text(to.id)}${to.at === undefined ? '' : `/${to.at}`}`
     case 'saw':
-      return `#/saw/${text(to.id)}${to.call === undefined ? '' : `/${to.call}`}`
+      return `#/saw/${text(to.id)}${to.call !== undefined ? `/${to.call}` : to.message !== undefined ? `/m${to.message}` : ''}`
     case 'diff':
       return `#/diff/${text(to.a)}/${text(to.b)}`
   }
@@ -38,7 +44,10 @@ const parsed = (given: string): Route => {
   const [, view, first = '', second = ''] = given.split('/')
   const id = decoded(first)
   if (view === 's' && id !== '') return { view: 'session', id, ...(isPosition(second) && { at: Number(second) }) }
-  if (view === 'saw' && id !== '') return { view: 'saw', id, ...(isPosition(second) && { call: Number(second) }) }
+  if (view === 'saw' && id !== '') {
+    const [, letter, number] = /^(m?)(\d{1,15})$/.exec(second) ?? []
+    return { view: 'saw', id, ...(number !== undefined && { [letter === 'm' ? 'message' : 'call']: Number(number) }) }
+  }
   if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decoded(second) }
   return { view: 'sessions' }
 }

@@ -1,5 +1,6 @@
 /** What the model saw: the context of each call beside the record, as it was sent or as a policy would have sent it. */
 import { useSignal } from '@preact/signals'
+import { residencyLevels } from 'indelible/pages'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
 import { defaultPrices } from 'indelible/context/kit'
 import { residencyReason } from '../../src/model/residency-reason.ts'
@@ -8,6 +9,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
 import { CallBars } from './call-bars.tsx'
+import { figuresIn, sumsOf } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from './calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
 import { policies, type SawMessage, type Series } from './deriving.ts'
@@ -20,7 +22,7 @@ import { MessageContent } from './message.tsx'
 import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
 import type { SessionRecord } from './record.ts'
-import { hrefOf, replaceRoute, route } from './route.ts'
+import { hrefOf, replaceRoute, route, type Route } from './route.ts'
 import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
@@ -44,22 +46,24 @@ const budgetFor = (input: number | undefined): number => {
 /** So many calls are compared without being asked. */
 const fewCalls = 1500
 
-export const SawView = ({
-  record,
-  call: given,
-}: {
-  readonly record: SessionRecord
-  /** A receipt by its index among the notes, or an answer by its position. */
-  readonly call: number | undefined
-}): VNode => {
+export const SawView = ({ record, named }: { readonly record: SessionRecord; readonly named: Named }): VNode => {
   const version = record.version.value
   const whole = record.whole.value
   const calls = useMemo(() => callsOf(record), [record, version])
-  const index = indexOfCall(calls, given)
+  const index = whole ? indexOfCall(record, calls, named) : -1
+  const call = calls[index]
+  // The address names the call from now on: what is appended meanwhile opens no other.
+  useEffect(() => {
+    if (call !== undefined && named.call === undefined) showCall(record, call)
+  })
   return (
     <SourceContext.Provider value={record.source}>
-      <SessionHead record={record} here={{ view: 'saw', id: record.id }} />
-      {calls.length > 0 && whole ? (
+      <SessionHead
+        record={record}
+        here={{ ...named, view: 'saw', id: record.id }}
+        at={call?.isAnswered ? call.answer : undefined}
+      />
+      {call !== undefined ? (
         <Guarded name="What the model saw">
           <OneCall record={record} calls={calls} index={index} />
         </Guarded>
@@ -79,11 +83,20 @@ const sawNothing = (record: SessionRecord): string =>
         ? 'The record is encrypted, and its key is not here.'
         : 'The record has no answer of a model.'
 
-/** The last call, unless one is named. */
-const indexOfCall = (calls: readonly ModelCall[], given: number | undefined): number => {
-  const found = given === undefined ? -1 : calls.findIndex((call) => keyOf(call) === given)
+/** What an address names: a receipt by its index among the notes, an answer by its position, or any message. */
+type Named = Pick<Extract<Route, { readonly view: 'saw' }>, 'call' | 'message'>
+
+/** The call that is named; the one that answered a message that is, or came after it; without either, the one that cost most. */
+const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call, message }: Named): number => {
+  const key = call ?? (message === undefined ? sumsOf(figuresIn(record).figures).dearest?.key : undefined)
+  const found = calls.findIndex((one) =>
+    key === undefined ? one.isAnswered && one.answer >= (message ?? Infinity) : keyOf(one) === key,
+  )
   return found === -1 ? calls.length - 1 : found
 }
+
+const showCall = (record: SessionRecord, call: ModelCall): void =>
+  replaceRoute({ view: 'saw', id: record.id, call: keyOf(call) })
 
 const OneCall = ({
   record,
@@ -127,9 +140,9 @@ const OneCall = ({
   const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
   const show = (next: number): void => {
     const wanted = calls[Math.min(calls.length - 1, Math.max(0, next))]
-    if (wanted !== undefined) replaceRoute({ view: 'saw', id: record.id, call: keyOf(wanted) })
+    if (wanted !== undefined) showCall(record, wanted)
   }
-  const here = (): number => indexOfCall(calls, route.value.view === 'saw' ? route.value.call : undefined)
+  const here = (): number => (route.value.view === 'saw' ? indexOfCall(record, calls, route.value) : index)
   useKeyActions({
     j: () => show(here() + 1),
     k: () => show(here() - 1),
@@ -287,6 +300,10 @@ const Shown = ({
   const { value: ends } = useLoaded(() => workerOf(record).ask('ends', call.len, {}), [record, call.len])
   const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
+  const levels = useMemo(
+    () => new Set(Array.from({ length: call.len }, (_, position) => context.levelOf(position))),
+    [context, call.len],
+  )
   const { usage } = call.receipt?.note ?? {}
   const reason = (position: number): string => {
     const entry = record.entries[position]
@@ -305,21 +322,25 @@ const Shown = ({
           <Figure
             name="tokens"
             value={tokens === undefined ? '…' : compact(tokens)}
-            of={policy === undefined || derived === undefined ? undefined : `of ${compact(derived.budget)}`}
+            of={policy === undefined || derived === undefined ? 'by estimate' : `of ${compact(derived.budget)}`}
           />
-          <Figure name="messages" value={grouped(messages.length)} of={`of ${grouped(call.len)}`} />
+          <Figure name="messages" value={grouped(messages.length)} of={madeOf(messages, call.len)} />
           <Figure
-            name="cacheable prefix"
+            name="cacheable"
             value={tokens === undefined ? '…' : percent(cached, tokens)}
-            of={counted(prefix, 'message')}
+            of={prefix === 0 ? undefined : `first ${counted(prefix, 'message')} unchanged`}
           />
           {policy !== undefined || usage?.cacheRead === undefined ? null : (
-            <Figure name="from the cache" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
+            <Figure name="cached" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
           )}
-          <Figure name="cost" value={tokens === undefined ? '…' : compact(derived?.cost ?? cost)} of="plain tokens" />
-          {derived === undefined ? null : (
-            <Figure name="epoch" value={grouped(derived.epoch)} of={derived.epoch === 0 ? 'whole' : 'compacted'} />
+          {policy === undefined && usage !== undefined ? null : (
+            <Figure
+              name="cost"
+              value={tokens === undefined ? '…' : `≈ ${compact(derived?.cost ?? cost)}`}
+              of="uncached input tokens"
+            />
           )}
+          {derived === undefined ? null : <Figure name="compactions" value={grouped(derived.epoch)} />}
           {policy !== undefined || derived === undefined ? null : (
             <Figure name="derived again" value="exact" of="by the receipt’s digest" />
           )}
@@ -340,12 +361,19 @@ const Shown = ({
         </Guarded>
         <Legend
           marks={[
-            ...(['full', 'compressed', 'structured', 'pointer'] as const).map(
-              (level) => [<i class="level" style={{ background: `var(--level-${level})` }} />, level] as const,
-            ),
-            [<i class="level cached" />, 'cacheable prefix'],
-            ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'the epoch begins'] as const]),
-            ...(derived === undefined ? [] : [[<i class="level active" />, 'the active turn begins'] as const]),
+            ...residencyLevels
+              .filter((level) => levels.has(level))
+              .map(
+                (level) =>
+                  [
+                    <i class="level" style={{ background: `var(--level-${level})` }} />,
+                    derived === undefined && level === 'pointer' ? 'not sent' : level,
+                  ] as const,
+              ),
+            ...(call.len < record.entries.length ? [[<i class="level later" />, 'after this call'] as const] : []),
+            ...(prefix === 0 ? [] : [[<i class="level cached" />, 'cacheable'] as const]),
+            ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'last compaction'] as const]),
+            ...(derived === undefined ? [] : [[<i class="level active" />, 'current turn'] as const]),
           ]}
         />
         {chosen === undefined ? null : (
@@ -377,13 +405,37 @@ const Shown = ({
               index={index}
               tokens={estimateTokens(saw.message)}
               cached={index < prefix}
-              reason={reason}
+              reason={(position) =>
+                saw.source.type === 'clone' && derived === undefined ? undefined : reason(position)
+              }
             />
           )}
         />
       )}
     </>
   )
+}
+
+/** The messages of a context, counted as the record counts them. */
+const madeOf = (messages: readonly SawMessage[], len: number): string => {
+  const count = (is: (source: SawMessage['source']) => boolean): number =>
+    messages.reduce((sum, { source }) => sum + (is(source) ? 1 : 0), 0)
+  const markers = count((source) => source.type === 'representation' && source.level === 'pointer')
+  const recorded = count(({ type }) => type === 'clone' || type === 'representation') - markers
+  const others = [
+    [markers, 'marker for messages left out', 'markers for messages left out'],
+    [count(({ type }) => type === 'summary'), 'summary', 'summaries'],
+    [
+      count(({ type }) => type === 'synthetic'),
+      'result added to a call that has none',
+      'results added to calls that have none',
+    ],
+    [count(({ type }) => type === 'foreign'), 'not in the record', 'not in the record'],
+  ] as const
+  return [
+    `${recorded === messages.length ? '' : `${grouped(recorded)} `}of ${grouped(len)} recorded`,
+    ...others.flatMap(([number, one, many]) => (number === 0 ? [] : [`+ ${counted(number, one, many)}`])),
+  ].join(' ')
 }
 
 const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
@@ -422,10 +474,12 @@ const Sent = ({
   readonly index: number
   readonly tokens: number
   readonly cached: boolean
-  readonly reason: (position: number) => string
+  /** Undefined where it is sent as it was recorded, as most are. */
+  readonly reason: (position: number) => string | undefined
 }): VNode => {
   const original = useSignal(false)
   const [from, to] = rangeOf(source)
+  const why = from === undefined ? 'not in the record' : reason(from)
   const changed = source.type === 'representation' || source.type === 'summary'
   return (
     <div class={`message ${message.role}${cached ? ' cached' : ''}`}>
@@ -467,9 +521,11 @@ const Sent = ({
           </>
         ) : null}
       </div>
-      <div class="marks" role="note" aria-label="why">
-        {from === undefined ? 'not in the record' : reason(from)}
-      </div>
+      {why === undefined ? null : (
+        <div class="marks" role="note" aria-label="why">
+          {why}
+        </div>
+      )}
     </div>
   )
 }
@@ -539,18 +595,18 @@ const Comparison = ({
   const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
   const times = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
   const sums: readonly (readonly [heading: string, cell: (one: Series, at: number) => string])[] = [
-    ['cost', ({ cost }) => `${compact(lastOf(cost) ?? 0)}${times(lastOf(cost) ?? 0, cheapest)}`],
+    ['cost in tokens', ({ cost }) => `${compact(lastOf(cost) ?? 0)}${times(lastOf(cost) ?? 0, cheapest)}`],
     ...(money === undefined
       ? []
       : [
           [
-            'money',
+            'cost in dollars',
             (_: Series, at: number) =>
               `${dollarsText(lastOf(money[at] ?? []) ?? 0)}${times(lastOf(money[at] ?? []) ?? 0, least)}`,
           ] as const,
         ]),
     ['cacheable', ({ cached }) => `${(cached * 100).toFixed(1)} %`],
-    ['epochs', ({ epochs }) => grouped(epochs)],
+    ['compactions', ({ epochs }) => grouped(epochs)],
     ['too small for', ({ tokens }) => counted(tokens.filter((value) => value === null).length, 'call')],
   ]
   return (
@@ -588,14 +644,14 @@ const Comparison = ({
               <div class="plots">
                 <Plot title="tokens of each call" series={series.value} values={({ tokens }) => tokens} call={index} />
                 <Plot
-                  title="cost so far, in tokens of plain input"
+                  title="cost so far, in uncached input tokens"
                   series={series.value}
                   values={({ cost }) => cost}
                   call={index}
                 />
                 {money === undefined ? null : (
                   <Plot
-                    title="money so far, in US dollars"
+                    title="cost so far, in US dollars"
                     series={series.value}
                     values={(one) => money[series.value.indexOf(one)] ?? []}
                     call={index}
@@ -629,9 +685,9 @@ const Comparison = ({
               </div>
               {prices === undefined ? null : (
                 <p class="quiet">
-                  Money is that of the messages under each policy and of the recorded answers, at the list prices of{' '}
-                  {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>):{' '}
-                  {`$${prices.input} for a million tokens, $${prices.cacheRead} from the cache, $${prices.cacheWrite} into it, $${prices.output} answered.`}
+                  Dollars are for the messages under each policy and the recorded answers, at the list prices of{' '}
+                  {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>). A million tokens:{' '}
+                  {`$${prices.input} uncached input, $${prices.cacheRead} cached, $${prices.cacheWrite} cache write, $${prices.output} output.`}
                 </p>
               )}
             </>

@@ -18,21 +18,33 @@ export type Pair =
   /** Messages of the record that the call was not sent. */
   | { readonly type: 'unsent'; readonly from: number; readonly to: number }
 
+/** So many messages in a row that are as they were recorded are not folded. */
+const mostSame = 3
+
 /** Each message that was sent, with the part of the record that it represents. */
 export const besideRecord = (messages: readonly SawMessage[], len: number): readonly Pair[] => {
   const pairs: Pair[] = []
-  let next = 0
-  const upTo = (position: number): void => {
-    if (position > next) pairs.push({ type: 'unsent', from: next, to: position })
+  let [next, same] = [0, 0]
+  const fold = (to: number): void => {
+    if (same > mostSame) pairs.splice(-same, same, { type: 'same', from: to - same, to })
+    same = 0
+  }
+  const upTo = (position: number, right: number): void => {
+    if (position <= next) return
+    fold(right)
+    pairs.push({ type: 'unsent', from: next, to: position })
   }
   for (const [right, { source }] of messages.entries()) {
     const range = recordedRange(source)
-    if (range !== undefined) upTo(range.from)
+    if (range !== undefined) upTo(range.from, right)
     const isSame = source.type === 'clone' && source.mended !== true
+    if (!isSame) fold(right)
     pairs.push({ type: 'pair', left: range, right, isSame })
+    if (isSame) same += 1
     next = Math.max(next, range?.to ?? 0)
   }
-  upTo(len)
+  fold(messages.length)
+  upTo(len, messages.length)
   return pairs
 }
 

@@ -51,7 +51,7 @@ export const SessionView = ({
   const field = useRef<HTMLInputElement>(null)
   return (
     <SourceContext.Provider value={record.source}>
-      <SessionHead record={record} here={{ view: 'session', id: record.id }}>
+      <SessionHead record={record} here={{ view: 'session', id: record.id, at }} at={at}>
         <div class="tools" role="search">
           <input
             ref={field}
@@ -103,10 +103,13 @@ export const SessionView = ({
 export const SessionHead = ({
   record,
   here,
+  at,
   children,
 }: {
   readonly record: SessionRecord
   readonly here: Route
+  /** The message that is looked at. */
+  readonly at: number | undefined
   readonly children?: ComponentChildren
 }): VNode => {
   const info = record.info.value
@@ -149,10 +152,10 @@ export const SessionHead = ({
       </div>
       <div class="top-line second">
         <nav aria-label="views of the session">
-          <Tab to={{ view: 'session', id: record.id }} here={here}>
+          <Tab to={{ view: 'session', id: record.id, at }} here={here}>
             Conversation
           </Tab>
-          <Tab to={{ view: 'saw', id: record.id }} here={here}>
+          <Tab to={{ view: 'saw', id: record.id, message: at }} here={here}>
             What the model saw
           </Tab>
           {exported ? null : (
@@ -217,7 +220,7 @@ const Tab = ({
   readonly here: Route
   readonly children: ComponentChildren
 }): VNode => (
-  <a href={hrefOf(to)} aria-current={to.view === here.view ? 'page' : undefined}>
+  <a href={hrefOf(to.view === here.view ? here : to)} aria-current={to.view === here.view ? 'page' : undefined}>
     {children}
   </a>
 )

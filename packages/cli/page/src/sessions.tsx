@@ -20,7 +20,7 @@ const orders: readonly (readonly [Order, string])[] = [
   ['messages', 'Messages'],
   ['title', 'Title'],
   ['tokens', 'Tokens'],
-  ['money', 'Money'],
+  ['money', 'Cost'],
 ]
 
 export const Sessions = ({

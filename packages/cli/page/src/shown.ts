@@ -42,7 +42,7 @@ const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** 1.2M */
 export const compact = (value: number): string => small.format(value)
 
-export const dollarsText = (value: number): string => `$${value < 1 ? value.toFixed(3) : value.toFixed(2)}`
+export { dollarsText } from '../../src/terminal/money.ts'
 
 export const counted = (count: number, one: string, many: string = `${one}s`): string =>
   `${grouped(count)} ${count === 1 ? one : many}`

@@ -25,6 +25,16 @@ const margin = 600
 /** So long an item that was scrolled to stays at the top while others above it are measured. */
 const settling = 400
 
+/** What scrolls: the list's own element, or on a narrow screen the one around it. */
+const scrollerOf = (own: HTMLElement | null): HTMLElement | null =>
+  own !== null && getComputedStyle(own).overflowY === 'visible' ? own.parentElement : own
+
+/** Where the list begins in what scrolls, in pixels. */
+const startIn = (scroller: HTMLElement, own: HTMLElement | null): number =>
+  own === null || own === scroller
+    ? 0
+    : own.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop
+
 export const useVirtual = ({
   count,
   scroller,
@@ -53,7 +63,8 @@ export const useVirtual = ({
     () =>
       new ResizeObserver((entries) => {
         const { heights, keyOf } = latest.current
-        const element = scroller()
+        const element = scrollerOf(scroller())
+        const top = element === null ? 0 : element.scrollTop - startIn(element, scroller())
         let above = 0
         let changed = false
         for (const { target: item, borderBoxSize } of entries) {
@@ -68,7 +79,7 @@ export const useVirtual = ({
           measured.current.set(keyOf(index), height)
           const change = heights.set(index, height)
           changed ||= change !== 0
-          if (element !== null && start + height <= element.scrollTop) above += change
+          if (start + height <= top) above += change
         }
         if (!changed) return
         // What is in sight stays where it is.
@@ -77,8 +88,11 @@ export const useVirtual = ({
       }),
     [],
   )
-  const element = scroller()
-  const [top, view] = [element?.scrollTop ?? 0, element?.clientHeight ?? 800]
+  const element = scrollerOf(scroller())
+  const [top, view] = [
+    element === null ? 0 : element.scrollTop - startIn(element, scroller()),
+    element?.clientHeight ?? 800,
+  ]
   const items: VirtualItem[] = []
   const [printing, setPrinting] = useState(false)
   useEffect(() => {
@@ -103,21 +117,23 @@ export const useVirtual = ({
     }
   }
   useLayoutEffect(() => {
+    const gone = new AbortController()
+    const listening = { capture: true, passive: true, signal: gone.signal }
     const element = scroller()
     if (element === null) return undefined
-    const scrolled = (): void => render(undefined as never)
+    const resized = new ResizeObserver(() => render(undefined as never))
+    for (const one of [element, element.parentElement]) if (one !== null) resized.observe(one)
+    // Which element scrolls depends on the width.
+    const scrolled = ({ target: one }: Event): void => void (one === scrollerOf(element) && render(undefined as never))
     const taken = (): void => void (target.current = undefined) // the reader scrolls
-    const resized = new ResizeObserver(scrolled)
-    resized.observe(element)
-    element.addEventListener('scroll', scrolled, { passive: true })
+    document.addEventListener('scroll', scrolled, listening)
     for (const event of ['wheel', 'touchmove', 'pointerdown'] as const)
-      element.addEventListener(event, taken, { passive: true })
+      document.addEventListener(event, taken, listening)
     render(undefined as never)
     return () => {
       resized.disconnect()
       observer.disconnect()
-      element.removeEventListener('scroll', scrolled)
-      for (const event of ['wheel', 'touchmove', 'pointerdown'] as const) element.removeEventListener(event, taken)
+      gone.abort()
     }
   }, [])
   // The list is as high as it will be now: an item can be brought to the top.
@@ -125,9 +141,10 @@ export const useVirtual = ({
     const { current } = target
     if (current === undefined) return
     if (performance.now() > current.until) target.current = undefined
-    const element = scroller()
-    const wanted = Math.round(heights.startOf(current.index))
-    if (element !== null && Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
+    const element = scrollerOf(scroller())
+    if (element === null) return
+    const wanted = Math.round(heights.startOf(current.index) + startIn(element, scroller()))
+    if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
   })
   return {
     items,

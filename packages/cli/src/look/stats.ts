@@ -10,6 +10,7 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
+import { dollarsText } from '../terminal/money.ts'
 import { counted, fit, fitMiddle, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { keyAdvice, named } from './search.ts'
 import { sessionsIn } from '../sources/sessions.ts'
@@ -234,7 +235,7 @@ const figures = ({ calls, input, cacheRead, output, dollars, unpriced }: Sum): r
   grouped(input),
   input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
   grouped(output),
-  unpriced > 0 && dollars === 0 ? '?' : `$${dollars.toFixed(2)}${unpriced > 0 ? ' + ?' : ''}`,
+  unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced > 0 ? ' + ?' : ''}`,
 ]
 
 const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void => {

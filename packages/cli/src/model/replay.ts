@@ -6,6 +6,7 @@ import { fileOrSession, oneFile } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
 import { judged, type PricedReplay } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
+import { dollarsText } from '../terminal/money.ts'
 import { counted, fit, grouped, padEnd, padStart } from '../terminal/screen.ts'
 
 export const replay: Command = {
@@ -114,7 +115,7 @@ const columns: readonly (readonly [
   ['policy', ({ policy }) => policy],
   ['cacheable', ({ cacheable }) => `${(cacheable * 100).toFixed(1)} %`],
   ['cost', ({ cost }) => grouped(Math.round(cost))],
-  ['dollars', ({ dollars }) => (dollars === undefined ? '' : `$${(dollars.input + dollars.output).toFixed(2)}`)],
+  ['dollars', ({ dollars }) => (dollars === undefined ? '' : dollarsText(dollars.input + dollars.output))],
   ['faults', ({ faults }) => grouped(total(faults))],
   ['tokens', ({ tokens }) => grouped(tokens)],
   ['epochs', ({ epochs }) => grouped(epochs)],

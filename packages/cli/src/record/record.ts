@@ -9,6 +9,7 @@ import { storeOption } from '../sources/place.ts'
 import { onTerminate, programEnded } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
+import { dollarsText } from '../terminal/money.ts'
 import { counted, shellWord } from '../terminal/screen.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
@@ -231,7 +232,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
         ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
-    const said = money === 0 ? '' : money < 0.0001 ? ', less than $0.0001' : `, about $${money.toFixed(4)}`
+    const said = money === 0 ? '' : `, ${money < 0.0001 ? '' : 'about '}${dollarsText(money)}`
     lines.push(
       `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
     )

@@ -85,7 +85,7 @@ describe('a call beside the call before', () => {
     await part.locator('ins').first().waitFor()
     expect((await part.locator('ins').allTextContents()).join('')).toContain('"name": "search"')
     expect(await part.locator('del').count()).toBe(0)
-    await page.getByText('10 messages, the same in both').waitFor()
+    await page.getByText('10 unchanged messages').waitFor()
     await shoot(page, 'beside-call-1440')
     await page.close()
   })
@@ -97,25 +97,30 @@ describe('a call beside the call before', () => {
     expect(await changed.locator('del').allTextContents()).toEqual([` ${'Mind the rules of the project. '.repeat(10)}`])
     expect(await changed.locator('ins').count()).toBe(0)
     expect(await changed.locator('.cell').nth(1).textContent()).toContain('Add a test for leap years')
-    await page.getByText('16 messages, the same in both').waitFor()
+    await page.getByText('16 unchanged messages').waitFor()
     await page.getByRole('button', { name: 'call before', exact: true }).click()
     await page.getByText('10 of 14').waitFor()
     await page.locator('del').first().waitFor({ state: 'detached' })
-    await page.getByText('16 messages, the same in both').waitFor()
+    await page.getByText('16 unchanged messages').waitFor()
     await page.close()
   })
 })
 
-it('a call beside the record has each message beside its own, and says what was not sent', async () => {
+it('a call beside the record has each message beside its own, says what was not sent, and folds what is unchanged', async () => {
   const page = await opened(11, 'Beside the record')
   const pairs = page.locator('.pair')
+  expect(await pairs.count()).toBe(2)
+  const folded = page.locator('.item').filter({ hasText: '18 unchanged messages' })
+  await folded.getByRole('button', { name: 'Show' }).click()
+  await folded.getByText('Go on: step 0.').waitFor()
+  await folded.getByRole('button', { name: 'Hide' }).click()
   await pairs.nth(1).getByText('not in the record').waitFor()
   expect(await pairs.nth(0).locator('.cell').allTextContents()).toEqual([
     'record 0systemYou are a coding agent. Be brief.',
     'sent systemYou are a coding agent. Be brief.',
   ])
   await page.getByText('1 message of the record not sent').waitFor()
-  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('button', { name: 'Show' }).first().click()
   await page.locator('.recorded').getByText('Mind the rules of the project.').first().waitFor()
   await page.close()
 })
@@ -123,7 +128,7 @@ it('a call beside the record has each message beside its own, and says what was 
 describe('at 390 pixels', () => {
   it.each(['Beside the record', 'Beside the call before'])('%s, nothing sticks out', async (choice) => {
     for (const dark of [false, true]) {
-      const page = await opened(7, choice, { width: 390, dark })
+      const page = await opened(11, choice, { width: 390, dark })
       await page.locator('.pair').first().waitFor()
       const out = await page.evaluate(() =>
         [...document.querySelectorAll('.saw .scroll *, .controls *')]
@@ -132,6 +137,30 @@ describe('at 390 pixels', () => {
       )
       expect(out).toEqual([])
       await shoot(page, `beside-390-${choice.split(' ').at(-1)}-${dark ? 'dark' : 'light'}`)
+      await page.close()
+    }
+  })
+  it('one thing scrolls, and the list of messages follows it', async () => {
+    for (const hash of [`#/saw/${encodeURIComponent(huge)}`, `#/s/${encodeURIComponent(huge)}`]) {
+      const page = await here.at(hash, { width: 390 })
+      await page.locator('.item').first().waitFor({ timeout: 300_000 })
+      const scrolling = (): Promise<readonly string[]> =>
+        page.evaluate(() =>
+          [...document.querySelectorAll<HTMLElement>('body *')]
+            .filter(
+              (one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY),
+            )
+            .map(({ className }) => className),
+        )
+      await expect.poll(scrolling).toEqual([hash.startsWith('#/saw') ? 'saw' : 'rest'])
+      await page.locator('.saw, .rest').evaluate((one) => (one.scrollTop = one.scrollHeight / 2))
+      await expect
+        .poll(() =>
+          page
+            .locator('.item')
+            .evaluateAll((all) => all.some((one) => one.getBoundingClientRect().top > innerHeight / 2)),
+        )
+        .toBe(true)
       await page.close()
     }
   })
@@ -209,6 +238,8 @@ describe('the worker', () => {
 describe('a run of our own', () => {
   it('whose context was compacted is shown as it was sent, derived again to the byte', async () => {
     const page = await here.at('#/saw/own')
+    await page.getByText('of 11', { exact: false }).first().waitFor()
+    await page.keyboard.press('G')
     await page.getByText('11 of 11').waitFor()
     // The program derived this one by itself: nothing is shown as if it were what was sent.
     await page.getByText('can’t be derived again from its receipt').waitFor()
@@ -216,7 +247,7 @@ describe('a run of our own', () => {
     await page.getByRole('button', { name: 'call before', exact: true }).click()
     await page.getByText('10 of 11').waitFor()
     await page.getByText('derived again').waitFor()
-    expect(await page.locator('.figures').textContent()).toMatch(/epoch[1-9]\d* compacted.*derived againexact/)
+    expect(await page.locator('.figures').textContent()).toMatch(/compactions[1-9]\d*.*derived againexact/)
     expect(await page.getByRole('combobox', { name: 'context' }).inputValue()).toBe('as sent')
     await page.getByRole('button', { name: 'Beside the record' }).click()
     await page.locator('.pair').first().waitFor()

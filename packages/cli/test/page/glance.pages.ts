@@ -179,6 +179,9 @@ describe('the calls of a session', () => {
       .locator('.glance-bars')
       .evaluate(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth] as const)
     expect(whole).toBe(inside)
+    await page.setViewportSize({ width: 390, height: 860 })
+    const place = async (): Promise<number> => (await page.locator('.bar.dearest').boundingBox())?.x ?? 0
+    await expect.poll(place).toBeLessThan(390)
     await page.close()
   })
   it('are those that the file counts of an imported session, which lead to its messages', async () => {
@@ -191,6 +194,8 @@ describe('the calls of a session', () => {
     expect(await glance.locator('.glance-said').textContent()).toMatch(
       /^Call 4 cost most: .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
     )
+    expect(await glance.locator('.bar.empty').count()).toBe(1)
+    await glance.locator('.legend').getByText('no tokens counted').waitFor()
     await page.locator('#m5 .marks').getByText('cache break: What was sent before').waitFor()
     expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
       /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
@@ -200,7 +205,7 @@ describe('the calls of a session', () => {
     await page.waitForURL(/#\/s\/from-a-file\/5$/)
     await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
     await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
-    expect(await page.getByText('5 of 5').count()).toBe(1)
+    expect(await page.getByText('4 of 5').count()).toBe(1)
     await page.close()
   })
   it('lead from a cache break to what that call saw', async () => {
@@ -238,9 +243,11 @@ describe('the calls of a session', () => {
     for (const width of [390, 1440]) {
       const page = await here.at(`#/saw/${encodeURIComponent(id)}`, { width })
       const bars = page.locator('.glance-bars a')
-      await page.getByText('14 of 14').waitFor()
+      await page.getByText('13 of 14').waitFor() // the one that cost most
       await page.locator('.beside-bar').waitFor()
       expect(await bars.count()).toBe(15)
+      await page.keyboard.press('G')
+      await page.getByText('14 of 14').waitFor()
       expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 14 · .* Call 13 cost most\.$/)
       await bars.nth(6).click()
       await page.getByText('7 of 14').waitFor()
@@ -259,6 +266,26 @@ describe('the calls of a session', () => {
       for (const [hidden, beyond] of widths) expect([hidden, (beyond as number) <= 0]).toEqual([0, true])
       await page.close()
     }
+  })
+  it('open from the tab at the one that cost most, or at the one that answered the message looked at, and lead back', async () => {
+    const page = await here.at(path())
+    await page.locator('.glance').waitFor()
+    const saw = page.getByRole('link', { name: 'What the model saw' })
+    await saw.first().click()
+    await page.getByText('13 of 14').waitFor()
+    await page.getByRole('link', { name: 'Conversation', exact: true }).click()
+    await page.waitForURL(/\/24$/)
+    for (const [position, call] of [
+      [3, 2],
+      [4, 2],
+      [26, 14],
+    ]) {
+      await page.goto(page.url().replace(/#.*/, `${path()}/${position}`))
+      await page.locator(`#m${position}.current`).waitFor()
+      await saw.first().click()
+      await page.getByText(`${call} of 14`, { exact: true }).waitFor()
+    }
+    await page.close()
   })
   it('are not there without receipts', async () => {
     const page = await here.at('#/s/no-calls')

@@ -69,12 +69,13 @@ describe('as sent', () => {
     await show(page, 2)
     // All that the call before was sent is a prefix of what this one was sent.
     await page.locator('.prefix-end').waitFor()
-    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 2 messagesfrom the cache40 % by the provider’s count/)
+    expect(await figures(page)).toMatch(/cacheable\d+ % first 2 messages unchangedcached40 % by the provider’s count/)
     expect(await page.locator('.item').nth(2).getAttribute('class')).toContain('prefix-end')
     expect(await page.getByText('Cache break: ').count()).toBe(0)
     await show(page, 3)
     await page.getByText('Cache break: the client compacted the conversation.').waitFor()
-    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 1 message/)
+    expect(await figures(page)).toMatch(/cacheable\d+ % first 1 message unchanged/)
+    expect(await figures(page)).toMatch(/messages6 5 of 6 recorded \+ 1 not in the record/)
     const changed = page.locator('.item').nth(1)
     await changed.getByText('first question, shortened').waitFor()
     expect(await changed.getAttribute('class')).toContain('prefix-end')
@@ -83,7 +84,7 @@ describe('as sent', () => {
     await page.locator('.beside').first().getByText('read').first().waitFor()
     await show(page, 4)
     await page.getByText('Cache break: the tool list changed: +search.').waitFor()
-    expect(await figures(page)).toMatch(/cacheable prefix0 % 0 messages/)
+    expect(await figures(page)).toMatch(/cacheable0 % cached/)
     expect(await page.locator('.prefix-end').count()).toBe(0)
   }
   it('shows what each recorded call was sent beside the record, and where the cached prefix ended', async () => {
@@ -121,15 +122,15 @@ describe('money', () => {
     const table = page.locator('.compare table')
     expect(await table.locator('th').allTextContents()).toEqual([
       'policy',
-      'cost',
-      'money',
+      'cost in tokens',
+      'cost in dollars',
       'cacheable',
-      'epochs',
+      'compactions',
       'too small for',
     ])
     await page
       .getByText(
-        /at the list prices of gpt-5\.5 of 2026-\d\d-\d\d \(source\): \$5 for a million tokens, \$0\.5 from the cache, \$5 into it, \$30 answered/,
+        /at the list prices of gpt-5\.5 of 2026-\d\d-\d\d \(source\)\. A million tokens: \$5 uncached input, \$0\.5 cached, \$5 cache write, \$30 output/,
       )
       .waitFor()
     const paid = async (): Promise<number> =>

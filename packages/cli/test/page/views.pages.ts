@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { assistant, createSession, openSession, user } from 'indelible'
+import { assistant, createSession, openSession, toolCall, user } from 'indelible'
 import { everything } from './conversation.ts'
 import { looking, type Looking } from './browser.ts'
 
@@ -188,6 +188,16 @@ describe('what the model saw', () => {
     expect(await page.locator('.compare tbody tr').count()).toBe(2)
     await page.close()
   })
+})
+
+it('more messages than the record has are explained by their number', async () => {
+  await createSession(here.store, {
+    id: 'unanswered',
+    messages: [user('a question'), assistant(toolCall('c1', 'read', '{}')), user('and now?'), assistant('an answer')],
+  })
+  const page = await here.at('#/saw/unanswered')
+  await page.getByText('4 3 of 3 recorded + 1 result added to a call that has none').waitFor()
+  await page.close()
 })
 
 describe('the strip of messages', () => {
