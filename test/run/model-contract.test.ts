@@ -215,6 +215,6 @@ describe('the model contract', () => {
       await run().catch(() => failed.push(name.slice(7)))
     // It has no calls, so it also has none whose results it would refuse.
     const all = modelContract('wrong', async () => ({ model: wrong })).map(({ name }) => name.slice(7))
-    expect(failed).toEqual(all.filter((title) => title !== 'an answer with its results goes back into a request'))
+    expect(failed).toEqual(all.filter((title) => title !== 'an answer with its results can be sent in a request'))
   })
 })

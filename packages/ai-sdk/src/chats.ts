@@ -129,7 +129,7 @@ const decodeMessages = (messages: readonly UIMessage[], call?: string): readonly
       const first = id === undefined ? undefined : known.get(id)
       if (first !== undefined)
         throw new TypeError(
-          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message an id of its own (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
+          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message its own id (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
         )
       if (id !== undefined) known.set(id, index)
     }

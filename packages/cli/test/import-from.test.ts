@@ -239,7 +239,7 @@ it('sessions of Codex that were forked have their base, also where it is compres
   const { status, stderr } = from('codex')
   expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
   const checked = indelible(['check', join(home, pathOf(lost as string))])
-  expect(checked.stdout + checked.stderr).toContain('goes on from gone, whose file was not found')
+  expect(checked.stdout + checked.stderr).toContain('continues session gone, whose file was not found')
   expect(status).toBe(1)
   expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
   const texts = (id: string | undefined): readonly string[] =>

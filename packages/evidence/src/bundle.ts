@@ -103,11 +103,11 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
 export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
   const parsed = parseJson(text)
   if (isLeft(parsed)) return bad('it is not JSON')
-  if (!isBundle(parsed.right)) return bad('it is not a bundle of this library')
+  if (!isBundle(parsed.right)) return bad('it is not an evidence bundle')
   const bundle = inOrder(parsed.right)
   return plainText(text) === JSON.stringify(bundle)
     ? right(bundle)
-    : bad('a member of it is there twice, is not in its place, or is a number that is not in digits alone')
+    : bad('a member is duplicated, out of order, or a number that is not in plain digits')
 }
 
 /** JSON text without white space, and with canonical strings. */
@@ -144,7 +144,7 @@ export const checkBundle = (
   bundle: unknown,
   trust: Trust,
 ): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
-  if (!isBundle(bundle)) return bad('it is not a bundle of this library')
+  if (!isBundle(bundle)) return bad('it is not an evidence bundle')
   const said = checkHead(bundle.ledger, trust)
   if (isLeft(said)) return said
   const { session, head, ...rest } = said.right
@@ -152,7 +152,7 @@ export const checkBundle = (
   if (isLeft(proven)) return proven
   if (proven.right.session !== session)
     return bad(
-      `the proof is of session ${JSON.stringify(proven.right.session)}, and the ledger's row of ${JSON.stringify(session)}`,
+      `the proof is for session ${JSON.stringify(proven.right.session)}, but the ledger's row is for ${JSON.stringify(session)}`,
     )
   return right(Object.freeze({ ...proven.right, ...rest }))
 }
@@ -179,7 +179,7 @@ const headOf = <C extends Checkpoint>(
   given: unknown,
   checkpointOf: (note: string) => Either<EvidenceFault, C>,
 ): Either<EvidenceFault | StoreFault, HeadInLedger<C>> => {
-  if (!isLedgerProof(given)) return bad('it is not a proof of this library')
+  if (!isLedgerProof(given)) return bad('it is not a ledger proof')
   const { body, at, proof: text } = given
   const proof = parseTlogProof(text)
   if (isLeft(proof)) return proof
@@ -189,13 +189,13 @@ const headOf = <C extends Checkpoint>(
   const { index, path } = proof.right
   const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
   if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
-    return bad(`the ledger's row is not at row ${index} of the ledger with that checkpoint`)
+    return bad(`the row is not row ${index} of the ledger with that checkpoint`)
   const said = readLedgerRow({ position: index, body })
   if (isLeft(said)) return said
-  if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)
+  if (said.right?.type !== 'head') return bad(`row ${index} of the ledger does not record the head of a session`)
   const { id, head } = said.right
   if (ledgerRow({ type: 'head', id, head }, at).body !== body)
-    return bad(`row ${index} of the ledger is not written as this library writes it`)
+    return bad(`row ${index} of the ledger is not in canonical form`)
   return right(
     Object.freeze({
       session: id,

@@ -31,10 +31,10 @@ export const checkpointText = ({
   extensions = [],
 }: Omit<Checkpoint, 'extensions'> & Partial<Pick<Checkpoint, 'extensions'>>): string => {
   for (const line of [origin, ...extensions])
-    if (line === '' || line.includes('\n')) throw new TypeError('each line of a checkpoint is one line and not empty')
+    if (line === '' || line.includes('\n')) throw new TypeError('the origin and each extension of a checkpoint must be one line that is not empty')
   const root = /^(?:[0-9a-f]{2})+$/.test(head.root) ? head.root : undefined
   if (root === undefined || !Number.isSafeInteger(head.size) || head.size < 0)
-    throw new TypeError('a checkpoint is of a head: a size, and a root in hexadecimal digits')
+    throw new TypeError('the head of a checkpoint needs a size, and a root in hexadecimal digits')
   return [origin, `${head.size}`, base64Of(hexToBytes(root)), ...extensions, ''].join('\n')
 }
 
@@ -45,7 +45,7 @@ export const checkpointText = ({
  */
 export const parseCheckpoint = (text: string): Either<EvidenceFault, Checkpoint> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
-  if (!text.endsWith('\n')) return bad('its last line does not end')
+  if (!text.endsWith('\n')) return bad('its last line has no line feed')
   const [origin = '', size = '', base64 = '', ...extensions] = text.slice(0, -1).split('\n')
   if (origin === '') return bad('its first line, the origin, is empty')
   if (!/^(?:0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))

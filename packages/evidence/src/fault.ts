@@ -69,18 +69,18 @@ export type EvidenceTask<T> = Task<AnyEvidenceFault, T>
 /** Describes a mismatch in a sentence for people. */
 export const mismatchText = ({ id, what, expected, found, position, reason }: LedgerMismatch): string => {
   const name = JSON.stringify(id)
-  const was = `the ledger says ${expected.size} rows with root ${expected.root.slice(0, 12)}…`
+  const was = `the ledger records ${expected.size} rows with root ${expected.root.slice(0, 12)}…`
   switch (what) {
     case 'missing':
       return `session ${name} is not in the store, and its removal is not recorded: ${was}`
     case 'cut':
       return `session ${name} has only ${found?.size} rows: ${was}`
     case 'replaced':
-      return `session ${name} has other rows than those recorded: ${was}`
+      return `session ${name} has different rows than those recorded: ${was}`
     case 'altered':
       return `session ${name} is damaged at row ${position}: ${reason}`
     case 'present':
-      return `session ${name} is in the store, and the ledger says that it was removed`
+      return `session ${name} is in the store, but the ledger records its removal`
   }
 }
 
@@ -95,19 +95,19 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
   NotSigned: (fault) =>
     `no signature by a trusted key: the trust file has keys of ${list(fault.wanted)}, and the signatures are by ${list(fault.found)}; if you trust that signer, add its key to the trust file`,
   BadCheckpoint: (fault) => `the note is not a valid checkpoint: ${fault.reason}`,
-  BadBundle: (fault) => `the bundle proves nothing: ${fault.reason}`,
+  BadBundle: (fault) => `the bundle is not valid: ${fault.reason}`,
   TooFewWitnesses: (fault) =>
     `${fault.wanted} ${fault.wanted === 1 ? 'witness' : 'witnesses'} must have signed, found ${list(fault.found)}: ask witnesses with "indelible ledger witness", or lower the quorum`,
   WitnessRefused: (fault) =>
     `the witness at ${fault.url} did not sign${fault.status === undefined ? '' : ` (HTTP ${fault.status})`}: ${fault.reason}`,
   NoLedger: (fault) =>
     fault.missing === 'checkpoint'
-      ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
-      : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`,
+      ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: create one with "indelible ledger sign"`
+      : `scope ${JSON.stringify(fault.scope)} has no ledger: create it with "indelible ledger update"`,
   NotInLedger: (fault) =>
     `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`,
   LedgerMismatch: (fault) =>
-    `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session is' : 'sessions are'} not what the ledger says: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`,
+    `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session does' : 'sessions do'} not match the ledger: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`,
 }
 
 const list = (names: readonly string[]): string =>

@@ -42,7 +42,7 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
             _tag: 'NoKey',
             id,
             key,
-            reason: 'the ledger says that its key was destroyed',
+            reason: 'the ledger records that its key was destroyed',
           })
         const entry = sessions.get(id)
         const isBack = entry?.removed === true && sameHead(entry.head, head)

@@ -69,8 +69,8 @@ export const newKey = (
   seed: Uint8Array = ed25519.utils.randomSecretKey(),
 ): KeyPair => {
   if (!isKeyName(name))
-    throw new TypeError(`a key's name is not empty and has no spaces and no plus: ${JSON.stringify(name)}`)
-  if (seed.length !== 32) throw new TypeError(`a seed has 32 bytes, not ${seed.length}`)
+    throw new TypeError(`a key's name must not be empty or contain spaces or plus signs, found ${JSON.stringify(name)}`)
+  if (seed.length !== 32) throw new TypeError(`a seed must have 32 bytes, found ${seed.length}`)
   const publicKey = ed25519.getPublicKey(seed)
   const id = keyIdOf(name, types[kind], publicKey)
   return Object.freeze({
@@ -97,7 +97,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
       `its type is ${type ?? 'missing'}; known are ${types.log} (Ed25519) and ${types.witness} (Ed25519 cosignatures)`,
     )
   if (publicKey.length !== 32) return bad(`an Ed25519 key has 32 bytes, not ${publicKey.length}`)
-  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id is not that of its name and key')
+  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id does not match its name and key')
   const fits = (text: Uint8Array, signature: Uint8Array): boolean => {
     if (signature.length !== 64) return false
     try {
@@ -145,7 +145,7 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
   const seed = material.slice(1)
   if ((type !== types.log && type !== types.witness) || seed.length !== 32) return bad('it is not an Ed25519 key')
   const publicKey = ed25519.getPublicKey(seed)
-  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id is not that of its name and key')
+  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id does not match its name and key')
   return right(
     Object.freeze<NoteSigner>({
       name,

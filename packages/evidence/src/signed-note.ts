@@ -67,7 +67,7 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
 export const parseSignatures = (lines: string): Either<EvidenceFault, readonly NoteSignature[]> => {
   if (!lines.endsWith('\n')) return bad('it does not end with a signature line')
   const each = lines.slice(0, -1).split('\n')
-  if (each.length > maxSignatures) return bad(`it has ${each.length} signatures, and at most ${maxSignatures} are read`)
+  if (each.length > maxSignatures) return bad(`it has ${each.length} signatures; at most ${maxSignatures} are allowed`)
   const signatures: NoteSignature[] = []
   for (const line of each) {
     const [, name, base64] = /^\u2014 ([^\s+\p{Cc}]+) (\S+)$/u.exec(line) ?? []
@@ -98,8 +98,8 @@ export const signatureLines = (signatures: readonly NoteSignature[]): string =>
 export const signNote = async (text: string, signers: readonly NoteSigner[]): Promise<string> => {
   // oxlint-disable-next-line no-control-regex -- matches them on purpose
   if (!text.endsWith('\n') || !text.isWellFormed() || /[\u0000-\u0009\u000b-\u001f]/.test(text))
-    throw new TypeError('the text of a note ends with a newline, is well-formed, and has no control character')
-  if (signers.length === 0) throw new TypeError('a note is signed by at least one key')
+    throw new TypeError('the text of a note must be well-formed, end with a newline, and have no control characters')
+  if (signers.length === 0) throw new TypeError('a note needs at least one signer')
   const bytes = utf8Of(text)
   const signatures: NoteSignature[] = []
   for (const { name, keyId, sign } of signers) signatures.push({ name, keyId, signature: await sign(bytes) })

@@ -41,7 +41,7 @@ export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): st
 export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
   const end = text.indexOf('\n\n')
-  if (end < 0) return bad('no empty line stands before its checkpoint')
+  if (end < 0) return bad('no empty line precedes its checkpoint')
   const [first, ...lines] = text.slice(0, end).split('\n')
   if (first !== firstLine) return bad(`it does not begin with ${firstLine}`)
   const extraLine = lines[0]?.startsWith('extra ') === true ? lines.shift() : undefined

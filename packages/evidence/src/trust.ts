@@ -124,7 +124,7 @@ const checkWith = (
   }
   const signedBy = opened.right.verified.filter(({ keyId, name }) => counts(keyId, name)).map(({ name }) => name)
   if (signedBy.length === 0)
-    return bad('it is signed only by keys that were revoked, and no trusted witness signed it before that')
+    return bad('only revoked keys signed it, and no trusted witness signed it before they were revoked')
   if (witnessed.length < quorum)
     return left({ _tag: 'TooFewWitnesses', wanted: quorum, found: witnessed.map(({ name }) => name) })
   return right(Object.freeze({ ...checkpoint.right, signedBy: Object.freeze(signedBy), witnessed }))

@@ -69,7 +69,7 @@ export const askWitness = async (
   if (isLeft(note)) return note
   for (let size = oldSize, attempt = 1; ; attempt++) {
     const proof = await proofFrom(size)
-    if (isLeft(proof)) return refused(`no proof could be made that the log continues its first ${size} rows`)
+    if (isLeft(proof)) return refused(`could not prove that the log continues its first ${size} rows`)
     const body = [`old ${size}`, ...proof.right.map(base64Of), '', last.note].join('\n')
     let status: number
     let text: string
@@ -84,19 +84,19 @@ export const askWitness = async (
     if (status === 409 && attempt === 1) {
       const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
       const its = Number(told)
-      if (told === undefined) return refused('it did not say which size it signed last', status)
+      if (told === undefined) return refused('it did not report the size that it signed last', status)
       if (its > last.head.size)
         return refused(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
       size = its
       continue
     }
-    if (status !== 200) return refused(text.trim().slice(0, 200) || 'it did not say why', status)
+    if (status !== 200) return refused(text.trim().slice(0, 200) || 'it gave no reason', status)
     const signatures = parseSignatures(text)
     if (isLeft(signatures)) return refused('it did not answer with signature lines', status)
     const own = signatures.right.find(({ name, keyId }) => name === verifier.name && keyId === verifier.keyId)
     if (own === undefined) return refused(`none of its signatures is by ${JSON.stringify(verifier.name)}`, status)
     return verifier.verify(utf8Of(note.right.text), own.signature) === undefined
-      ? refused(`its signature does not fit the checkpoint: it signed another history`, status)
+      ? refused(`its signature does not match the checkpoint: it signed a different history`, status)
       : right(own)
   }
 }

@@ -103,8 +103,8 @@ describe.each(places)('in %s', (_, open) => {
       [3, true],
     ])
     expect(told.map((text) => text.split(' not ')[0])).toEqual([
-      '1 session is',
-      ...[2, 3, 4].map((n) => `${n} sessions are`),
+      '1 session does',
+      ...[2, 3, 4].map((n) => `${n} sessions do`),
     ])
     // An update heals nothing: what is wrong is said again, and nothing new is recorded of it.
     expect((await updateLedger(store)).mismatches).toHaveLength(3)
@@ -397,7 +397,7 @@ describe('a bundle', () => {
     const [{ body, at } = { body: '', at: 0 }] = await store.read(ledgerId, { from: index })
     const path = await inclusionPath(store, ledgerId, index, ledger.size)
     expect(checkHead({ body, at, proof: tlogProofText({ index, path, checkpoint }) }, trust)).toMatchObject({
-      left: { _tag: 'BadBundle', reason: `row ${index} of the ledger says no head of a session` },
+      left: { _tag: 'BadBundle', reason: `row ${index} of the ledger does not record the head of a session` },
     })
   })
 

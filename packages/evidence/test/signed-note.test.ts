@@ -192,8 +192,8 @@ describe('a key', () => {
     const [type = 0, ...seed] = Buffer.from(base64, 'base64')
     expect(keyOf(type, ...seed)).toBe(skey)
     for (const [wrong, reason] of [
-      [skey.replace('com/key', 'com/yek'), 'its id is not that of its name and key'],
-      [keyOf(type, ...seed.toReversed()), 'its id is not that of its name and key'],
+      [skey.replace('com/key', 'com/yek'), 'its id does not match its name and key'],
+      [keyOf(type, ...seed.toReversed()), 'its id does not match its name and key'],
       [`${skey}!`, 'expected PRIVATE+KEY+NAME+ID+BASE64'],
       [keyOf(9, ...seed), 'it is not an Ed25519 key'],
       [keyOf(type, ...seed.slice(1)), 'it is not an Ed25519 key'],

@@ -18,7 +18,7 @@ export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[]
 
 const tagItem = (item: AgentInputItem): Json => {
   const { value, tags } = plainOf(item)
-  if (!isObject(value)) throw new TypeError('an item of a session is an object; nothing was stored')
+  if (!isObject(value)) throw new TypeError('each item of a session must be an object; nothing was stored')
   return tags.length === 0 ? value : { ...value, [tagField]: tags as unknown as Json }
 }
 
@@ -42,7 +42,7 @@ const asItIs = (item: Json): Message => assistant(provider(codec.format, item))
 export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
   const wire = encodeItems(messages)
   if (wire === undefined)
-    throw new TypeError('a message names a stored block, which items of the Agents SDK have no word for')
+    throw new TypeError('a message references a stored block, which items of the Agents SDK do not support')
   // Safe cast: these are stored items, or items that the codec writes (a type test checks their type).
   return wire.map(live) as AgentInputItem[]
 }

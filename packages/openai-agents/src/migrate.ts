@@ -15,7 +15,7 @@ export type ItemSource = Pick<Session, 'getItems'>
 export const copyItems = async (from: ItemSource, to: Pick<Session, 'getItems' | 'addItems'>): Promise<number> => {
   const there = await to.getItems(1)
   if (there.length > 0)
-    throw new Error('the session to copy to has items already; expected an empty one. Nothing was copied.')
+    throw new Error('the target session already has items; expected an empty one. Nothing was copied.')
   const items: AgentInputItem[] = await from.getItems()
   await to.addItems(items)
   return items.length

@@ -63,7 +63,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     )
     for (const item of [5, 'text', null, [said('in a list')]])
       await expect(session.addItems([item as unknown as AgentInputItem])).rejects.toThrow(
-        'an item of a session is an object',
+        'each item of a session must be an object',
       )
     expect((await session.getItems()).length).toBe(items.length)
   })
@@ -263,7 +263,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const record = await session.record()
     const [id] = await store.putBlocks([Buffer.from('hi')])
     await record.append(user(image({ type: 'block', id: id as never })))
-    await expect(session.getItems()).rejects.toThrow('a message names a stored block')
+    await expect(session.getItems()).rejects.toThrow('a message references a stored block')
   })
 
   it('two handles at once: every item once, and each pop another one', async () => {
@@ -311,7 +311,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const old = new MemorySession({ initialItems: [said('hi'), call('1'), result('1'), answered('A cat.')] })
     const session = agentsSession(await fresh(), { sessionId: 's' })
     expect(await copyItems(old, session)).toBe(4)
-    await expect(copyItems(old, session)).rejects.toThrow('has items already')
+    await expect(copyItems(old, session)).rejects.toThrow('already has items')
     const back = new MemorySession()
     await copyItems(session, back)
     expect(await back.getItems()).toEqual(await old.getItems())

@@ -38,7 +38,7 @@ export const decompressBytes = async (
 ): Promise<Uint8Array> => {
   const format = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate' }[encoding.toLowerCase()]
   if (format === undefined)
-    throw new Error(`the encoding ${JSON.stringify(encoding)} can't be read here: give decompress`)
+    throw new Error(`the encoding ${JSON.stringify(encoding)} can't be decoded here; pass the option decompress`)
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>])
     .stream()
     .pipeThrough(new DecompressionStream(format as 'gzip'))

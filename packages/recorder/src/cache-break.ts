@@ -32,9 +32,9 @@ export const editOf = (said: IndexedMessages, given: readonly Message[], len: nu
   const was = said.at(len)
   const what = was === undefined ? 'a message' : nameMessage(was as Message, given.slice(0, len))
   const done = ids.includes(said.identityAt(len))
-    ? `a message was put before ${what}`
+    ? `a message was inserted before ${what}`
     : behind.has(ids[0] as string)
-      ? `${what} was taken out`
+      ? `${what} was removed`
       : `${what} was edited`
   return { index: len, because: `message ${len}: ${done}` }
 }
@@ -70,7 +70,7 @@ export const cacheBreak = (
       ? 'the client compacted the conversation'
       : index >= now.messages.length
         ? `the conversation was cut back to ${now.messages.length} messages`
-        : `message ${index} is another, or is written in another way`,
+        : `message ${index} was replaced, or is written differently`,
   }
 }
 
@@ -81,7 +81,7 @@ const toolsChanged = (before: string | undefined, now: string | undefined): stri
   const changes = [...added, ...removed]
   if (changes.length > 0)
     return `the tool list changed: ${changes.slice(0, 10).join(' ')}${changes.length > 10 ? ' …' : ''}`
-  return old.join('\n') === current.join('\n') ? 'the description of a tool changed' : 'the tools came in another order'
+  return old.join('\n') === current.join('\n') ? 'the description of a tool changed' : 'the order of the tools changed'
 }
 
 const namesIn = (tools: string | undefined): readonly string[] => {

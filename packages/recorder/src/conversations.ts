@@ -61,7 +61,7 @@ export class Conversations {
       if (reason === undefined) continue
       this.#unread.set(id, undefined)
       const goesTo = `${len === 0 ? 'the new session' : 'session'} ${JSON.stringify(session.id)}`
-      this.#tell({ session: id, reason: `${reason}; it is passed over, and the call is recorded in ${goesTo}` })
+      this.#tell({ session: id, reason: `${reason}; it is skipped, and the call is recorded in ${goesTo}` })
     }
     return found
   }

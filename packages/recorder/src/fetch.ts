@@ -79,7 +79,7 @@ const bodyOf = async (
   if (body instanceof ArrayBuffer) return new Uint8Array(body.slice(0))
   if (body instanceof Blob) return new Uint8Array(await body.arrayBuffer())
   if (body === undefined && request !== undefined) return new Uint8Array(await request.clone().arrayBuffer())
-  throw new Error('the body of the request is a stream: give it as text or bytes')
+  throw new Error('the body of the request is a stream, which is not recorded; pass it as text or bytes')
 }
 
 /** The same response. The recorder sees its chunks as the caller reads them. */

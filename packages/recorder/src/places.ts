@@ -122,7 +122,7 @@ export class Places {
     if (head.size > bucket.head.size) {
       const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
       if (isLeft(rows)) return rows
-      if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // another call of ours has read it
+      if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // a concurrent call has read them
       for (const { body } of rows.right) {
         const said = parseJson(body)
         if (isLeft(said) || !Array.isArray(said.right)) continue // written by a newer version

@@ -253,7 +253,7 @@ export const sentMessages = (
 ): Task<StoreFault, readonly Immutable<Message>[]> => {
   const details = writtenOf(receipt)
   if (details === undefined)
-    throw new TypeError('the receipt is not of the recorder: it has no details of what was sent')
+    throw new TypeError('the recorder did not write this receipt: it has no details of the sent messages')
   return storeTask(async () => {
     const entries = entriesOf(session, details.sent)
     const ids = entries.filter((entry) => typeof entry === 'string')

@@ -467,8 +467,8 @@ describe('an old tool result that a client edits', () => {
     await call([...all.slice(0, 4), user('another two')])
     const sessions = await client.sessions([7, 6, 6, 8, 5])
     expect(sessions.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([
-      'message 4: a user message was taken out',
-      'message 4: a message was put before an answer',
+      'message 4: a user message was removed',
+      'message 4: a message was inserted before an answer',
     ])
   })
 })

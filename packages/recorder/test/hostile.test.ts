@@ -155,7 +155,7 @@ describe('a call', () => {
     await expect(fetch('http://x/chat/completions', init)).rejects.toThrow('no network')
     await new Promise((resolve) => setTimeout(resolve, 0)) // a rejection that nobody handles fails the test run
     await fetch.settled()
-    expect(notices).toEqual(['the body of the request is a stream: give it as text or bytes'])
+    expect(notices).toEqual(['the body of the request is a stream, which is not recorded; pass it as text or bytes'])
   })
 })
 

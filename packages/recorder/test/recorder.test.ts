@@ -256,7 +256,7 @@ describe('a client of Chat Completions', () => {
     await fetch.settled()
     expect(fetch.summary().breaks.map(({ where, because }) => [where, because])).toEqual([
       ['tools', 'the tool list changed: +search'],
-      ['tools', 'the tools came in another order'],
+      ['tools', 'the order of the tools changed'],
     ])
   })
 

@@ -41,7 +41,7 @@ export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, w
   let done: { readonly value: T } | { readonly error: unknown } | undefined
   const once = (): unknown => {
     if (done === undefined) {
-      done = { error: new Error('the work of a scope was begun in itself') }
+      done = { error: new Error('the scope called its function again before the first call had ended') }
       try {
         done = { value: work() }
       } catch (error) {

@@ -90,7 +90,7 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
   if (!isObject(entry)) return drop(reasons, `is ${describeValue(entry)}; a record is an object`)
   const fields = inCamelCase(entry, recordKeys, '', reasons)
   if (!['callId', 'methodName', 'outcomeSummary'].some((key) => Object.hasOwn(fields, key)))
-    return drop(reasons, 'has no callId, methodName or outcomeSummary; it is no record')
+    return drop(reasons, 'has no callId, methodName or outcomeSummary, so it is not a record')
   const record: CallRecord = {
     ...withoutKnown(fields),
     callId: textField(fields, 'callId', reasons) ?? fill(reasons, 'callId', `unknown-${index}`),
@@ -151,7 +151,7 @@ const inCamelCase = (
   for (const [key, value] of Object.entries(given)) {
     const name = names.get(key)
     if (name === undefined) result.push([key, value])
-    else if (Object.hasOwn(given, name)) reasons.push(`${within}${key} is left out: there is a ${name}`)
+    else if (Object.hasOwn(given, name)) reasons.push(`${within}${key} is left out, because ${name} is present`)
     else {
       renamed.push(`${within}${key}`)
       result.push([name, value])
@@ -285,7 +285,7 @@ const describeValue = (value: Json | undefined): string => {
 const kindOf = (stored: unknown): string => {
   if (typeof stored !== 'object' || stored === null) return describeValue(encodeValue(stored).value)
   const name = attempt(() => classOf(stored))
-  if (name === undefined) return 'an object that can not be read'
+  if (name === undefined) return 'an object that throws when it is read'
   return name === 'Object' ? 'an object' : `an instance of ${name}`
 }
 

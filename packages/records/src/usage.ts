@@ -52,7 +52,7 @@ export interface UsageEvidence {
  */
 export const summarizeHistoryUse = (entries: readonly unknown[], options: HistoryUseOptions = {}): HistoryUsage => {
   if (!Array.isArray(entries))
-    throw new TypeError(`summarizeHistoryUse takes an array of records, found ${describe(entries)}`)
+    throw new TypeError(`summarizeHistoryUse expects an array of records, found ${describe(entries)}`)
   const { log, report } = normalizeRecords(entries)
   const records = log.view()[Symbol.iterator]()
   const counts = new Map<HistoryPattern, number>()

@@ -56,7 +56,7 @@ describe('previewRecords', () => {
     ])
     expect(previewRecords(of())).toMatch(/^<call_history records="0">\nThe full history/)
     for (const latest of [0, 4, -1, 1.5, NaN, '2'])
-      expect(() => previewRecords(of(), { latest: latest as 1 })).toThrow(/a preview shows the latest 1, 2 or 3/)
+      expect(() => previewRecords(of(), { latest: latest as 1 })).toThrow(/expected 1, 2 or 3/)
   })
   it('count-only says nothing of what is in them', () => {
     expect(previewRecords(of(record(), failed), { countOnly: true })).toBe(

@@ -79,7 +79,7 @@ it('leaves out what is neither, and says why', () => {
   const usage = summarizeHistoryUse([null, 'x', { msg: 'started' }, { historyAccessDetected: 'yes' }, [fields]])
   expect(usage.observed).toBe(0)
   expect(usage.skipped.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4])
-  expect(usage.skipped[2]?.reason).toMatch(/it is no record/)
+  expect(usage.skipped[2]?.reason).toMatch(/it is not a record/)
 })
 
 it('counts only patterns that are known', () => {

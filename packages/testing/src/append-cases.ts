@@ -21,7 +21,7 @@ export const appendCases: StoreCases = {
     same((await faulty('LogExists', store.create({ id: 'a', meta: { n: 2 }, encrypt: false }))).id, 'a')
     same(await valueOrThrow(store.info('a')), first)
   },
-  'what is not there is said to be not there': async (store) => {
+  'a missing log is reported as missing': async (store) => {
     const head = headFor([], store.hash)
     for (const call of [
       () => store.info('b'),
@@ -41,7 +41,7 @@ export const appendCases: StoreCases = {
     same(await valueOrThrow(store.read('a')), asStored(rows))
     same([info.head.size, info.entries], [10, 7])
   },
-  'an append answers with the position of its first row and the head after its last': async (store) => {
+  'an append returns the position of its first row and the head after its last': async (store) => {
     const rows = someRows(7)
     await logWith(store, 'a', rows.slice(0, 3))
     same(await add(store, 'a', rows.slice(3)), { from: 3, head: headFor(rows, store.hash) })
@@ -91,7 +91,7 @@ export const appendCases: StoreCases = {
     )
     await valueOrThrow(verifyLog(store, 'a'))
   },
-  'what is no row is refused, with its index, and nothing is appended': async (store) => {
+  'an invalid row is refused with its index, and nothing is appended': async (store) => {
     const { head } = await logWith(store, 'a')
     const bad = [
       entry('\uD800'),
@@ -110,7 +110,7 @@ export const appendCases: StoreCases = {
     }
     same((await valueOrThrow(store.info('a'))).head, head)
   },
-  'nothing can be appended, at the right head only': async (store) => {
+  'an append of no rows succeeds only at the right head': async (store) => {
     const { head } = await logWith(store, 'a', [entry('x')])
     same(await valueOrThrow(store.append('a', { expected: head, rows: [] })), { from: 1, head })
     await faulty('Conflict', store.append('a', { expected: headFor([], store.hash), rows: [] }))
@@ -122,7 +122,7 @@ export const appendCases: StoreCases = {
     const read = await valueOrThrow(store.read('a'))
     same([read.length, read[9_999]?.body], [10_000, 'row 9999'])
   },
-  'what the caller changes afterwards is not changed in the store': async (store) => {
+  'changes that the caller makes afterwards do not reach the store': async (store) => {
     const meta = { tags: ['a'] }
     const row = { kind: 'entry' as const, body: 'x' }
     const { head } = await valueOrThrow(store.create({ id: 'a', meta, encrypt: false }))
@@ -143,7 +143,7 @@ export const appendCases: StoreCases = {
     same((await valueOrThrow(store.info('a'))).head, answer.head)
   },
 
-  'the second of two writers gets what it missed, and can go on from there': async (store) => {
+  'the second of two writers gets the rows it missed, and can continue from there': async (store) => {
     const rows = someRows(5)
     const { head } = await logWith(store, 'a', rows.slice(0, 2))
     await valueOrThrow(store.append('a', { expected: head, rows: rows.slice(2) }))
@@ -159,7 +159,7 @@ export const appendCases: StoreCases = {
     const { missed, actual } = await faulty('Conflict', store.append('a', { expected: head, rows: [] }))
     same([missed.length, missed.at(-1)?.position, actual.size], [1000, 999, 1500])
   },
-  'a head that the log never had is another record, not a late one': async (store) => {
+  'a head that the log never had is a divergence, not a conflict': async (store) => {
     const rows = someRows(6)
     const { head } = await logWith(store, 'a', rows)
     const foreign = await logWith(store, 'b', someRows(6, 'other'))
@@ -177,7 +177,7 @@ export const appendCases: StoreCases = {
       same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
     same((await valueOrThrow(store.info('a'))).head, head)
   },
-  'an append that names the key of its log is not stored in another of its id': async (store) => {
+  'an append that names the key of its log is not stored in a later log with the same id': async (store) => {
     const encrypted = (key: string): JsonObject => ({
       [encryptionKey]: { keys: ['other', key], from: [0, 0], meta: '' },
     })
@@ -205,7 +205,7 @@ export const appendCases: StoreCases = {
     await valueOrThrow(store.create({ id: 'a', meta: encrypted('one'), encrypt: false }))
     await faulty('Diverged', store.append('a', { expected: head, rows: [entry('x')], ownKey: null }))
   },
-  'of many appends at one head exactly one is stored': async (store) => {
+  'of many concurrent appends at one head exactly one is stored': async (store) => {
     const { head } = await logWith(store, 'a', [entry('start')])
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -223,7 +223,7 @@ export const appendCases: StoreCases = {
       ['start', `by ${winner}`, 'n'],
     )
   },
-  'appends that wait together are all stored, each in its log and in its order': async (store) => {
+  'concurrent appends to several logs are all stored, each in its log and in order': async (store) => {
     const ids = Array.from({ length: 32 }, (_, index) => `log ${index}`)
     for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
     await Promise.all(
@@ -239,7 +239,7 @@ export const appendCases: StoreCases = {
     )
     for (const id of ids) same(await valueOrThrow(store.read(id)), asStored(someRows(12, id)))
   },
-  'one append that is refused does not touch those that wait with it': async (store) => {
+  'a refused append does not affect concurrent ones': async (store) => {
     const a = await logWith(store, 'a')
     const b = await logWith(store, 'b')
     const going = [
@@ -256,7 +256,7 @@ export const appendCases: StoreCases = {
     )
   },
 
-  'an operation that is tried again answers with its first result and appends nothing': async (store) => {
+  'a retried operation returns its first result and appends nothing': async (store) => {
     const { head } = await logWith(store, 'a')
     const append = { expected: head, rows: someRows(3), operation: 'op-1' }
     const first = await valueOrThrow(store.append('a', append))
@@ -284,13 +284,13 @@ export const appendCases: StoreCases = {
     }
     same((await valueOrThrow(store.info('a'))).head.size, 3)
   },
-  'an operation that failed can be tried again': async (store) => {
+  'a failed operation can be retried': async (store) => {
     const { head } = await logWith(store, 'a')
     const { head: next } = await add(store, 'a', [entry('first')])
     await faulty('Conflict', store.append('a', { expected: head, rows: [entry('x')], operation: 'op' }))
     same((await valueOrThrow(store.append('a', { expected: next, rows: [entry('x')], operation: 'op' }))).from, 1)
   },
-  'operation ids are of one log: another log and a fork have their own': async (store) => {
+  'operation ids belong to one log: another log and a fork have their own': async (store) => {
     const { head } = await logWith(store, 'a')
     await logWith(store, 'b')
     const append = { expected: head, rows: [entry('x')], operation: 'op' }
@@ -299,7 +299,7 @@ export const appendCases: StoreCases = {
     const fork = await valueOrThrow(store.fork('a', { id: 'c', at: 1 }))
     same((await valueOrThrow(store.append('c', { ...append, expected: fork.head }))).from, 1)
   },
-  'of many tries of one operation at once one is stored, and all get its result': async (store) => {
+  'of many concurrent tries of one operation one is stored, and all get its result': async (store) => {
     const { head } = await logWith(store, 'a')
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -321,7 +321,7 @@ export const appendCases: StoreCases = {
       same(headOf(range, store.hash), headFor(rows.slice(0, size), store.hash))
     }
   },
-  'a good log verifies, also against each head that it had; against another it does not': async (store) => {
+  'a good log verifies, also against each of its earlier heads, but not against another head': async (store) => {
     const rows = someRows(23)
     const { head } = await logWith(store, 'a', rows)
     same((await valueOrThrow(verifyLog(store, 'a'))).head, head)
@@ -345,7 +345,7 @@ export const appendCases: StoreCases = {
     same((await valueOrThrow(store.update('a', { expected: 2, meta: {} }))).version, 3)
     same((await valueOrThrow(store.info('a'))).meta, {})
   },
-  'of many updates of one version exactly one is made': async (store) => {
+  'of many updates of one version exactly one succeeds': async (store) => {
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => store.update('a', { expected: 1, meta: { n } })()),
@@ -362,7 +362,7 @@ export const appendCases: StoreCases = {
     same(JSON.stringify(stored.meta), JSON.stringify(meta))
     holds(Object.getPrototypeOf(stored.meta) === Object.prototype, 'a `__proto__` key is data')
   },
-  'what is no JSON object is no metadata': async (store) => {
+  'metadata that is not a JSON object is refused': async (store) => {
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const bad: unknown[] = [null, [], 'x', { at: new Date(0) }, { n: NaN }, { f: () => 1 }, { s: '\uD800' }]
     for (const meta of bad) {

@@ -57,11 +57,11 @@ const comparable = (answers: readonly unknown[], id: string): string =>
   )
 
 export const argumentCases: StoreCases = {
-  'what becomes of an argument directly after the call changes nothing': async (store) => {
+  'changing an argument directly after the call has no effect': async (store) => {
     const kept = await everything(store, 'kept', () => {})
     same(comparable(await everything(store, 'gone', wreck), 'gone'), comparable(kept, 'kept'))
   },
-  'what becomes of a request to erase, or of texts to look for, changes nothing': async (store) => {
+  'changing a request to erase, or the texts to find, after the call has no effect': async (store) => {
     if (!(await canErase(store))) return
     await logWith(store, 'a')
     await add(store, 'a', [entry('one'), entry('two')])

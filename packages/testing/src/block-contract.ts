@@ -77,7 +77,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
       'they are plain byte arrays',
     )
   },
-  'what becomes of an argument directly after the call changes nothing': async (store) => {
+  'changing an argument directly after the call has no effect': async (store) => {
     const blocks = [bytes(100), bytes(5000, 1)]
     const expected = blocks.map((block) => blockIdOf(block, store.hash))
     const given = [...blocks.map((block) => block.slice())]
@@ -93,14 +93,14 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     wreck(asked)
     same(await valueOrThrow(looking), [true, true])
   },
-  'order is kept, ids may repeat, and what is missing is undefined': async (store) => {
+  'order is kept, ids may repeat, and a missing block is undefined': async (store) => {
     const [a, b] = [bytes(10, 1), bytes(10, 2)]
     const [idA, idB] = (await valueOrThrow(store.putBlocks([a, b, a]))) as [BlockId, BlockId]
     const missing = blockIdOf(bytes(10, 3), store.hash)
     same(await valueOrThrow(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
     same(await valueOrThrow(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
   },
-  'any number of ids in one batch': async (store) => {
+  'a batch can have any number of ids': async (store) => {
     for (const count of [0, 1, 2, 999, 4000]) {
       const blocks = Array.from({ length: count }, (_, index) =>
         bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
@@ -114,7 +114,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
       )
     }
   },
-  "the bytes that were given and those that were got are the caller's own": async (store) => {
+  'the bytes passed in and the bytes returned belong to the caller': async (store) => {
     const mine = bytes(100)
     const before = mine.slice()
     const going = store.putBlocks([mine])()
@@ -125,7 +125,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     got?.fill(1)
     same(await valueOrThrow(store.getBlocks([id])), [before])
   },
-  'what is no block id is not looked for': async (store) => {
+  'an invalid block id is not looked up': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
       for (const call of ['getBlocks', 'hasBlocks'] as const)

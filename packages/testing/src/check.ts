@@ -25,7 +25,7 @@ export const faulty = async <Tag extends StoreFault['_tag']>(
   task: TaskEither<StoreFault, unknown>,
 ): Promise<Extract<StoreFault, { _tag: Tag }>> => {
   const answer = await task()
-  if (!isLeft(answer)) throw new Error(`expected ${tag}, but it went well: ${show(answer.right)}`)
+  if (!isLeft(answer)) throw new Error(`expected ${tag}, but it succeeded: ${show(answer.right)}`)
   if (answer.left._tag !== tag)
     throw new Error(`expected ${tag}, found ${answer.left._tag}: ${storeFaultText(answer.left)}`, {
       cause: answer.left,
@@ -47,7 +47,7 @@ export const same = (actual: unknown, expected: unknown, what = 'the answer'): v
 }
 
 export const holds = (condition: boolean, what: string): void => {
-  if (!condition) throw new Error(`not so: ${what}`)
+  if (!condition) throw new Error(`expected that ${what}`)
 }
 
 /** The milliseconds after which missing work counts as hung. Even slow machines need less. */

@@ -23,7 +23,7 @@ const erasing = (cases: StoreCases): StoreCases =>
   )
 
 export const eraseCases: StoreCases = erasing({
-  'an erased row has a stub for its body, and its kind, its time and its leaf': async (store) => {
+  'an erased row has a stub for its body, and keeps its kind, time and leaf': async (store) => {
     const rows = [entry('one'), withTime(note('two'), 5, 'ab'.repeat(16)), entry('three \0')]
     await logWith(store, 'a', rows)
     const nodes = await valueOrThrow(store.nodes('a', [0, 1, 2]))
@@ -147,7 +147,7 @@ export const eraseCases: StoreCases = erasing({
     }
     same(await store.containing(['nothing of it']), { rows: [], blocks: [] })
   },
-  'a retry of an append whose row is erased is answered as the first time': async (store) => {
+  'a retry of an append whose row was erased returns the first result': async (store) => {
     const { head } = await logWith(store, 'a')
     const append = { expected: head, rows: [entry('hello'), entry('there')], operation: 'op' }
     const first = await valueOrThrow(store.append('a', append))
@@ -155,7 +155,7 @@ export const eraseCases: StoreCases = erasing({
     same(await valueOrThrow(store.append('a', append)), first)
     await faulty('OperationMismatch', store.append('a', { ...append, rows: [entry('hello'), entry('where')] }))
   },
-  'nothing is erased at another head, beyond the end, of the ledger, or of a log that is not there': async (store) => {
+  'nothing is erased at another head, beyond the end, in the ledger, or in a missing log': async (store) => {
     const { head } = await logWith(store, 'a', someRows(2))
     const rows = [{ position: 0, stub: '' }]
     await faulty('Conflict', store.erase({ logs: [{ id: 'a', expected: headFor([], store.hash), rows }] }))
@@ -165,7 +165,7 @@ export const eraseCases: StoreCases = erasing({
     same(await valueOrThrow(store.read('a')), asStored(someRows(2)))
     await faulty('NoSuchLog', store.info(ledgerId))
   },
-  'a row without a text is taken only where the ledger says that it was erased': async (store) => {
+  'a row without a text is accepted only if the ledger records its erasure': async (store) => {
     await faulty(
       'InvalidRow',
       store.create({ id: 'a', rows: [{ ...entry('stub'), erased: 'ab'.repeat(32) }], encrypt: false }),
@@ -187,7 +187,7 @@ export const eraseCases: StoreCases = erasing({
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     await faulty('InvalidRow', store.append('a', { expected: other.head, rows: [copied] }))
   },
-  'erasures at once go one after the other': async (store) => {
+  'concurrent erasures run one after the other': async (store) => {
     const rows = someRows(6)
     await logWith(store, 'a', rows)
     await logWith(store, 'b', rows)

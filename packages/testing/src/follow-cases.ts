@@ -32,7 +32,7 @@ const thrownBy = async (work: Promise<unknown>): Promise<unknown> => {
 }
 
 export const followCases: StoreCases = {
-  'a follower has the rows that are there, then those that come, once and in order': async (store) => {
+  'a follower gets the existing rows, then the new ones, once and in order': async (store) => {
     const rows = someRows(20)
     await logWith(store, 'a', rows.slice(0, 7))
     const following = taken(store, 'a', 0, 20)
@@ -41,12 +41,12 @@ export const followCases: StoreCases = {
     same(await following, asStored(rows))
     same(await late, asStored(rows).slice(12))
   },
-  'a follower reads a log of more rows than one read takes': async (store) => {
+  'a follower reads a log with more rows than one read returns': async (store) => {
     const rows = someRows(1203)
     await logWith(store, 'a', rows)
     same(await taken(store, 'a', 0, 1203), asStored(rows))
   },
-  'a follower of a fork has the rows that it shares': async (store) => {
+  'a follower of a fork gets the shared rows': async (store) => {
     const rows = someRows(9)
     await logWith(store, 'a', rows)
     await valueOrThrow(store.fork('a', { id: 'b', at: 5 }))
@@ -55,7 +55,7 @@ export const followCases: StoreCases = {
     await add(store, 'b', [entry('in the fork')])
     same(await following, asStored([...rows.slice(0, 5), entry('in the fork')]).slice(2))
   },
-  'a follower sees what another handle and another scope do, each only its own': async (store, place) => {
+  'a follower sees the appends of another handle, but not those of another scope': async (store, place) => {
     await logWith(store, 'a')
     const other = place.lasting ? await place.open() : store
     const scoped = inScope(other, 'other')
@@ -69,7 +69,7 @@ export const followCases: StoreCases = {
     same(await elsewhere, asStored([entry('of the other scope')]))
     if (other !== store) await valueOrThrow(other.close())
   },
-  'a follower that takes no rows holds nobody up, and has them all later': async (store) => {
+  'a follower that reads no rows blocks nobody, and gets them all later': async (store) => {
     const rows = someRows(60)
     await logWith(store, 'a', rows.slice(0, 2))
     const following = followLog(store, 'a')[Symbol.asyncIterator]()
@@ -80,7 +80,7 @@ export const followCases: StoreCases = {
     same(found, asStored(rows))
     await following.return?.()
   },
-  'writers and followers, all at once: every follower has every row, once and in order': async (store) => {
+  'with concurrent writers and followers, every follower gets every row, once and in order': async (store) => {
     await logWith(store, 'a')
     const following = Array.from({ length: 4 }, (_, index) => taken(store, 'a', index * 3, 80 - index * 3))
     const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -94,7 +94,7 @@ export const followCases: StoreCases = {
     const stored = await valueOrThrow(store.read('a'))
     for (const [index, rows] of (await Promise.all(following)).entries()) same(rows, stored.slice(index * 3))
   },
-  'a follower ends when it is told to, also while it waits': async (store) => {
+  'a follower ends when its signal aborts, also while it waits': async (store) => {
     await logWith(store, 'a', [entry('x')])
     for await (const row of followLog(store, 'a')) {
       same(row.body, 'x')
@@ -113,7 +113,7 @@ export const followCases: StoreCases = {
     same(await come(none), { done: true, value: undefined })
     same(await come(aborted.next()), { done: true, value: undefined })
   },
-  'a follower is told that its log is not there, was removed, or that the store is closed': async (store) => {
+  'a follower fails if its log is missing or removed, or the store is closed': async (store) => {
     const nextIn = (id: string): Promise<unknown> => followLog(store, id, { from: 1 })[Symbol.asyncIterator]().next()
     same(await thrownBy(nextIn('none')), 'NoSuchLog')
     await logWith(store, 'a', [entry('x')])

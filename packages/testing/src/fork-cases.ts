@@ -20,7 +20,7 @@ export const forkCases: StoreCases = {
       await valueOrThrow(verifyLog(store, fork.id))
     }
   },
-  'a log and its fork go on apart': async (store) => {
+  'a log and its fork continue separately': async (store) => {
     const rows = someRows(6)
     await logWith(store, 'a', rows)
     await valueOrThrow(store.fork('a', { id: 'b', at: 4 }))
@@ -45,7 +45,7 @@ export const forkCases: StoreCases = {
     same(early.head, headFor(rows.slice(0, 3), store.hash))
     same(await valueOrThrow(store.read('early')), asStored(rows.slice(0, 3)))
   },
-  'a log can only be forked where it has been': async (store) => {
+  'a log can only be forked at a position that it reached': async (store) => {
     const { head } = await logWith(store, 'a', someRows(3))
     for (const at of [4, -1, 1.5, NaN, Infinity]) {
       const fault = await faulty('BeyondEnd', store.fork('a', { id: 'b', at }))
@@ -69,7 +69,7 @@ export const forkCases: StoreCases = {
     same(await listedIds(store), ['b'])
     same(await valueOrThrow(store.read('b')), asStored(rows))
   },
-  'a log that is removed while it is read is read whole, or gone, and never said to be damaged': async (store) => {
+  'a log that is removed during a read is read completely or missing, never reported as damaged': async (store) => {
     const rows = someRows(7000)
     await logWith(store, 'a', rows)
     const reading = store.read('a')()
@@ -82,7 +82,7 @@ export const forkCases: StoreCases = {
         rows.map(({ body }) => body),
       )
   },
-  'the id of a removed log can be used again, for a log that knows nothing of the old one': async (store) => {
+  'the id of a removed log can be used again, for a log that shares nothing with the old one': async (store) => {
     const { head } = await logWith(store, 'a')
     await valueOrThrow(store.append('a', { expected: head, rows: [entry('old')], operation: 'op' }))
     await valueOrThrow(store.update('a', { expected: 1, meta: { old: true } }))
@@ -95,7 +95,7 @@ export const forkCases: StoreCases = {
     )
     same(await valueOrThrow(store.read('a')), asStored([entry('new')]))
   },
-  'a fork outlives the log that it came from': async (store) => {
+  'a fork outlives its parent log': async (store) => {
     const rows = someRows(8)
     await logWith(store, 'a', rows)
     await valueOrThrow(store.fork('a', { id: 'b', at: 5 }))

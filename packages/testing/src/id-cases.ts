@@ -76,7 +76,7 @@ export const idCases: StoreCases = {
     for (const id of goodIds.slice(0, 20)) await valueOrThrow(store.remove(id))
     same((await valueOrThrow(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
   },
-  'operation ids likewise': async (store) => {
+  'operation ids are any text without control characters, and never the same for two texts': async (store) => {
     const { head } = await logWith(store, 'a')
     let expected = head
     for (const operation of goodIds)
@@ -106,7 +106,10 @@ export const idCases: StoreCases = {
       ])
         same((await faulty('InvalidId', call())).what, 'log')
       const scope = store.scoped(id)
-      holds(!isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope', 'it is no scope either')
+      holds(
+        !isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope',
+        'it is not a valid scope either',
+      )
     }
     same(await listedIds(store), ['a'])
   },
@@ -138,7 +141,7 @@ export const idCases: StoreCases = {
     await faulty('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
     for (const store of stores) await valueOrThrow(store.close())
   },
-  'a handle for another scope can be had from a handle': async (store) => {
+  'a handle opens a handle for another scope': async (store) => {
     const other = inScope(store, 'other')
     await logWith(store, 'a', [entry('here')])
     await faulty('NoSuchLog', other.info('a'))

@@ -39,7 +39,7 @@ const puts = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyV
   store.putIfAbsent !== undefined
 
 const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
-  'values come back byte for byte, in the order of the keys, undefined where there is none': async (store) => {
+  'values come back byte for byte, in the order of the keys, undefined for missing ones': async (store) => {
     const [empty, every, long] = [
       new Uint8Array(0),
       Uint8Array.from({ length: 256 }, (_, index) => index),
@@ -56,12 +56,12 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.mset([])
     same(await got(store, []), [])
   },
-  'a whole chunk in one call': async (store) => {
+  'a whole chunk can be written and read in one call': async (store) => {
     const entries = Array.from({ length: 500 }, (_, index) => [`many/${index}`, bytes(20, index)] as const)
     await store.mset(entries)
     same(await got(store, entries.map(([key]) => key).toReversed()), entries.map(([, value]) => value).toReversed())
   },
-  'writing again replaces': async (store) => {
+  'writing a key again replaces its value': async (store) => {
     await store.mset([
       ['again', bytes(10, 1)],
       ['other', bytes(10, 2)],
@@ -70,7 +70,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.mset([['again', bytes(5, 3)]])
     same(await got(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
   },
-  'keys that look alike are others': async (store) => {
+  'similar keys are different keys': async (store) => {
     const keys = [
       'p/a',
       'p/A',
@@ -91,7 +91,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     )
     same(await got(store, ['p', 'p/', '__proto__', 'toString']), [undefined, undefined, undefined, undefined])
   },
-  "the bytes that were given and those that were got are the caller's own": async (store) => {
+  'the bytes passed in and the bytes returned belong to the caller': async (store) => {
     const mine = bytes(50)
     await store.mset([['mine', mine]])
     mine.fill(0)
@@ -99,7 +99,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     if (first instanceof Uint8Array) first.fill(1)
     same(await got(store, ['mine']), [bytes(50)])
   },
-  'writers at the same time lose nothing of each other': async (store) => {
+  'concurrent writers lose none of their values': async (store) => {
     const writers = Array.from({ length: 8 }, (_, writer) =>
       Array.from({ length: 50 }, (_, index) => [`w/${writer}/${index}`, bytes(30, writer * 50 + index)] as const),
     )
@@ -113,7 +113,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
       all.map(([, value]) => value),
     )
   },
-  'what is deleted by prefix is what begins so, and nothing else': async (store) => {
+  'deleting by prefix deletes the keys with that prefix, and no others': async (store) => {
     if (!deletes(store)) return
     const gone = ['d_/%2A/1', 'd_/%2A/2', 'd_/%2A/']
     const kept = ['d_/%2A', 'dx/%2A/1', 'd_/xx2A/1', 'd_/%2AA/1', 'x/d_/%2A/1', 'D_/%2A/1']
@@ -122,7 +122,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.deletePrefix('nothing/begins/so/')
     same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
   },
-  'of values under one key the first stays, whoever comes at the same time': async (store) => {
+  'of concurrent values under one key the first stays': async (store) => {
     if (!puts(store)) return
     const mine = bytes(40)
     same(await store.putIfAbsent('once/a', mine), true)
@@ -141,7 +141,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.mset([['once/set', bytes(5)]])
     same(await store.putIfAbsent('once/set', bytes(6)), false)
   },
-  'keys that begin so are listed, each once, and no others': async (store) => {
+  'listing by prefix lists the keys with that prefix, each once, and no others': async (store) => {
     const { keys } = store
     if (keys === undefined) return
     const wanted = Array.from({ length: 120 }, (_, index) => `l_/%2A/${index}`)
@@ -151,10 +151,10 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     for await (const key of keys.call(store, 'l_/%2A/')) found.push(key)
     same(found.toSorted(), wanted.toSorted())
   },
-  'values of which the first stays are those of their scope, and no blocks': async (store) => {
+  'write-once values belong to their scope, and are separate from blocks': async (store) => {
     if (!puts(store)) return
     const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
-    if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent gives no once')
+    if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent has no once')
     same(await valueOrThrow(one.put('n/1', bytes(3))), true)
     same(await valueOrThrow(one.put('n/1', bytes(4))), false)
     same(await valueOrThrow(other.put('n/1', bytes(5))), true)
@@ -165,7 +165,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     same(await valueOrThrow(one.get(['n/1'])), [undefined])
     same(await valueOrThrow(other.get(['n/1'])), [bytes(5)])
   },
-  'a block that was damaged is not there until it is put again': async (store) => {
+  'a damaged block is missing until it is put again': async (store) => {
     const blocks = keyValueBlocks(store, { prefix: 'own' })
     const [id] = await valueOrThrow(blocks.putBlocks([bytes(300)]))
     await store.mset([[`own/default/${id}`, bytes(300, 1)]])
@@ -175,7 +175,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     same(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [true])
     same(await valueOrThrow(blocks.getBlocks([id as BlockId])), [bytes(300)])
   },
-  'blocks of one scope are not those of another': async (store) => {
+  'scopes have separate blocks': async (store) => {
     const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
     const blocks = scopes.map((scope) => keyValueBlocks(store, { scope, keysPerCall: 3 }))
     const ids = await valueOrThrow(

@@ -25,28 +25,28 @@ const renewedInTime = async (store: Store, id: string): Promise<Lease> => {
 const headOf = async (store: Store, id: string) => (await valueOrThrow(store.info(id))).head
 
 export const leaseCases: StoreCases = {
-  'one holder at a time: the second is told who it is, and for how long': async (store) => {
+  'a lease has one holder at a time: the second learns who it is, and for how long': async (store) => {
     await logWith(store, 'a')
     same(await valueOrThrow(store.leaseOf('a')), undefined)
     const first = await valueOrThrow(store.lease('a', { holder: 'first', ttl: long }))
     same([first.number, first.holder, first.stopRequested], [1, 'first', false])
-    holds(first.remaining > 0 && first.remaining <= long, 'what remains is no more than the ttl')
+    holds(first.remaining > 0 && first.remaining <= long, 'the remaining time is at most the ttl')
     const held = await faulty('LeaseHeld', store.lease('a', { holder: 'second', ttl: long }))
     same([held.id, held.holder, held.expires], ['a', 'first', first.expires])
-    holds(held.remaining > 0 && held.remaining <= long, 'what remains is told')
+    holds(held.remaining > 0 && held.remaining <= long, 'the remaining time is reported')
     same((await valueOrThrow(store.leaseOf('a')))?.holder, 'first')
     await valueOrThrow(store.release('a', first.number))
     same(await valueOrThrow(store.leaseOf('a')), undefined)
     same((await valueOrThrow(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
   },
-  'of many that want one lease at once, one has it': async (store) => {
+  'of many concurrent requests for one lease, one gets it': async (store) => {
     await logWith(store, 'a')
     const wanted = Array.from({ length: 8 }, (_, index) => store.lease('a', { holder: `${index}`, ttl: long })())
     const answers = await Promise.all(wanted)
-    same(answers.filter(isRight).length, 1, 'the leases that were given')
+    same(answers.filter(isRight).length, 1, 'the leases granted')
     for (const answer of answers) if (isLeft(answer)) same(answer.left._tag, 'LeaseHeld')
   },
-  'a lease that expires stays its holder’s until somebody takes it; then the holder appends nothing any more': async (
+  'an expired lease stays its holder’s until another takes it; then the holder cannot append any more': async (
     store,
   ) => {
     const { head } = await logWith(store, 'a')
@@ -79,7 +79,7 @@ export const leaseCases: StoreCases = {
     await valueOrThrow(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
     same((await valueOrThrow(store.read('a'))).length, 2)
   },
-  'a holder whose lease another one has taken changes no metadata and erases nothing': async (store) => {
+  'a holder whose lease was taken by another cannot change metadata or erase': async (store) => {
     const { head } = await logWith(store, 'a', someRows(3))
     const logs = (claim: LeaseClaim): EraseRequest['logs'] => [
       { id: 'a', expected: head, rows: [{ position: 0, stub: '"gone"' }], ...claim },
@@ -114,7 +114,7 @@ export const leaseCases: StoreCases = {
     await faulty('LeaseLost', store.update('a', { expected: 4, meta: {}, ...theirs }))
     await valueOrThrow(store.update('a', { expected: 4, meta: {}, respectLease: true }))
   },
-  'a lease that was released is over, also one that had expired': async (store) => {
+  'a released lease is over, also if it had expired': async (store) => {
     const { head } = await logWith(store, 'a')
     const { number } = await valueOrThrow(store.lease('a', { holder: 'x', ttl: short }))
     while ((await valueOrThrow(store.leaseOf('a'))) !== undefined) await pause(short)
@@ -122,7 +122,7 @@ export const leaseCases: StoreCases = {
     await faulty('LeaseLost', store.append('a', { expected: head, rows: [entry('x')], lease: { number } }))
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
   },
-  'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
+  'a renewed lease lasts, and the log does not change': async (store) => {
     await logWith(store, 'a', someRows(5))
     const before = await valueOrThrow(store.info('a'))
     const { number, expires } = await renewedInTime(store, 'a')
@@ -137,7 +137,7 @@ export const leaseCases: StoreCases = {
     await faulty('LeaseHeld', store.lease('a', { holder: 'other', ttl: long }))
     same(await valueOrThrow(store.info('a')), before)
   },
-  'without a lease anybody appends, unless he asks whether there is one': async (store) => {
+  'anyone can append without a lease, unless the append requires that there is none': async (store) => {
     await logWith(store, 'a')
     const asking = async () => ({ expected: await headOf(store, 'a'), rows: [entry('asks')], respectLease: true })
     await valueOrThrow(store.append('a', await asking()))
@@ -151,7 +151,7 @@ export const leaseCases: StoreCases = {
     same((await valueOrThrow(store.read('a'))).length, 4)
     await faulty('LeaseLost', store.append('a', { ...(await asking()), lease: { number } }))
   },
-  'an operation that has happened is answered, also after its lease was lost': async (store) => {
+  'an operation that was stored is answered, also after its lease was lost': async (store) => {
     const { head } = await logWith(store, 'a')
     const { number } = await valueOrThrow(store.lease('a', { holder: 'first', ttl: long }))
     const append = { expected: head, rows: [entry('x'), note('y')], operation: 'op', lease: { number } }
@@ -160,7 +160,7 @@ export const leaseCases: StoreCases = {
     same(await valueOrThrow(store.append('a', append)), answer)
     await faulty('LeaseLost', store.append('a', { ...append, operation: 'another' }))
   },
-  'appends of several leases and of none, called at once: each as its own says': async (store) => {
+  'concurrent appends with different leases and without one are each judged by their own': async (store) => {
     const heads = await Promise.all(['a', 'b', 'c'].map(async (id) => (await logWith(store, id)).head))
     const [a, b, c] = heads as [(typeof heads)[0], (typeof heads)[0], (typeof heads)[0]]
     const held = await valueOrThrow(store.lease('a', { holder: 'x', ttl: long }))
@@ -185,7 +185,7 @@ export const leaseCases: StoreCases = {
     await valueOrThrow(store.release('a', number))
     same((await valueOrThrow(store.lease('a', { holder: 'next', ttl: long }))).stopRequested, false)
   },
-  'a lease is of one log of one scope, and goes with it; a fork has none': async (store) => {
+  'a lease belongs to one log of one scope, and is removed with it; a fork has none': async (store) => {
     await logWith(store, 'a', someRows(4))
     const other = inScope(store, 'other')
     await logWith(other, 'a')
@@ -205,7 +205,7 @@ export const leaseCases: StoreCases = {
     await logWith(store, 'a')
     same(await valueOrThrow(store.leaseOf('a')), undefined)
   },
-  'a lease without a good holder or time is none': async (store) => {
+  'a lease with an invalid holder or time is refused': async (store) => {
     await logWith(store, 'a')
     for (const holder of ['', 'a\nb', 'x'.repeat(256), undefined as unknown as string])
       await faulty('InvalidLease', store.lease('a', { holder, ttl: long }))
@@ -215,7 +215,7 @@ export const leaseCases: StoreCases = {
     }
     same(await valueOrThrow(store.leaseOf('a')), undefined)
   },
-  'a lease is there after a reopen': async (store, place) => {
+  'a lease survives a reopen': async (store, place) => {
     if (!place.lasting) return
     await logWith(store, 'a')
     const { number, expires } = await valueOrThrow(store.lease('a', { holder: 'x', ttl: long }))

@@ -31,7 +31,7 @@ const everyMethod = (store: Store) => [
 ]
 
 export const lifeCases: StoreCases = {
-  'a closed store says so, whatever it is asked, and can be closed again': async (store) => {
+  'a closed store reports so for every call, and can be closed again': async (store) => {
     await logWith(store, 'a')
     const other = inScope(store, 'other')
     await valueOrThrow(store.close())
@@ -39,23 +39,23 @@ export const lifeCases: StoreCases = {
     for (const task of everyMethod(other)) await faulty('Closed', task)
     await valueOrThrow(store.close())
   },
-  'to close the handle of a scope leaves the others open': async (store) => {
+  'closing the handle of a scope leaves the others open': async (store) => {
     const other = inScope(store, 'other')
     await valueOrThrow(other.close())
     await faulty('Closed', other.list())
     await logWith(store, 'a', [entry('x')])
   },
-  'what was started before a close is finished by it': async (store, place) => {
+  'calls started before a close finish': async (store, place) => {
     const { head } = await logWith(store, 'a')
     const going = store.append('a', { expected: head, rows: [entry('x')] })()
     await valueOrThrow(store.close())
-    holds(isRight(await going), 'the append went well')
+    holds(isRight(await going), 'the append succeeded')
     if (!place.lasting) return
     const again = await place.open()
     same((await valueOrThrow(again.info('a'))).head.size, 1)
     await valueOrThrow(again.close())
   },
-  'everything is there after a reopen': async (store, place) => {
+  'everything is stored after a reopen': async (store, place) => {
     if (!place.lasting) return
     const rows = someRows(30)
     const { head } = await logWith(store, 'a', rows)

@@ -24,12 +24,12 @@ export const listCases: StoreCases = {
     await add(store, ids[0] as string, [entry('x')])
     same(await listedIds(store), ids.toReversed())
   },
-  'a listed log says what `info` says': async (store) => {
+  'a listed log equals its `info`': async (store) => {
     await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     await add(store, 'a', [entry('x')])
     same((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
   },
-  'the scopes that have logs are listed, with the names that they were given': async (store) => {
+  'the scopes that have logs are listed, under their own names': async (store) => {
     if ((await valueOrThrow(store.scopes())) === undefined) return // this kind of store can't list them
     await valueOrThrow(store.create({ id: 'here', encrypt: false }))
     for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
@@ -38,7 +38,7 @@ export const listCases: StoreCases = {
     await valueOrThrow(inScope(store, 'only read').list())
     same(await valueOrThrow(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
   },
-  'pages follow each other without a gap, whatever is created meanwhile': async (store) => {
+  'pages follow each other without a gap, whatever is created in the meantime': async (store) => {
     const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)
     for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
     const first = await valueOrThrow(store.list({ limit: 3 }))
@@ -91,7 +91,7 @@ export const listCases: StoreCases = {
       same(await allPages(store, { ...query, limit: 1 }), ids, where)
     }
   },
-  'an object asks for what stands under its key': async (store) => {
+  'an object matches the metadata under its key': async (store) => {
     const metas = [
       '{"user":{"id":1,"name":"ada"}}',
       '{"user":{"id":2,"name":"ada"}}',
@@ -183,7 +183,7 @@ export const listCases: StoreCases = {
     same(from, ordered.slice(ordered.indexOf('ab')), 'any id is a cursor')
     same((await faulty('InvalidId', store.list({ after: 'a\n', by: 'id' }))).what, 'cursor')
   },
-  'a piece of the logs has another digest exactly when one of them was added, removed, or has grown': async (store) => {
+  'the digest of a piece changes exactly when one of its logs is added, removed or grown': async (store) => {
     const { pieces } = store
     if (pieces === undefined) return // this kind of store has none
     const changed = async (work: () => Promise<unknown>): Promise<number> => {
@@ -225,7 +225,7 @@ export const listCases: StoreCases = {
     )
     same(sizes, [100, 1, 1, 1, 2, 1, 105])
   },
-  'what is no cursor is refused': async (store) => {
+  'an invalid cursor is refused': async (store) => {
     for (const after of ['x', '', "1' or 1=1", 'NaN'])
       same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')
   },

@@ -91,12 +91,12 @@ const failureOf = async (work: Promise<unknown>): Promise<unknown> => {
   } catch (error) {
     return error
   }
-  throw new Error('it went well, expected a failure')
+  throw new Error('it succeeded, expected a failure')
 }
 
 const cases: readonly ModelCase[] = [
   {
-    title: 'the answer is whole in `finish`, which is the last event and the only one of its kind',
+    title: 'the complete answer is in `finish`, which is the last event and the only one of its kind',
     scene: 'text',
     work: async (model) => {
       const events = await heard(model)
@@ -118,7 +118,7 @@ const cases: readonly ModelCase[] = [
     },
   },
   {
-    title: 'every block starts, goes on and ends under its number, with its type',
+    title: 'every block starts, continues and ends under its number, with its type',
     scene: 'calls',
     work: async (model) => {
       const open = new Map<number, string>()
@@ -135,7 +135,7 @@ const cases: readonly ModelCase[] = [
     },
   },
   {
-    title: 'parallel calls come whole and in order, in the blocks and in the answer',
+    title: 'parallel calls arrive complete and in order, in the blocks and in the answer',
     scene: 'calls',
     work: async (model) => {
       const events = await heard(model)
@@ -161,7 +161,7 @@ const cases: readonly ModelCase[] = [
     },
   },
   {
-    title: 'an answer with its results goes back into a request',
+    title: 'an answer with its results can be sent in a request',
     scene: 'calls',
     work: async (model) => {
       const { message } = finishOf(await heard(model))
@@ -179,7 +179,7 @@ const cases: readonly ModelCase[] = [
       } catch {
         // an error is a valid answer too
       }
-      holds(!events.some(({ type }) => type === 'finish'), 'half an answer is none')
+      holds(!events.some(({ type }) => type === 'finish'), 'an incomplete answer has no finish')
     },
   },
   {
@@ -203,8 +203,8 @@ const cases: readonly ModelCase[] = [
       })()
       // An error or a normal end both count. It only must not hang.
       const ended = listening.catch(() => undefined)
-      await come(ended, 'after it was aborted the stream went on')
-      holds(!events.some(({ type }) => type === 'finish'), 'an aborted answer is none')
+      await come(ended, 'after the abort the stream continued')
+      holds(!events.some(({ type }) => type === 'finish'), 'an aborted answer has no finish')
     },
   },
 ]

@@ -7,14 +7,14 @@ import type { StoreCases } from './store-cases.ts'
 const bounds = [undefined, 0, 1, 3, 9, 10, 11, -1, -4, -10, -11, Infinity, -Infinity]
 
 export const readCases: StoreCases = {
-  'a range is what slice gives': async (store) => {
+  'a range equals the result of slice': async (store) => {
     const stored = asStored(someRows(10))
     await logWith(store, 'a', someRows(10))
     for (const from of bounds)
       for (const to of bounds)
         same(await valueOrThrow(store.read('a', range(from, to))), stored.slice(from, to), `from ${from} to ${to}`)
   },
-  'a range of one kind counts that kind alone': async (store) => {
+  'a range of one kind counts only rows of that kind': async (store) => {
     const rows = [note('first'), ...someRows(12), note('n'), note('n'), entry('last')]
     await logWith(store, 'a', rows)
     for (const only of ['entry', 'note'] as const) {
@@ -28,7 +28,7 @@ export const readCases: StoreCases = {
           )
     }
   },
-  'a kind that the log does not have gives nothing': async (store) => {
+  'a range of a missing kind is empty': async (store) => {
     await logWith(store, 'a', [entry('x')])
     same(await valueOrThrow(store.read('a', { only: 'note' })), [])
     await logWith(store, 'b', [note('x')])

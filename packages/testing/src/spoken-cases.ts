@@ -9,7 +9,7 @@ import type { StoreCases } from './store-cases.ts'
 const speaking = (body: string, ...blocks: BlockId[]): TimedRow => ({ ...entry(body), blocks })
 
 export const spokenCases: StoreCases = {
-  'no row speaks of what is no block id': async (store) => {
+  'a row cannot reference an invalid block id': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
       same(
@@ -22,7 +22,7 @@ export const spokenCases: StoreCases = {
         'block',
       )
   },
-  'blocks are stored with the rows that speak of them, or not at all': async (store) => {
+  'blocks are stored together with the rows that reference them, or not at all': async (store) => {
     const { head } = await logWith(store, 'a')
     const block = bytes(50)
     const id = blockIdOf(block, store.hash)
@@ -33,9 +33,7 @@ export const spokenCases: StoreCases = {
     same(await valueOrThrow(store.getBlocks([id])), [block])
     same(await valueOrThrow(store.read('a')), asStored(append.rows))
   },
-  'a block that is there already can be given again, by one log after another and by several at once': async (
-    store,
-  ) => {
+  'a stored block can be passed again, by one log after another and by several at once': async (store) => {
     const block = bytes(70)
     const id = blockIdOf(block, store.hash)
     const given = { rows: [speaking('x', id)], blocks: [block] }
@@ -45,7 +43,7 @@ export const spokenCases: StoreCases = {
     for (const name of ['a', 'b', 'c', 'd']) same(await valueOrThrow(store.read(name)), asStored(given.rows))
     same(await valueOrThrow(store.getBlocks([id])), [block])
   },
-  'a row can speak of a block that is there already, not of one that is not': async (store) => {
+  'a row can reference a stored block, but not a missing one': async (store) => {
     const { head } = await logWith(store, 'a')
     const [there] = (await valueOrThrow(store.putBlocks([bytes(5)]))) as [BlockId]
     const missing = blockIdOf(bytes(6), store.hash)
@@ -61,7 +59,7 @@ export const spokenCases: StoreCases = {
     same((await valueOrThrow(store.info('a'))).head, head)
     await valueOrThrow(store.append('a', { expected: head, rows: [speaking('x', there)] }))
   },
-  'a block that no row speaks of is not appended in silence': async (store) => {
+  'a block that no row references is refused': async (store) => {
     const { head } = await logWith(store, 'a')
     const fault = await faulty(
       'UnusedBlock',
@@ -70,7 +68,7 @@ export const spokenCases: StoreCases = {
     same(fault.ids, [blockIdOf(bytes(5), store.hash)])
     same((await valueOrThrow(store.info('a'))).head, head)
   },
-  'a removed log takes the blocks along that nobody else speaks of': async (store) => {
+  'removing a log removes the blocks that no other row references': async (store) => {
     const blocks = [bytes(20, 1), bytes(20, 2), bytes(20, 3)]
     const [own, shared, kept] = blocks.map((block) => blockIdOf(block, store.hash)) as [BlockId, BlockId, BlockId]
     for (const id of ['a', 'b']) await logWith(store, id)

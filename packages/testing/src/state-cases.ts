@@ -15,7 +15,7 @@ const keeping = (cases: Readonly<Record<string, (store: Store, states: LogStates
   )
 
 export const stateCases: StoreCases = keeping({
-  'a state is the text that was written last, beside its log': async (store, states) => {
+  'a state is the last text written beside its log': async (store, states) => {
     await logWith(store, 'a', [entry('one')])
     same(await valueOrThrow(states.read('a')), undefined)
     const { head } = await valueOrThrow(store.info('a'))
@@ -30,7 +30,7 @@ export const stateCases: StoreCases = keeping({
     await faulty('NoSuchLog', states.write('b', 'text'))
     same(await valueOrThrow(store.check()), [], 'what a check finds')
   },
-  'a state is neither in a fork nor in another log of its id': async (store, states) => {
+  'a state is neither in a fork nor in a later log with the same id': async (store, states) => {
     await logWith(store, 'a', [entry('one'), entry('two')])
     await valueOrThrow(states.write('a', 'text'))
     await valueOrThrow(store.fork('a', { id: 'fork', at: 1 }))
@@ -40,7 +40,7 @@ export const stateCases: StoreCases = keeping({
     await logWith(store, 'a', [entry('other')])
     same(await valueOrThrow(states.read('a')), undefined)
   },
-  'an erased row takes the states of all logs that share it, and no others': async (store, states) => {
+  'erasing a row removes the states of all logs that share it, and no others': async (store, states) => {
     if (!(await canErase(store))) return
     await logWith(store, 'a', [entry('one'), entry('two'), entry('three')])
     await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))

@@ -81,15 +81,15 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
       run: () => onPlace(async (place) => place.elsewhere && severalProcesses(place, place.elsewhere)),
     },
     {
-      name: `${name}: whatever step fails, nothing is half, lost or doubled, and reads tell what is there`,
+      name: `${name}: whatever step fails, nothing is partial, lost or duplicated, and reads return what is stored`,
       run: () => onPlace(everyFault),
     },
     {
-      name: `${name}: steps that fail at random, by seed: nothing is half, lost or doubled`,
+      name: `${name}: with random failures by seed, nothing is partial, lost or duplicated`,
       run: () => onPlace(anyFault),
     },
     {
-      name: `${name}: what a crash leaves in an empty place is no hindrance`,
+      name: `${name}: the store opens in a place where a crash left an unfinished setup`,
       run: async () => {
         let wrecks = 0
         await onPlace(async (place) => void (wrecks = place.wrecks?.length ?? 0))

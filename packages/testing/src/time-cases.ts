@@ -34,7 +34,7 @@ export const timeCases: StoreCases = {
       asStored(rows).filter(({ kind }) => kind === 'note'),
     )
   },
-  'a time and a salt are part of the head: another one, or none, gives another': async (store) => {
+  'a time and a salt are part of the head: changing or omitting one changes the head': async (store) => {
     const heads = new Map<string, number>()
     const variants = [
       entry('x'),
@@ -54,7 +54,7 @@ export const timeCases: StoreCases = {
     const again = await headAfter(store, 'again', [withTime(entry('x'), 0, salt)])
     same(heads.get(again.root), 7)
   },
-  'a row that is appended without a time has that of the store': async (store) => {
+  'a row appended without a time gets the time of the store': async (store) => {
     const before = store.now()
     await valueOrThrow(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }], encrypt: false }))
     await add(store, 'a', [{ kind: 'note', body: 'y' }])
@@ -62,11 +62,11 @@ export const timeCases: StoreCases = {
     for (const { at } of await valueOrThrow(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
     await valueOrThrow(verifyLog(store, 'a'))
   },
-  'rows have the leaves that they always had': async (store) => {
+  'the leaves of rows have not changed between versions': async (store) => {
     const { root } = await headAfter(store, 'a', [entry('message'), withTime(note('note'), -1, salt)])
     same(root, '66db0162bce1d8325344d97b6e232b4b7258c83b3dbe0f6f82786999efaf3f98')
   },
-  'what is no time and no salt is refused': async (store) => {
+  'an invalid time or salt is refused': async (store) => {
     const { head } = await logWith(store, 'a')
     for (const bad of [
       { at: 1.5 },
@@ -86,7 +86,7 @@ export const timeCases: StoreCases = {
       )
     same((await valueOrThrow(store.info('a'))).head, head)
   },
-  'an operation that is tried again later, with another time and salt, is the same': async (store) => {
+  'an operation retried later with another time and salt is the same operation': async (store) => {
     const { head } = await logWith(store, 'a')
     const first = await valueOrThrow(
       store.append('a', {
@@ -108,7 +108,7 @@ export const timeCases: StoreCases = {
       store.append('a', { expected: head, rows: [withTime(entry('z'), 1)], operation: 'o' }),
     )
   },
-  'a log says when its own last row was written, and else when it was created': async (store) => {
+  'a log reports when its own last row was written, or else when it was created': async (store) => {
     const created = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     same(created.appended, created.created)
     const at = created.created - 5000
@@ -154,7 +154,7 @@ export const timeCases: StoreCases = {
     await valueOrThrow(store.remove('b'))
     same(await valueOrThrow(store.hasBlocks([id])), [false])
   },
-  'a planned append is the same as one that is not': async (store) => {
+  'a planned append equals an ordinary one': async (store) => {
     const given = someRows(9).map((row, index) => withTime(row, index))
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     let range = emptyRange

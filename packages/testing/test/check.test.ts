@@ -45,7 +45,7 @@ describe('an answer', () => {
       message: expect.stringMatching(/^NoSuchLog: /),
       cause: fault,
     })
-    await expect(faulty('NoSuchLog', well)).rejects.toThrow('expected NoSuchLog, but it went well: {"a":1}')
+    await expect(faulty('NoSuchLog', well)).rejects.toThrow('expected NoSuchLog, but it succeeded: {"a":1}')
     await expect(faulty('Conflict', failed)).rejects.toMatchObject({
       message: expect.stringMatching(/^expected Conflict, found NoSuchLog: /),
       cause: fault,
@@ -61,7 +61,7 @@ describe('an answer', () => {
   })
   it('holds, or is named', () => {
     holds(true, 'all is well')
-    expect(() => holds(false, 'all is well')).toThrow('not so: all is well')
+    expect(() => holds(false, 'all is well')).toThrow('expected that all is well')
   })
 })
 

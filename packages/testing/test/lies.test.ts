@@ -69,7 +69,7 @@ const changed = (value: unknown, pick: number): unknown => {
 const picks = 4
 
 const slow =
-  /follow|lease|holder|watch|thousand|any number|byte for byte|is removed while|several|steps? that|crash|wait together/
+  /follow|lease|holder|watch|thousand|any number|byte for byte|is removed during|several|random failures|crash/
 
 it('each case believes the lies of a store that it believed before, and no others', async () => {
   const lines: string[] = []

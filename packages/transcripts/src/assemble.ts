@@ -21,7 +21,7 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
   const last = events.at(-1)
   if (last?.type === 'fault') return left(last.fault)
   if (last?.type !== 'end' || events[0]?.type !== 'start')
-    throw new Error('the events of a transcript end with `end` or `fault`')
+    throw new Error('the events of a transcript must start with `start` and end with `end` or `fault`')
   const { format } = events[0]
   const isDropped = inRanges(last.dropped)
 

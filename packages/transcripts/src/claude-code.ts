@@ -113,7 +113,7 @@ class Reader implements LineReader {
     const { message } = entry
     if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
       throw new Unexpected(['uuid'], 'a string', entry['uuid'])
-    if (id === undefined) this.#sink.damage(line, 'has no uuid: no line can follow it by name')
+    if (id === undefined) this.#sink.damage(line, 'has no uuid, so no line can name it as its parent')
     const index = this.#place(entry, id, line)
     if (id !== undefined && unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
     if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
@@ -152,7 +152,7 @@ class Reader implements LineReader {
     const unread = named === undefined ? undefined : this.#unread.get(named)
     if (unread !== undefined) {
       this.#unread.delete(named as string)
-      this.#sink.damage(unread, `is of a kind that is not known, holds a message, and line ${line} follows it`)
+      this.#sink.damage(unread, `is of an unknown kind, holds a message, and line ${line} follows it`)
     }
     const isAside = entry['isSidechain'] === true && !this.#startsAside
     const ofParent = parent === undefined ? 0 : conversationOf(tree.mark(parent))
@@ -161,7 +161,7 @@ class Reader implements LineReader {
     if (named !== undefined && parent === undefined && before !== undefined)
       this.#sink.damage(
         line,
-        `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
+        `has the parent ${JSON.stringify(named)}, which does not precede it; read as following the previous entry`,
       )
     // A line without a parent field follows the line before it; a null parent starts a new root. Only a user line
     // can start one: a null parent on an answer, a result or an attachment means that the file lost its parents.
@@ -170,7 +170,7 @@ class Reader implements LineReader {
     this.#lostParents ||= isLost && 'parentUuid' in entry
     const isUntold = named === undefined && (!('parentUuid' in entry) || this.#lostParents)
     if (isUntold && before !== undefined && 'parentUuid' in entry)
-      this.#sink.damage(line, 'has no parent: read as following the entry before it')
+      this.#sink.damage(line, 'has no parent; read as following the previous entry')
     const follows = isUntold
       ? (before ?? -1)
       : named === undefined

@@ -42,7 +42,7 @@ export const codex: LineFormat = {
       if (isObject(base) && base['read'] !== true)
         sink.damage(
           line,
-          `it goes on from ${String(base['thread_id'])}, whose file was not found: what came before is missing`,
+          `continues session ${String(base['thread_id'])}, whose file was not found: the earlier messages are missing`,
         )
       const known = ['type', 'payload', ...(entry['timestamp'] === sink.origin.started ? ['timestamp'] : [])]
       if (payload !== entry && fieldsBeside(entry, known) !== undefined)

@@ -234,7 +234,7 @@ const otherwise = (list: readonly unknown[], at: Path, format: NamedFormat): rea
   })
   const [first] = others
   if (first === undefined || format === 'openai-agents') return []
-  const reason = `looks like "${first.sign}"${others.length > 1 ? `, as ${others.length - 1} more` : ''}; it is read as "${format}", as most messages here`
+  const reason = `looks like "${first.sign}"${others.length > 1 ? `, as do ${others.length - 1} more` : ''}; read as "${format}", like most messages here`
   return [{ path: [...at, first.index], reason }]
 }
 
@@ -344,7 +344,7 @@ const about = (
     Object.entries(metadata).flatMap(([name, value]) => {
       const admitted = admit(value)
       if (!isLeft(admitted)) return [[name, admitted.right.value]]
-      losses.push({ path: [...at, name], reason: `holds something that ${admitted.left.reason}: left out` })
+      losses.push({ path: [...at, name], reason: `holds a value that ${admitted.left.reason}: left out` })
       return []
     }),
   )

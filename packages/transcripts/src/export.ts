@@ -84,7 +84,7 @@ export const indelibleExport: LineFormat = {
     return {
       read: (entry, line) => {
         last = line
-        if (closed) return sink.damage(line, 'stands after the head, which is the last line of an export')
+        if (closed) return sink.damage(line, 'follows the head, which must be the last line of an export')
         if (hasField(entry, 'indelible')) {
           if (begun) return sink.damage(line, 'is a second header')
           begun = true
@@ -99,7 +99,7 @@ export const indelibleExport: LineFormat = {
         return readMessage(entry, line, sink)
       },
       end: () => {
-        if (!closed) sink.damage(last, 'is the last row, and no head follows it: the export is not whole')
+        if (!closed) sink.damage(last, 'is the last row, but no head follows it: the export is incomplete')
         return {}
       },
     }
@@ -110,7 +110,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   only(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
   if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
   if (entry['version'] !== 1)
-    throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
+    throw new Unexpected(['version'], '1, the only version that this library reads', entry['version'])
   origin.version = '1'
   origin.ownId(entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id']))
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
@@ -131,7 +131,7 @@ const readHead = (entry: JsonObject, rows: number, line: number, { origin, damag
   if (size !== rows)
     damage(
       line,
-      `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'stands' : 'stand'} before it`,
+      `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'precedes' : 'precede'} it`,
     )
 }
 

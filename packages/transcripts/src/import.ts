@@ -31,7 +31,7 @@ export const importTranscript = (
 ): Task<ImportFault, SessionInfo> => {
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(
-      `importTranscript takes a transcript, as readTranscript gives it, found ${describe(transcript)}`,
+      `importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`,
     )
   const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, known)
   const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))

@@ -135,4 +135,4 @@ export const createLineImport = (
   }
 }
 
-export const notText = 'has bytes that are no text: U+FFFD is read for them'
+export const notText = 'has bytes that are not text; they were read as U+FFFD'

@@ -102,7 +102,7 @@ class Reader {
   end(): Ending {
     for (const [id, parts] of this.#parts)
       for (const { line } of parts)
-        this.#sink.damage(line, `is a part of the message ${JSON.stringify(id)}, which is not there`)
+        this.#sink.damage(line, `is a part of message ${JSON.stringify(id)}, which is missing`)
     const ids = [...new Set([...this.#sessions.keys(), ...this.#turns.keys()])]
       .filter((id) => this.#turns.has(id) || this.#sessions.size === 1)
       .toSorted((a, b) => createdOf(this.#sessions.get(a)) - createdOf(this.#sessions.get(b)))

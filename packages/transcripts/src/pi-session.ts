@@ -79,7 +79,7 @@ export const piSession: LineFormat = {
         const parent = parentOf(entry, tree, (missing) =>
           sink.damage(
             line,
-            `has the parent ${JSON.stringify(missing)}, which is not before it: read as following the entry before it`,
+            `has the parent ${JSON.stringify(missing)}, which does not precede it; read as following the previous entry`,
           ),
         )
         const index = tree.add(textIn(entry, 'id'), parent)

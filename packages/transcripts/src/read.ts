@@ -242,7 +242,7 @@ const wholeText = (
   } catch {
     return left({
       _tag: 'UnknownFormat',
-      found: `a text of ${input.length} bytes, which is longer than can be read at once`,
+      found: `a text of ${input.length} bytes, which is too long to read at once`,
     })
   }
 }

@@ -13,7 +13,7 @@ import type { Sink } from './line-format.ts'
  */
 export const unknownLine = (entry: JsonObject, line: number, sink: Sink): (() => number) => {
   if (holdsMessage(entry))
-    throw new Unexpected(['type'], 'a kind of line that is known, as it holds a message', entry['type'])
+    throw new Unexpected(['type'], 'a known kind of line, because it holds a message', entry['type'])
   return unreadLine(entry, line, sink)
 }
 

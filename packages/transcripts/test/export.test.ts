@@ -96,10 +96,10 @@ describe('an export', () => {
       edit(all)
       return read(all.join('\n')).damage.map(({ line, reason }) => `${line}: ${reason}`)
     }
-    expect(damage((all) => all.pop())).toEqual(['11: is the last row, and no head follows it: the export is not whole'])
-    expect(damage((all) => all.splice(3, 1))).toEqual(['11: counts 10 rows, but 9 stand before it'])
+    expect(damage((all) => all.pop())).toEqual(['11: is the last row, but no head follows it: the export is incomplete'])
+    expect(damage((all) => all.splice(3, 1))).toEqual(['11: counts 10 rows, but 9 precede it'])
     expect(damage((all) => all.push('{"note":{"type":"pin","position":1}}'))).toEqual([
-      '13: stands after the head, which is the last line of an export',
+      '13: follows the head, which must be the last line of an export',
     ])
     expect(damage((all) => void (all[2] = '{"message":{"role":"user"},"page":"plan"}'))).toEqual([
       '3: in its message, content should be an array of parts, found nothing',
@@ -120,7 +120,7 @@ describe('an export', () => {
       /^12: head.root should be 64 lowercase hexadecimal digits/,
     )
     expect(damage((all) => void (all[11] = (all[11] ?? '').slice(0, 9)))).toEqual([
-      '11: is the last row, and no head follows it: the export is not whole',
+      '11: is the last row, but no head follows it: the export is incomplete',
       '12: is cut off',
     ])
   })

@@ -52,7 +52,7 @@ describe('encodings', () => {
     expect(damage[0]).toEqual({
       line: 3,
       offset: whole.length,
-      reason: 'has bytes that are no text: U+FFFD is read for them',
+      reason: 'has bytes that are not text; they were read as U+FFFD',
     })
   })
 
@@ -73,9 +73,9 @@ describe('encodings', () => {
       const bytes = Buffer.concat([good.subarray(0, at), Buffer.from(bad), good.subarray(at)])
       const { messages, damage } = read(bytes)
       expect(outline(messages)[0]).toMatch(/^user: a\ufffd+b$/)
-      expect(damage).toEqual([{ line: 2, offset: at, reason: 'has bytes that are no text: U+FFFD is read for them' }])
+      expect(damage).toEqual([{ line: 2, offset: at, reason: 'has bytes that are not text; they were read as U+FFFD' }])
       expect(said(bytes, { strict: true })).toBe(
-        'line 2 has bytes that are no text: U+FFFD is read for them (read as pi-session)',
+        'line 2 has bytes that are not text; they were read as U+FFFD (read as pi-session)',
       )
     }
     const whole = Buffer.from(JSON.stringify([{ role: 'user', content: 'a' }], undefined, 1))
@@ -85,7 +85,7 @@ describe('encodings', () => {
       whole.subarray(whole.indexOf('"a"') + 1),
     ])
     expect(read(in4).damage).toEqual([
-      { line: 4, offset: whole.indexOf('"a"') + 1, reason: 'has bytes that are no text: U+FFFD is read for them' },
+      { line: 4, offset: whole.indexOf('"a"') + 1, reason: 'has bytes that are not text; they were read as U+FFFD' },
     ])
     expect(said(in4, { strict: true })).toMatch(/^line 4 has bytes/)
     const half = utf16(pi('a-b').replace('-', '\ud83d'), 'le', true)

@@ -145,7 +145,7 @@ describe('opencode', () => {
     expect(outline(torn.messages)).toEqual(outlined.slice(1))
     expect(torn.damage.map(({ line }) => line)).toEqual([70])
     const orphan = read(dump(...stored, text('z', 'gone', 'a')))
-    expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of the message "gone", which is not there'])
+    expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of message "gone", which is missing'])
   })
   it('a text of values, whatever is in it: all of it but white space, in order', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', '\n', ' ', 'a', '1', '{"a":1}', '\n[{"b":"]"}]\n')

@@ -73,7 +73,7 @@ describe('a pi session with a tree', () => {
     expect(outline(messages)).toEqual(['user: one', 'user: three', 'assistant: four'])
     expect(damage.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
       '3: is cut off',
-      '4: has the parent "b", which is not before it: read as following the entry before it',
+      '4: has the parent "b", which does not precede it; read as following the previous entry',
     ])
   })
   it('may loop, name itself or stand upside down', () => {

@@ -148,8 +148,8 @@ describe('checkpoints of LangGraph', () => {
       metadata: { metadata: { step: 1 }, checkpoint: { channel_values: { topic: 'cats' } } },
       aside: { 'earlier checkpoint': 1, 'checkpoint of a subgraph': 1, 'checkpoint of another thread': 2, write: 1 },
     })
-    expect(said(path, 1)).toContain('damaged msgpack of LangGraph')
-    expect(said(path, 2)).toContain('of the type "msgpack+aes", where JSON and msgpack can be read')
+    expect(said(path, 1)).toContain('damaged LangGraph msgpack')
+    expect(said(path, 2)).toContain('of type "msgpack+aes"; only JSON and msgpack can be read')
   })
 })
 

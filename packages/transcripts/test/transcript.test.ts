@@ -242,7 +242,7 @@ describe('readTranscript', () => {
       ['{"type":"message"}', 'message should be an object, found nothing'],
       [
         '{"type":"invention","message":{"role":"user","content":"a"}}',
-        'type should be a kind of line that is known, as it holds a message, found "invention"',
+        'type should be a known kind of line, because it holds a message, found "invention"',
       ],
       ['17', 'is 17, not an entry'],
       ['\u0000\u0000', 'is not JSON at column 1: expected a value, found "\\u0000"'],

@@ -18,7 +18,7 @@ describe('a file with signs of two formats', () => {
     const { format, messages, losses } = read(JSON.stringify(cline))
     expect([format, losses.map(({ reason }) => reason)]).toEqual([
       'anthropic',
-      ['looks like "ai-sdk"; it is read as "anthropic", as most messages here'],
+      ['looks like "ai-sdk"; read as "anthropic", like most messages here'],
     ])
     const kinds = messages.flatMap(({ content }) => content.map(({ type }) => type))
     expect(kinds.filter((type) => type === 'tool_call').length).toBe(3)
@@ -54,7 +54,7 @@ describe('lines that are like those of Claude Code', () => {
     expect(alone.origin.aside['api-request-blob']).toBe(1)
     const followed = read(lines([asks('a', 'a', { parentUuid: null }), { ...blob, parentUuid: 'a' }, asks('b', 'b', { parentUuid: 'x' })])) // oxfmt-ignore
     expect(followed.damage).toEqual([
-      { line: 2, reason: 'is of a kind that is not known, holds a message, and line 3 follows it' },
+      { line: 2, reason: 'is of an unknown kind, holds a message, and line 3 follows it' },
     ])
   })
 })

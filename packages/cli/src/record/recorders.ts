@@ -25,7 +25,7 @@ interface Scope {
   open: number
 }
 
-/** The most scopes with a recorder, beyond those with open calls. The least recently used one ends first. */
+/** The most scopes with a recorder, unless more have open calls. The least recently used one ends first. */
 const mostScopes = 64
 
 /** The options of recorders. */

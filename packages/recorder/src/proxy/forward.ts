@@ -42,7 +42,7 @@ export const forward = (
     }
   })
   incoming.on('close', () => {
-    if (!written) call?.sent(new Error('the client broke off its request'))
+    if (!written) call?.sent(new Error('the client aborted its request'))
   })
   /** Stop forwarding the request. The rest is still read and recorded. */
   const end = (): void => {
@@ -60,7 +60,7 @@ export const forward = (
   asking.on('error', broken)
   asking.on('upgrade', (_, socket) => {
     socket.destroy()
-    broken('it switches to another protocol, which nobody asked it to do')
+    broken('it switched to another protocol without being asked')
   })
   incoming.on('error', broken)
   outgoing.on('close', () => {

@@ -132,7 +132,7 @@ export const replayLeft = async (options: ReplayOptions): Promise<number> => {
         calls += await replayFile(path, options)
       } catch (cause) {
         recorded = false
-        options.onNotice(`${path} has calls of a recorder that was killed, and can't be recorded: ${reasonOf(cause)}`)
+        options.onNotice(`${path} has calls of a killed recorder that can't be recorded: ${reasonOf(cause)}`)
       }
     }
     close(recorded)
@@ -142,7 +142,7 @@ export const replayLeft = async (options: ReplayOptions): Promise<number> => {
 }
 
 const replayFile = async (path: string, { keys, storeOf, recorderOf }: ReplayOptions): Promise<number> => {
-  if (path.endsWith(setAside)) throw new Error('it ended the recorder that tried')
+  if (path.endsWith(setAside)) throw new Error('an earlier attempt crashed the recorder')
   const segment = await openSegment(path, keys)
   try {
     const over = await recordedIn(segment, storeOf)

@@ -219,7 +219,7 @@ export class Spool {
   #tell(reason: string): undefined {
     if (this.#told.has(reason)) return
     this.#told.add(reason)
-    this.#options.onNotice(`${reason}; until their answers are recorded, a kill loses calls`)
+    this.#options.onNotice(`${reason}; if the recorder is killed, calls that are not recorded yet are lost`)
   }
 }
 
@@ -317,7 +317,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   if (first.done === true) return undefined // it is empty
   const frame = frameOf(first.value)
   const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
-  if (!isObject(head) || head['version'] !== 1) throw new Error('it is no spool that this version can read')
+  if (!isObject(head) || head['version'] !== 1) throw new Error('it is not a spool that this version can read')
   const wrapping = head['key']
   if (!isObject(wrapping)) {
     if (keys === undefined) return undefined
@@ -325,7 +325,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   }
   const id = String(wrapping['id'])
   const host = await keys?.byId(id)
-  if (host === undefined) throw new Error(`its key is wrapped by ${id}, which is not there`)
+  if (host === undefined) throw new Error(`its key is wrapped by the key ${id}, which was not found`)
   return unsealBytes(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
 }
 
@@ -386,7 +386,7 @@ const openOwned = (path: string, flags: number): number => {
 const checkOwner = (found: Stats, path: string): void => {
   const store = statSync(path.slice(0, path.lastIndexOf(infix)), { throwIfNoEntry: false })
   const isOwned = process.geteuid === undefined || found.uid === process.geteuid() || found.uid === store?.uid
-  if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is no file of this user')
+  if (!found.isFile() || found.nlink > 1 || !isOwned) throw new Error('it is not a regular file of this user')
 }
 
 /** The first frame of a file; undefined if it is empty, missing or unreadable. */

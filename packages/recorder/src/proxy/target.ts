@@ -41,14 +41,14 @@ export const targetOf = (path: string, start: string, upstreams: readonly Upstre
   const [, name, rest = ''] =
     (path.startsWith(start) ? /^([^/?#]+)(.*)$/s.exec(path.slice(start.length)) : undefined) ?? []
   const upstream = upstreams.find((one) => one.name === name)
-  if (upstream === undefined) return left({ status: 404, reason: `no provider stands at ${path}` })
-  if (rest.includes('#')) return left({ status: 400, reason: 'the path has a #, which no request may send' })
+  if (upstream === undefined) return left({ status: 404, reason: `there is no provider at ${path}` })
+  if (rest.includes('#')) return left({ status: 400, reason: 'the path contains a #, which no request may have' })
   if (parent.test(rest.replace(/\?.*$/s, '')))
-    return left({ status: 400, reason: `the path leaves the address of ${upstream.name}: it has a part ".."` })
+    return left({ status: 400, reason: `the path leaves the address of ${upstream.name}: it contains ".."` })
   const base = URL.parse((upstream.urlOf === undefined ? upstream.url : upstream.urlOf(rest)) ?? '')
   const url = base && URL.parse(`${base.href.replace(/\/$/, '')}${rest}`)
   if (base === null || url === null || url.origin !== base.origin)
-    return left({ status: 400, reason: `the path stands for no address of ${upstream.name}` })
+    return left({ status: 400, reason: `the path does not lead to an address of ${upstream.name}` })
   const below = base.pathname.replace(/\/$/, '') + rest
   return right({ url, path: below.startsWith('/') ? below : `/${below}` })
 }

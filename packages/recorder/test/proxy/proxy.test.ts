@@ -210,7 +210,7 @@ it('a client that speaks HTTP/2 is told so', async () => {
   const client = new Client(port)
   await client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   expect(JSON.parse((await client.answer()).body)).toEqual({
-    error: { message: 'indelible record: it speaks HTTP/1.1, and this client HTTP/2' },
+    error: { message: 'indelible record: this proxy speaks HTTP/1.1, but the client sent HTTP/2' },
   })
 })
 

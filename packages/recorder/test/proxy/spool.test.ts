@@ -288,7 +288,7 @@ it('with keys it is encrypted; without its key it stays', async () => {
   spool.close()
   const store = memoryStore()
   expect((await replayed(store)).calls).toBe(0)
-  expect(notices).toEqual([expect.stringContaining(`its key is wrapped by ${key.id}, which is not there`)])
+  expect(notices).toEqual([expect.stringContaining(`its key is wrapped by the key ${key.id}, which was not found`)])
   expect(isSpooledBefore(near, Date.now())).toBe(true)
   expect((await replayed(store, keys)).calls).toBe(1)
   expect(await recordedIn(store)).toEqual([['a secret question', 'heard']])
@@ -320,7 +320,7 @@ it('a file that was set aside, because it ended its recorder, is told and not re
   const path = join(near, '..', files()[0] ?? '')
   renameSync(path, `${path}${setAside}`)
   expect((await replayed(memoryStore())).calls).toBe(0)
-  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a recorder that was killed`)])
+  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a killed recorder`)])
   expect(existsSync(`${path}${setAside}`)).toBe(true)
 })
 
@@ -329,7 +329,7 @@ it('the traffic goes on when it is full, when it can not be written, and when it
   const frames = untaken(full)
   observed(frames, 'x'.repeat(2000))
   observed(frames, 'fits')
-  expect(notices).toEqual([expect.stringMatching(/^the spool has 1000 bytes; .* a kill loses calls$/)])
+  expect(notices).toEqual([expect.stringMatching(/^the spool has 1000 bytes; if the recorder is killed, calls .* are lost$/)])
   const size = statSync(join(near, '..', files()[0] ?? '')).size
   expect(size).toBeLessThanOrEqual(1000)
   frames.over(1)
@@ -451,7 +451,7 @@ it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted 
   const large = observed(frames, 'x'.repeat(2 ** 20)) // half of it fits
   answer(large)
   answer(observed(frames, 'while it is full'))
-  expect(notices).toEqual([expect.stringMatching(/^the spool can't be written: .*; until .* a kill loses calls$/)])
+  expect(notices).toEqual([expect.stringMatching(/^the spool can't be written: .*; if the recorder is killed, calls .* are lost$/)])
   writeFileSync(join(disk?.path ?? '', 'other'), '') // the disk is not full of it: what did not fit is cut away
   const [file = ''] = files()
   expect(statSync(join(disk?.path ?? '', file)).size).toBeLessThan(4000)
@@ -507,10 +507,10 @@ it(
     const path = leftWith('planted')
     chownSync(path, 12_345, 12_345)
     expect((await replayed(memoryStore())).calls).toBe(0)
-    expect(notices).toEqual([expect.stringContaining('it is no file of this user')])
+    expect(notices).toEqual([expect.stringContaining('it is not a regular file of this user')])
     chownSync(path.replace(/\.0$/, '.lock'), 12_345, 12_345)
     expect((await replayed(memoryStore())).calls).toBe(0)
-    expect(notices[1]).toMatch(/\.lock can't be locked, .*: it is no file of this user/)
+    expect(notices[1]).toMatch(/\.lock can't be locked, .*: it is not a regular file of this user/)
     writeFileSync(near, '')
     chownSync(near, 12_345, 12_345) // but that of the store's owner is
     expect((await replayed(memoryStore())).calls).toBe(1)

@@ -84,7 +84,7 @@ export const writeNative = (
   const { id, now, cwd, title, reasoning = 'text', model, project } = checkNative(options)
   const writer = writers[program]
   if (!Object.hasOwn(writers, program))
-    throw new TypeError(`"${String(program)}" is none of ${nativePrograms.join(', ')}`)
+    throw new TypeError(`expected one of the programs ${nativePrograms.join(', ')}, found "${String(program)}"`)
   const { turns, repairs, losses } = turnsOf(conversation, writer.holds, reasoning)
   const writing = { turns, id, now, cwd, title: title ?? titleOf(turns), model, project }
   return Object.freeze({
@@ -102,12 +102,12 @@ const checkNative = (given: NativeOptions): NativeOptions => {
   const options = optionsOf('writeNative', given, names)
   const { id, now, cwd, project } = options
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
-    throw new TypeError(`id: "${id}" is no UUID in lower case`)
+    throw new TypeError(`id: "${id}" is not a lower-case UUID`)
   if (!Number.isSafeInteger(now) || now < 0 || now > latest)
-    throw new TypeError(`now: ${now} is no time in milliseconds`)
-  if (!/^(?:\/|[A-Za-z]:[\\/])/.test(cwd)) throw new TypeError(`cwd: "${cwd}" is no absolute path`)
+    throw new TypeError(`now: ${now} is not a time in milliseconds`)
+  if (!/^(?:\/|[A-Za-z]:[\\/])/.test(cwd)) throw new TypeError(`cwd: "${cwd}" is not an absolute path`)
   if (project !== undefined && !/^\w[\w.-]{0,254}$/.test(project))
-    throw new TypeError(`project: "${project}" is no name of letters, digits, _, - and .`)
+    throw new TypeError(`project: "${project}" is not a name of letters, digits, _, - and .`)
   return options
 }
 

@@ -96,7 +96,7 @@ export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Re
   const { losses, turns, add } = new Gathering(mended.messages, holds, reasoning)
   for (let position = 0; position < mended.messages.length; position++) add(position)
   if (turns[0]?.role === 'assistant') {
-    losses.push(lossAt(0, [], `begins with the assistant: ${JSON.stringify(opening)} is put before it`))
+    losses.push(lossAt(0, [], `begins with the assistant: a user message ${JSON.stringify(opening)} was put before it`))
     turns.unshift({ role: 'user', said: [{ type: 'text', text: opening }], calls: [], message: undefined })
   }
   return { turns, repairs: mended.repairs, losses }
@@ -132,7 +132,7 @@ class Gathering {
     const message = standIn(this.#messages.at(position) as Message)
     const { role, content } = message
     if (role === 'system' || role === 'developer')
-      return this.#lose(position, [], `says "${role}": left out, the program has instructions of its own`)
+      return this.#lose(position, [], `is a ${role} message: left out, because the program has its own instructions`)
     let said: TurnPart[] = []
     let calls: Call[] = []
     let open = false // whether a result of the calls is in a later message
@@ -153,13 +153,13 @@ class Gathering {
       const one = this.#said(part, position, path, message, speaker)
       if (one === undefined) continue
       if (calls.length > 0) {
-        if (open) this.#lose(position, path, 'follows a call: stands after its result')
+        if (open) this.#lose(position, path, 'follows a call: moved after its result')
         finish()
       }
       const isCommand =
         speaker === 'user' && said.length === 0 && one.type === 'text' && this.#holds.command?.test(one.text)
       if (isCommand === true) {
-        this.#lose(position, path, 'would be taken for a command of the program: begins with a space of no width')
+        this.#lose(position, path, 'would be read as a command by the program: a zero-width space was put before it')
         said.push({ type: 'text', text: `\u200b${one.text}` })
       } else said.push(one)
     }
@@ -178,15 +178,15 @@ class Gathering {
     const id = this.#idOf(part.id, position, path)
     const name = nameOf(part.name)
     if (name !== part.name)
-      this.#lose(position, [...path, 'name'], `is no name that providers take: written as ${name}`)
+      this.#lose(position, [...path, 'name'], `is not a name that providers accept: written as ${name}`)
     const args = isObject(valueOf(part.arguments)) ? (valueOf(part.arguments) as JsonObject) : undefined
     if (args === undefined && !this.#holds.anyArguments)
-      this.#lose(position, [...path, 'arguments'], 'is no JSON object: written as the field "input" of one')
+      this.#lose(position, [...path, 'arguments'], 'is not a JSON object: written as the field "input" of one')
     if (subAgents.has(part.name))
       this.#lose(
         position,
         path,
-        'calls a sub-agent: its result is written, and what it said by itself stays where it is',
+        'calls a sub-agent: its result is written, but not its own conversation',
       )
     const isError = result.isError === true
     const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
@@ -194,7 +194,7 @@ class Gathering {
       (one, index) => this.#held(one, at, [...inAnswer, 'content', index], holds) ?? [],
     )
     if (isError && !this.#holds.errors)
-      this.#lose(at, [...inAnswer, 'isError'], 'the program has no mark for a failed call')
+      this.#lose(at, [...inAnswer, 'isError'], 'the program does not mark failed calls')
     return {
       id,
       name,
@@ -221,7 +221,7 @@ class Gathering {
       this.#lose(
         position,
         [...path, 'id'],
-        `is ${isOfOther ? "another call's id with a number" : 'no id that providers take'}: written as ${written}`,
+        `is ${isOfOther ? "another call's id with a number" : 'not an id that providers accept'}: written as ${written}`,
       )
     this.#ids.set(id, written)
     this.#taken.add(written)
@@ -261,7 +261,7 @@ class Gathering {
 
   #text(text: string, position: number, path: Path): Text | undefined {
     const written = text.toWellFormed()
-    if (written !== text) this.#lose(position, path, 'has half a character: written as U+FFFD')
+    if (written !== text) this.#lose(position, path, 'has an unpaired surrogate: written as U+FFFD')
     if (written.trim() !== '') return { type: 'text', text: written }
     if (text !== '') this.#lose(position, path, 'is blank: left out')
     return undefined
@@ -292,7 +292,7 @@ class Gathering {
     this.#lose(
       position,
       path,
-      `is ${part.type === 'image' ? 'an image' : 'a file'} that the program can't hold: named in a text`,
+      `is ${part.type === 'image' ? 'an image' : 'a file'} that the program can't hold: replaced by a text that names it`,
     )
     return this.#text(`[${what}: ${placeOf(source)}]`, position, path)
   }

@@ -73,13 +73,13 @@ const readValue = (type: unknown, value: unknown): Either<TranscriptFault, Json>
     try {
       return right(readPython(value))
     } catch (error) {
-      return left({ _tag: 'UnknownFormat', found: `damaged msgpack of LangGraph (${(error as Error).message})` })
+      return left({ _tag: 'UnknownFormat', found: `damaged LangGraph msgpack (${(error as Error).message})` })
     }
   const read = type === 'json' || type === null ? jsonOf(textOf(value)) : undefined
   return read === undefined
     ? left({
         _tag: 'UnknownFormat',
-        found: `a value of LangGraph of the type ${describe(type)}, where JSON and msgpack can be read`,
+        found: `a LangGraph value of type ${describe(type)}; only JSON and msgpack can be read`,
       })
     : right(read)
 }
@@ -89,7 +89,7 @@ const readCheckpoint = (row: Row | undefined): Either<TranscriptFault, JsonObjec
   if (isLeft(read)) return read
   return isObject(read.right)
     ? right(read.right)
-    : left({ _tag: 'UnknownFormat', found: `a checkpoint of LangGraph that is ${describe(read.right)}` })
+    : left({ _tag: 'UnknownFormat', found: `a LangGraph checkpoint that is ${describe(read.right)}` })
 }
 
 const messagesOf = (checkpoint: JsonObject): Json | undefined => {

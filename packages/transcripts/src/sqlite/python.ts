@@ -47,7 +47,7 @@ const optionsAt = (depth: number): DecoderOptions & { readonly useBigInt64: true
       type,
       encode: () => null,
       decode: (data) => {
-        if (depth > deepest) throw new Error('extensions within extensions, deeper than 500')
+        if (depth > deepest) throw new Error('extensions nested deeper than 500')
         return new Extension(type, valueOf(data, depth + 1))
       },
     })
@@ -60,7 +60,7 @@ const keyOf = (key: unknown): string => {
 }
 
 const asJson = (value: unknown, depth: number): Json => {
-  if (depth > deepest) throw new Error('values within values, deeper than 500')
+  if (depth > deepest) throw new Error('values nested deeper than 500')
   const inside = (item: unknown): Json => asJson(item, depth + 1)
   if (value === null || value === undefined) return null
   if (typeof value === 'string' || typeof value === 'boolean') return value

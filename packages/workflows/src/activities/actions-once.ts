@@ -28,7 +28,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
           return left({
             _tag: 'Io',
             operation: 'read an action',
-            cause: new Error('its value is not that of an action'),
+            cause: new Error('the stored value is not an action'),
           })
         next += 1
       }

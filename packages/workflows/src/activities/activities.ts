@@ -78,7 +78,7 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   const decoded = decodeMessage(message)
   if (isLeft(decoded)) throw new ActivityFailed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
   const isMessage = !isPlaceholder(decoded.right)
-  require(isMessage, 'the message should be one, and is a placeholder for content that was not found')
+  require(isMessage, 'the message is a placeholder for content that was not found; expected a message with its content')
   require(page === undefined || isPageKind(page), 'the page should be a page kind')
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
   const known = rightOrFail(await actions.find(action))
@@ -113,7 +113,7 @@ const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly Me
   } catch (error) {
     throw new ActivityFailed({
       _tag: 'InvalidInput',
-      reason: error instanceof Error ? error.message : 'these are no refs',
+      reason: error instanceof Error ? error.message : 'refs should be a list of refs',
     })
   }
 }
@@ -136,7 +136,7 @@ const end = async (host: Host, streams: Streams, { action, scope }: EndInput): P
   if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
   else
     await ending.tell(
-      { type: 'stream_end', outcome: 'failed', reason: known?.failure?.message ?? 'It was given up.' },
+      { type: 'stream_end', outcome: 'failed', reason: known?.failure?.message ?? 'The action was given up.' },
       attempt,
       () => 0,
     )

@@ -39,7 +39,7 @@ export interface EventSink {
   readonly publish: (event: StreamEvent) => Promise<void> | void
 }
 
-/** A sign of life for the engine. It never has content. */
+/** A heartbeat for the engine, without content. */
 export interface Heartbeat {
   /** The id of the running action. */
   readonly action: string

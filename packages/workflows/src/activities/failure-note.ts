@@ -4,7 +4,7 @@
 export interface FailureNote {
   /** The `_tag` of the fault. */
   readonly tag: string
-  /** The sentence that the failure says. */
+  /** The message of the failure. */
   readonly message: string
   /** The HTTP status of the model's provider. */
   readonly status?: number

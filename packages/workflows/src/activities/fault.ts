@@ -45,15 +45,15 @@ const activitySentences: Sentences<ActivityFault> = {
   MalformedBlock: ({ id, position }) => `block ${id} does not contain the message at position ${position}`,
   InvalidInput: (fault) => fault.reason,
   OtherAction: (fault) =>
-    `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`,
+    `action ${JSON.stringify(fault.action)} has already happened with other content; use a new id for new content`,
   FailedBefore: (fault) => fault.failure.message,
   ActionEnded: (fault) =>
     `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`,
   Superseded: (fault) =>
     `a later attempt of action ${JSON.stringify(fault.action)} has begun, or the action was given up; this attempt no longer counts`,
-  Unexpected: () => 'a function given to the activities threw; onFailure received the error',
+  Unexpected: () => 'a function passed to the activities threw; onFailure received the error',
   Unpublished: (fault) =>
-    `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: an answer that it had is stored`,
+    `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: if it had an answer, the answer is stored`,
 }
 
 /**

@@ -177,7 +177,7 @@ export const hostOf = (options: ActivityOptions): Host => {
         return readHistoryOf(rightOrFail(await persist(blocks, parsed.history)()).refHistory(), losses)
       case 'keyed': {
         require(options.adopt !==
-          undefined, 'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in')
+          undefined, 'the history has keys of another system: pass `adopt` to the activities, with the key-value store that holds them')
         const { keyValue, ...how } = options.adopt
         const read = await adoptHistory(keyValue, parsed.history, ownFields(how))()
         if (isLeft(read))

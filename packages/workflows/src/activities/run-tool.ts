@@ -24,7 +24,7 @@ export const runTool = async (host: Host, { action, history, call, refused }: To
   if (open === undefined)
     throw new ActivityFailed({
       _tag: 'InvalidInput',
-      reason: `the call ${JSON.stringify(call.id)} of ${JSON.stringify(call.name)} waits for no result in this history`,
+      reason: `the call ${JSON.stringify(call.id)} of ${JSON.stringify(call.name)} is not open in this history: it is missing, or has its result`,
     })
   const made = itemAt(view, open.position).content[open.part] as ToolCallPart // an open call is a tool call
   const tools = new Map((host.tools ?? []).map((tool) => [tool.name, tool]))

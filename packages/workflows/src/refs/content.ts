@@ -114,7 +114,7 @@ export interface Inside {
 /** Throws TypeError if the history was not created by this module. */
 export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
   const inside = insides.get(content)
-  if (inside === undefined) throw new TypeError('this is no history of @indelible/workflows/refs that can be persisted')
+  if (inside === undefined) throw new TypeError('this is not a history of @indelible/workflows/refs that can be persisted')
   return inside
 }
 
@@ -140,7 +140,7 @@ const pendingOf = (from: Omit<Inside, 'view'>, history: History<Message>): Pendi
   const inside = { ...from, view: history.view }
   const pending = handle<PendingHistory>('pending', inside, {
     append: (message, page) => add(history, message, page),
-    ...unwritable('has content that is not stored: persist it, and write what that gives'),
+    ...unwritable('has content that is not stored: persist it, and write the result'),
   })
   insides.set(pending, inside)
   return pending

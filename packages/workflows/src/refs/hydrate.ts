@@ -136,7 +136,7 @@ const take = (
   if (absent.length > 0)
     return {
       ids: absent,
-      reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere,
+      reason: absent.every((id) => damaged.has(id)) ? 'its bytes do not match its id' : notThere,
     }
   const main = blockIds[0] as BlockId // a ref has at least one
   const wrong = (reason: string) => ({ ids: [main], reason })
@@ -158,10 +158,10 @@ const take = (
   return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
 }
 
-const unnamedBlock = 'speaks of a block that the ref does not name'
+const unnamedBlock = 'references a block that the ref does not list'
 
 /** Why a message does not match its ref; undefined if it does. */
 const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
-  if (message.role !== role) return `its role is not ${role}, as the ref says`
+  if (message.role !== role) return `its role is not ${role} as in the ref`
   return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamedBlock}`
 }

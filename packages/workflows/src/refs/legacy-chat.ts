@@ -48,7 +48,7 @@ const contentFields = [
  */
 const wireOf = (item: Json): Json => {
   if (!isObject(item)) return item
-  if (namesKeys(item)) throw new Unexpected([], 'a message, for the first of the list is none of refs', item)
+  if (namesKeys(item)) throw new Unexpected([], 'a message, because the first item of the list is one', item)
   if (!contentFields.some((field) => field in item)) throw new Unexpected([], 'a message, with content or calls', item)
   if (!isCamelCase(item)) return item
   const { toolCalls, toolCallId, isError, cacheControl, contextType, ...wire } = item as Fields
@@ -79,7 +79,7 @@ const callsOf = (calls: Json | undefined, others: Json | undefined, called: bool
   if (!Array.isArray(calls)) throw new Unexpected(['toolCalls'], 'an array of calls', calls)
   if (calls.length === 0) return undefined
   if (others !== undefined && others !== null && !(Array.isArray(others) && others.length === 0))
-    throw new Unexpected(['toolCalls'], 'absent or empty beside tool_calls', calls)
+    throw new Unexpected(['toolCalls'], 'absent or empty if tool_calls is present', calls)
   return called ? (calls as readonly Json[]).map(callOf) : calls
 }
 
@@ -102,7 +102,7 @@ const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undef
   if (typeof id !== 'string') throw new Unexpected(['toolCallId'], 'a string', id)
   if (other === undefined || other === null || other === '') return id
   if (id === '') return undefined
-  throw new Unexpected(['toolCallId'], 'what tool_call_id is', id)
+  throw new Unexpected(['toolCallId'], 'the same as tool_call_id', id)
 }
 
 const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''

@@ -173,7 +173,7 @@ export const createRefHistory = ({
     keep: (given: RefTree) => {
       if (!isRefTree(given) || given.len > before + refs.length || given.len < (known?.len ?? 0))
         throw new TypeError(
-          `a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs was expected, found ${JSON.stringify(given)}`,
+          `expected a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs, found ${JSON.stringify(given)}`,
         )
       known = copyOf(given)
     },
@@ -225,7 +225,7 @@ export const jsonOf = ({
 
 /** Throws TypeError. */
 export const checkNames = (scope: string, session: string | undefined): void => {
-  if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
+  if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} is not a valid scope name`)
   if (session !== undefined && invalidId('log', session) !== undefined)
-    throw new TypeError(`${JSON.stringify(session)} can't be the id of a session`)
+    throw new TypeError(`${JSON.stringify(session)} is not a valid session id`)
 }

@@ -43,6 +43,6 @@ export const refOf = (value: unknown): MessageRef => {
     throw new Unexpected(['blockIds', wrong], 'the id of a block: 64 lowercase hexadecimal digits', ids[wrong])
   if (!isRole(role)) throw new Unexpected(['role'], 'a role', role)
   if (typeof attached !== 'number' || !Number.isInteger(attached) || attached < 0 || attached >= ids.length)
-    throw new Unexpected(['attached'], 'how many of the blocks, but for the first, are attachments', attached)
+    throw new Unexpected(['attached'], 'the number of attachments, less than the number of blocks', attached)
   return Object.freeze({ blockIds: Object.freeze(ids as readonly BlockId[]), role, ...(attached > 0 && { attached }) })
 }

@@ -104,7 +104,7 @@ const keysIn = (ref: JsonObject): readonly string[] => {
   ) as [string[], string[]]
   if (keys.length === 0) return ids
   if (ids.length > 0 && (ids.length !== keys.length || ids.some((id, index) => id !== keys[index])))
-    throw new Unexpected(['blockIds'], 'what blockKeys is', ref['blockIds'])
+    throw new Unexpected(['blockIds'], 'the same as blockKeys', ref['blockIds'])
   return keys
 }
 
@@ -134,10 +134,10 @@ const idIn = (owner: JsonObject, field: string): string | undefined => {
 
 const nothingBeside = (owner: JsonObject, known: readonly string[]): void => {
   for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
-    throw new Unexpected([field], 'absent, for this format has no such field', value)
+    throw new Unexpected([field], 'absent, because this format has no such field', value)
 }
 
 const unknown = (owner: Json, known: readonly string[], position: number): Loss[] =>
   Object.keys((isObject(owner) && fieldsBeside(owner, known)) || {}).map((field) =>
-    Object.freeze({ position, path: [field], reason: 'is no field of llm2: it was left out' }),
+    Object.freeze({ position, path: [field], reason: 'is not a field of llm2: left out' }),
   )

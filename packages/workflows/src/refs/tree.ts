@@ -154,12 +154,12 @@ const decodeNode = (bytes: Uint8Array, height: number): Node | string => {
   const list = isObject(value) ? value[height === 0 ? 'refs' : 'nodes'] : undefined
   if (!Array.isArray(list) || list.length === 0 || list.length > width)
     return `should have 1 to ${width} ${height === 0 ? 'refs' : 'nodes'}, found ${describe(list)}`
-  if (height > 0) return list.every(isBlockId) ? { nodes: list } : 'should name blocks'
+  if (height > 0) return list.every(isBlockId) ? { nodes: list } : 'should list block ids'
   try {
     return { refs: list.map(refOf) }
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    return `has a ref that is none: ${error.expected} expected`
+    return `has an invalid ref: expected ${error.expected}`
   }
 }
 

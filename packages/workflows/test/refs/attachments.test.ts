@@ -78,7 +78,7 @@ describe('a ref', () => {
     const refs = createRefHistory()
     for (const attached of [-1, 0.5, 2, 3, NaN, '1', null])
       expect(() => refs.append({ blockIds: [a, b], role: 'user', attached } as MessageRef)).toThrow(
-        'attached should be how many of the blocks',
+        'attached should be the number of attachments',
       )
     refs.append({ blockIds: [a, b], role: 'user', attached: 0 })
     expect(refs.refs()).toEqual([{ blockIds: [a, b], role: 'user' }])
@@ -91,14 +91,14 @@ describe('a ref', () => {
     ]
     const without = createRefHistory({ from: [{ blockIds: ref.blockIds.slice(0, 1), role: 'user' }] })
     expect((await fault('MalformedBlock', hydrate(store, without))).reason).toContain(
-      'speaks of a block that the ref does not name',
+      'references a block that the ref does not list',
     )
     const [long] = (await ok(persist(store, createPendingHistory({ from: [user('long '.repeat(1000))] }))))
       .refHistory()
       .refs() as [MessageRef]
     expect(
       (await fault('MalformedBlock', hydrate(store, createRefHistory({ from: [{ ...long, attached: 1 }] })))).reason,
-    ).toContain('speaks of a block that the ref does not name')
+    ).toContain('references a block that the ref does not list')
   })
 })
 

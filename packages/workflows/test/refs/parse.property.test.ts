@@ -194,7 +194,7 @@ describe('whatever a saved history says', () => {
       }),
       { numRuns: rounds(300, 4000) },
     )
-    outputs.expectToBe('d31248d2679ae58b')
+    outputs.expectToBe('d1c53bf88ed8a123')
     for (const kind of ['messages', 'keyed', 'refs', 'refused'])
       expect(kinds.get(kind), kind).toBeGreaterThan(rounds(5, 200))
   })

@@ -53,7 +53,7 @@ describe('what we have saved', () => {
     )
     expect(refused(JSON.stringify(good).slice(0, -1))).toMatch(/should be JSON: at line 1, column \d+/)
     expect(refused({ ...good, messages: [] })).toBe(
-      'messages should be absent, for this format has no such field, found an empty array',
+      'messages should be absent, because this format has no such field, found an empty array',
     )
     expect(refused({ ...good, refs: [{ ...good.refs[0], page: 'plan' }] })).toContain('refs[0].page should be absent')
     for (const version of [0, 1.5, -1, null]) expect(refused({ ...good, version })).toContain('version should be 1')
@@ -64,16 +64,16 @@ describe('what we have saved', () => {
       '{"type":"indelible.refs","version":1,"scope":"a\\ud800","refs":[]}',
     ])
       expect(refused(saved)).toContain(
-        'scope should be the same however it is read, found something that has half a surrogate pair',
+        'scope should be an unambiguous value, found a value that has half a surrogate pair',
       )
     expect(refused('{"type":"indelible.refs","version":1,"scope":"a","scope":"b","refs":[]}')).toContain(
-      'scope should be the same however it is read, found something that stands twice',
+      'scope should be an unambiguous value, found a value that stands twice',
     )
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['k\udc00'], role: 'user' }] })).toContain(
-      'refs[0].blockKeys[0] should be the same',
+      'refs[0].blockKeys[0] should be an unambiguous value',
     )
     expect(refused('[{"flowId":"f","blockIds":["a"],"blockIds":["b"],"role":"user"}]')).toContain(
-      '[0].blockIds should be the same',
+      '[0].blockIds should be an unambiguous value',
     )
     expect(isLeft(parseHistoryJson('{"type":"indelible.refs","version":2,"scope":"a","scope":"b"}')) && 'newer').toBe(
       'newer',
@@ -193,8 +193,8 @@ describe('refs by llm2', () => {
       ],
     })
     expect(losses).toEqual([
-      { position: 0, path: ['model'], reason: 'is no field of llm2: it was left out' },
-      { position: 1, path: ['usage'], reason: 'is no field of llm2: it was left out' },
+      { position: 0, path: ['model'], reason: 'is not a field of llm2: left out' },
+      { position: 1, path: ['usage'], reason: 'is not a field of llm2: left out' },
     ])
     expect(history.refs()).toEqual([
       { keys: ['a'], role: 'user' },
@@ -214,7 +214,7 @@ describe('refs by llm2', () => {
       'refs[0].blockKeys should be an array of keys, found "a"',
     )
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['a'], blockIds: ['b'], role: 'user' }] })).toContain(
-      'refs[0].blockIds should be what blockKeys is',
+      'refs[0].blockIds should be the same as blockKeys',
     )
     expect(refused({ type: 'llm2', flowId: 7, refs: [] })).toBe('flowId should be a string, found 7')
     expect(refused({ type: 'llm2' })).toBe('refs should be an array of refs, found nothing')
@@ -366,9 +366,9 @@ describe('a legacy list of chat messages', () => {
     ).toContain('[0].toolCalls should be an array of calls')
     expect(
       refused([{ role: 'assistant', content: 'x', toolCalls: [{ id: 'a', name: 'n' }], tool_calls: [{ id: 'b' }] }]),
-    ).toContain('[0].toolCalls should be absent or empty beside tool_calls')
+    ).toContain('[0].toolCalls should be absent or empty if tool_calls is present')
     expect(refused([{ role: 'tool', content: 'x', toolCallId: 'a', tool_call_id: 'b' }])).toContain(
-      '[0].toolCallId should be what tool_call_id is',
+      '[0].toolCallId should be the same as tool_call_id',
     )
     expect(refused([{ role: 'tool', content: 'x', toolCallId: 7 }])).toContain('[0].toolCallId should be a string')
     expect(refused([{ id: 'x', role: 'user', parts: [{ type: 'text', text: 'hi' }] }])).toBe(
@@ -389,7 +389,7 @@ describe('a list of both, refs and messages', () => {
         '[1] should be a ref, which has no content of its own, found an object with "role", "content"',
       )
       expect(refused([message, ref])).toMatch(
-        /^\[1\] should be a message, for the first of the list is none of refs, found an object with/,
+        /^\[1\] should be a message, because the first item of the list is one, found an object with/,
       )
       expect(refused({ type: 'llm2', refs: [ref, message] })).toContain('refs[1] should be a ref')
     }

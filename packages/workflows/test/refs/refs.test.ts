@@ -277,7 +277,7 @@ describe('hydrate', () => {
       'MalformedBlock',
       hydrate(store, createRefHistory({ from: [{ ...whole, blockIds: whole.blockIds.slice(0, 1) }] })),
     )
-    expect(malformed.reason).toContain('the ref does not name')
+    expect(malformed.reason).toContain('the ref does not list')
   })
   it('gives placeholders on request: they say what is missing, and can never be persisted', async () => {
     const { map, store, refs, keyOf } = await ready()
@@ -288,7 +288,7 @@ describe('hydrate', () => {
     expect(partial.view().at(0)).toEqual(conversation()[0])
     expect(partial.missing).toEqual([
       { position: 1, ids: refs.refs()[1]?.blockIds, reason: 'it is not in the store' },
-      { position: 4, ids: refs.refs()[4]?.blockIds, reason: 'its bytes are not those of its id' },
+      { position: 4, ids: refs.refs()[4]?.blockIds, reason: 'its bytes do not match its id' },
     ])
     expect(partial.view().at(1)).toMatchObject({
       role: 'user',
