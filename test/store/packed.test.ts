@@ -226,3 +226,18 @@ it('a block whose size is damaged keeps no other text from being found or erased
   db.close()
   await store.close()
 })
+
+it('a compaction waits for the end of what another connection reads, and names the reader if it does not end', async () => {
+  const path = join(folder, 'read.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const reader = new DatabaseSync(path)
+  reader.exec('begin; select count(*) from row')
+  await store.putBlocks([text(1000)])
+  expect(await compactSqlite({ path, wait: 0 })).toMatchObject({
+    readers: process.platform === 'linux' ? [process.pid] : [],
+  })
+  setTimeout(() => reader.exec('commit'), 50)
+  expect((await compactSqlite({ path })).readers).toBe(undefined)
+  reader.close()
+  await store.close()
+})

@@ -6,14 +6,17 @@ import type { Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
-import { openDatabase, patiently, rollBack } from './open.ts'
+import { emptyLog, openDatabase, patiently, rollBack, untilDone } from './open.ts'
 import { packBlocks } from './packed.ts'
 
 /** The file to compact. */
 export interface CompactOptions {
   /** The store file. */
   readonly path: string
-  /** How long to wait for another process that writes, in milliseconds, before `Busy`. Default: 5,000. */
+  /**
+   * How long to wait for another process that writes, in milliseconds, before `Busy`; and as long for the end of what others
+   * read. Default: 5,000.
+   */
   readonly wait?: number
 }
 
@@ -65,8 +68,9 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
         }),
       )
       await patiently(wait, () => db.exec('vacuum'))
-      const emptied = db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
-      const readers = emptied.busy === 0 ? undefined : (readersOf(`${path}-wal`) ?? [])
+      const emptied = await untilDone<StoreFault>(wait, async () => right(emptyLog(db)))
+      if (isLeft(emptied)) return emptied
+      const readers = emptied.right ? undefined : (readersOf(`${path}-wal`) ?? [])
       return right(Object.freeze({ before, after: sizes(), ...(readers && { readers: Object.freeze(readers) }) }))
     } catch (error) {
       const code = codeOf(error)
