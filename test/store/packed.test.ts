@@ -1,5 +1,5 @@
 /** Blocks in a store file: compressed by a compaction where that pays, found by their texts, and whole again however they are stored. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -224,6 +224,21 @@ it('a block whose size is damaged keeps no other text from being found or erased
   expect(await session.erase([0, 1], { reason: 'asked to' })).toMatchObject({ remains: [], residue: [] })
   expect(db.prepare('select * from content').all()).toEqual([])
   db.close()
+  await store.close()
+})
+
+it('a compaction by a link gives the sizes of the file that it leads to, and names who reads it', async () => {
+  const [path, link] = [join(folder, 'linked.db'), join(folder, 'link.db')]
+  const store = await sqliteStore({ path, durability: 'os' })
+  symlinkSync(path, link)
+  const reader = new DatabaseSync(path)
+  reader.exec('begin; select count(*) from row')
+  await store.putBlocks([text(1000)])
+  const here = await compactSqlite({ path, wait: 0 })
+  expect(here.after).toBeGreaterThan(100_000)
+  const there = await compactSqlite({ path: link, wait: 0 })
+  expect([there.before, there.readers]).toEqual([here.after, here.readers])
+  reader.close()
   await store.close()
 })
 

@@ -1,5 +1,5 @@
 /** Giving the room back that a store file does not need any more: what was removed, what can be compressed, and what its write-ahead log has. */
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
@@ -53,7 +53,8 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
     const { db, reading } = opened.right
     try {
       if (reading !== undefined) return left(reading.reason ?? { _tag: 'ReadOnly', path })
-      const sizes = (): number => sizeOf(path) + sizeOf(`${path}-wal`)
+      const file = realpathSync(path) // of a link, the log stands beside what it leads to
+      const sizes = (): number => sizeOf(file) + sizeOf(`${file}-wal`)
       const before = sizes()
       await packBlocks(db, (work) =>
         patiently(wait, () => {
@@ -70,7 +71,7 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
       await patiently(wait, () => db.exec('vacuum'))
       const emptied = await untilDone<StoreFault>(wait, async () => right(emptyLog(db)))
       if (isLeft(emptied)) return emptied
-      const readers = emptied.right ? undefined : (readersOf(`${path}-wal`) ?? [])
+      const readers = emptied.right ? undefined : (readersOf(`${file}-wal`) ?? [])
       return right(Object.freeze({ before, after: sizes(), ...(readers && { readers: Object.freeze(readers) }) }))
     } catch (error) {
       const code = codeOf(error)
