@@ -256,3 +256,14 @@ it('a compaction waits for the end of what another connection reads, and names t
   reader.close()
   await store.close()
 })
+
+it('a compaction with an option that it does not have, without a path, or with a time that is none, throws at the call', () => {
+  const path = join(folder, 'store.db')
+  for (const [options, message] of [
+    [{ path, wiat: 5 }, 'compactSqlite has no option "wiat"'],
+    [{}, 'compactSqlite needs a path'],
+    [{ path, wait: Number.NaN }, 'wait'],
+    [{ path, wait: -1 }, 'wait'],
+  ] as const)
+    expect(() => compactSqlite(options as unknown as { path: string })).toThrow(message)
+})

@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
@@ -45,7 +45,9 @@ export interface Compacted {
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> => {
-  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options)
+  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options, { path: true, wait: true })
+  if (typeof given !== 'string') throw new TypeError('compactSqlite needs a path: the file of the store')
+  amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const path = resolve(given)
     const opened = await openDatabase(path, { wait, create: false, readOnly: false })
