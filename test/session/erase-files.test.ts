@@ -78,7 +78,8 @@ it('whatever is done before and after: nothing of erased texts is in the files, 
   await fc.assert(
     fc.asyncProperty(deeds, fc.boolean(), async (given, erasable) => {
       const path = fresh()
-      const open = (): Promise<Store> => Promise.resolve(sqliteStore({ path: join(path, 's.db'), durability: 'os' }))
+      const open = (): Promise<Store> =>
+        Promise.resolve(sqliteStore({ path: join(path, 's.db'), durability: 'os', wait: 0 }))
       let store = await open()
       const sessions: Known[] = []
       const proofs: { readonly text: string; readonly proof: EntryProof; readonly head: Head }[] = []

@@ -153,6 +153,18 @@ describe('a file', () => {
     )
   })
 
+  it('waits a moment for another connection that reads, and leaves nothing then', async () => {
+    const path = join(folder(), 'store.db')
+    const store = await sqliteStore({ path })
+    await store.create({ id: 'log', rows: [entry('a secret that is long enough')], encrypt: false })
+    const other = new DatabaseSync(path)
+    other.exec('begin; select count(*) from row')
+    setTimeout(() => other.exec('commit'), 50)
+    expect((await erase(store, 'log', [0])).residue).toEqual([])
+    other.close()
+    await store.close()
+  })
+
   it('names the log that a reader keeps from being emptied, and a second try empties it', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })

@@ -1,5 +1,5 @@
 /** Blocks in a store file: compressed by a compaction where that pays, found by their texts, and whole again however they are stored. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -225,4 +225,45 @@ it('a block whose size is damaged keeps no other text from being found or erased
   expect(db.prepare('select * from content').all()).toEqual([])
   db.close()
   await store.close()
+})
+
+it('a compaction by a link gives the sizes of the file that it leads to, and names who reads it', async () => {
+  const [path, link] = [join(folder, 'linked.db'), join(folder, 'link.db')]
+  const store = await sqliteStore({ path, durability: 'os' })
+  symlinkSync(path, link)
+  const reader = new DatabaseSync(path)
+  reader.exec('begin; select count(*) from row')
+  await store.putBlocks([text(1000)])
+  const here = await compactSqlite({ path, wait: 0 })
+  expect(here.after).toBeGreaterThan(100_000)
+  const there = await compactSqlite({ path: link, wait: 0 })
+  expect([there.before, there.readers]).toEqual([here.after, here.readers])
+  reader.close()
+  await store.close()
+})
+
+it('a compaction waits for the end of what another connection reads, and names the reader if it does not end', async () => {
+  const path = join(folder, 'read.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const reader = new DatabaseSync(path)
+  reader.exec('begin; select count(*) from row')
+  await store.putBlocks([text(1000)])
+  expect(await compactSqlite({ path, wait: 0 })).toMatchObject({
+    readers: process.platform === 'linux' ? [process.pid] : [],
+  })
+  setTimeout(() => reader.exec('commit'), 50)
+  expect((await compactSqlite({ path })).readers).toBe(undefined)
+  reader.close()
+  await store.close()
+})
+
+it('a compaction with an option that it does not have, without a path, or with a time that is none, throws at the call', () => {
+  const path = join(folder, 'store.db')
+  for (const [options, message] of [
+    [{ path, wiat: 5 }, 'compactSqlite has no option "wiat"'],
+    [{}, 'compactSqlite needs a path'],
+    [{ path, wait: Number.NaN }, 'wait'],
+    [{ path, wait: -1 }, 'wait'],
+  ] as const)
+    expect(() => compactSqlite(options as unknown as { path: string })).toThrow(message)
 })

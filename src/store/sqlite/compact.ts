@@ -1,19 +1,22 @@
 /** Frees unneeded space in a store file: removed data, compressible blocks, the write-ahead log. */
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
-import { openDatabase, patiently, rollBack } from './open.ts'
+import { emptyLog, openDatabase, patiently, rollBack, untilDone } from './open.ts'
 import { packBlocks } from './packed.ts'
 
 /** The options of `compactSqlite`. */
 export interface CompactOptions {
   /** The store file. */
   readonly path: string
-  /** How long to wait for another writing process, in milliseconds, before `Busy`. Default: 5,000. */
+  /**
+   * How long to wait for another writing process, in milliseconds, before `Busy`, and as long for
+   * readers to end. Default: 5,000.
+   */
   readonly wait?: number
 }
 
@@ -42,7 +45,9 @@ export interface Compacted {
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> => {
-  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options)
+  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options, { path: true, wait: true })
+  if (typeof given !== 'string') throw new TypeError('compactSqlite needs a path: the file of the store')
+  amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const path = resolve(given)
     const opened = await openDatabase(path, { wait, create: false, readOnly: false })
@@ -50,7 +55,8 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
     const { db, reading } = opened.right
     try {
       if (reading !== undefined) return left(reading.reason ?? { _tag: 'ReadOnly', path })
-      const sizes = (): number => sizeOf(path) + sizeOf(`${path}-wal`)
+      const file = realpathSync(path) // of a link, the log stands beside what it leads to
+      const sizes = (): number => sizeOf(file) + sizeOf(`${file}-wal`)
       const before = sizes()
       await packBlocks(db, (work) =>
         patiently(wait, () => {
@@ -65,8 +71,9 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
         }),
       )
       await patiently(wait, () => db.exec('vacuum'))
-      const emptied = db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
-      const readers = emptied.busy === 0 ? undefined : (readersOf(`${path}-wal`) ?? [])
+      const emptied = await untilDone<StoreFault>(wait, async () => right(emptyLog(db)))
+      if (isLeft(emptied)) return emptied
+      const readers = emptied.right ? undefined : (readersOf(`${file}-wal`) ?? [])
       return right(Object.freeze({ before, after: sizes(), ...(readers && { readers: Object.freeze(readers) }) }))
     } catch (error) {
       const code = codeOf(error)

@@ -21,6 +21,7 @@ import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { pack, packedColumns, unpack, type Packed } from './packed.ts'
+import { emptyLog, untilDone } from './open.ts'
 import { preparedAll } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
@@ -190,42 +191,51 @@ export class Eraser {
   async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
-    const cleaned = await writer.outside((): readonly Residue[] => {
-      const was = this.#secure('on')
-      try {
-        return this.#clean(needles)
-      } finally {
-        this.#secure(was)
-      }
-    })
+    const clean = this.#cleaner(needles)
+    const cleaned = await untilDone(Math.min(writer.wait, mostWait), () => writer.outside(clean))
     // The rows are erased, even if their remains are not.
-    return right({
-      ...done,
-      residue: isLeft(cleaned)
-        ? [{ where: 'file', reason: `it could not be cleaned (${cleaned.left._tag}): erase the same messages again` }]
-        : cleaned.right,
-    })
+    const residue = isLeft(cleaned)
+      ? [
+          {
+            where: 'file' as const,
+            reason: `it could not be cleaned (${cleaned.left._tag}): erase the same messages again`,
+          },
+        ]
+      : cleaned.right
+        ? []
+        : [waiting]
+    return right({ ...done, residue })
   }
 
-  #clean(needles: Needles | undefined): readonly Residue[] {
+  /** A function that cleans the file, or continues to. It returns false while other readers prevent it. */
+  #cleaner(needles: Needles | undefined): () => boolean {
     const { file } = this.#db.prepare("select file from pragma_database_list where name = 'main'").get() as {
       readonly file: string
     }
-    if (needles === undefined) this.#db.exec('vacuum')
-    if (!this.#emptied()) return [waiting]
-    if (needles !== undefined && (needles.hasUnknown || residueIn(file, needles))) {
+    let isRewritten = false
+    const rewrite = (): void => {
       this.#db.exec('vacuum')
-      if (!this.#emptied()) return [waiting]
+      isRewritten = true
     }
-    this.#sql.unmark().run()
-    // The write-ahead log then has only this deletion.
-    return []
-  }
-
-  /** Moves the write-ahead log into the file and truncates it. Returns whether that succeeded. */
-  #emptied(): boolean {
-    const { busy } = this.#db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
-    return busy === 0
+    const clean = (): boolean => {
+      if (needles === undefined && !isRewritten) rewrite()
+      if (!emptyLog(this.#db)) return false
+      if (!isRewritten && needles !== undefined && (needles.hasUnknown || residueIn(file, needles))) {
+        rewrite()
+        if (!emptyLog(this.#db)) return false
+      }
+      this.#sql.unmark().run()
+      // The write-ahead log then has only this deletion.
+      return true
+    }
+    return () => {
+      const was = this.#secure('on')
+      try {
+        return clean()
+      } finally {
+        this.#secure(was)
+      }
+    }
   }
 
   #secure(value: string): string {
@@ -234,6 +244,9 @@ export class Eraser {
     return was === 1 ? 'on' : was === 2 ? 'fast' : 'off'
   }
 }
+
+/** How long others that read or write are waited for, in milliseconds, after an erasure. */
+const mostWait = 1000
 
 const waiting: Residue = {
   where: 'wal',

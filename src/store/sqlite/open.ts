@@ -237,8 +237,29 @@ export const patiently = async <T>(wait: number, work: () => T): Promise<T> => {
       const code = codeOf(error)
       if ((code !== busy && code !== locked) || performance.now() >= until) throw error
     }
-    // Random, so that waiters don't all retry at the same moment; the last attempt is at the end of the time.
-    const left = Math.max(0, until - performance.now())
-    await new Promise((resolve) => setTimeout(resolve, Math.min(pause * (0.5 + Math.random()), left)))
+    await pauseFor(pause, until)
   }
 }
+
+/** Repeats `work` until it reports that it is done; false if the time ran out first. */
+export const untilDone = async <F>(
+  wait: number,
+  work: () => Promise<Either<F, boolean>>,
+): Promise<Either<F, boolean>> => {
+  const until = performance.now() + wait
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    const done = await work()
+    if (isLeft(done) || done.right || performance.now() >= until) return done
+    await pauseFor(pause, until)
+  }
+}
+
+/** Random, so that waiters don't all retry at the same moment; the last attempt is at the end of the time. */
+const pauseFor = (pause: number, until: number): Promise<void> => {
+  const left = Math.max(0, until - performance.now())
+  return new Promise((resolve) => setTimeout(resolve, Math.min(pause * (0.5 + Math.random()), left)))
+}
+
+/** Moves the write-ahead log into the file and truncates it. Returns whether that succeeded. */
+export const emptyLog = (db: DatabaseSync): boolean =>
+  (db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }).busy === 0

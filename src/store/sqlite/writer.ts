@@ -99,6 +99,11 @@ export class Writer {
     })
   }
 
+  /** Milliseconds to wait for another process's lock. */
+  get wait(): number {
+    return this.#options.wait
+  }
+
   /** Whether a transaction is open, which may still be rolled back. */
   get writing(): boolean {
     return this.#writing
