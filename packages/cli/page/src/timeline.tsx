@@ -6,7 +6,7 @@ import { marked } from './highlight.ts'
 import { useKeyActions } from './key-actions.ts'
 import { MessageItem } from './message.tsx'
 import { openAll, toggle } from './open.ts'
-import type { Entry, SessionRecord } from './record.ts'
+import { roleOf, type Entry, type SessionRecord } from './record.ts'
 import { replaceRoute, route } from './route.ts'
 import { searched } from './searched.tsx'
 import { counted, dayText, grouped, oneLine } from './shown.ts'
@@ -127,7 +127,7 @@ export const Timeline = ({
                 class={index === current ? 'item current' : 'item'}
                 aria-posinset={index + 1}
                 aria-setsize={record.whole.value ? positions.length : -1}
-                aria-label={`${entry.message.role}, message ${entry.position}`}
+                aria-label={`${roleOf(entry)}, message ${entry.position}`}
                 tabIndex={-1}
                 style={{ transform: `translateY(${start}px)` }}
               >
