@@ -17,7 +17,7 @@ import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { besideOf, type SessionBeside } from './session-beside.ts'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, share, tokensText } from './shown.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -256,7 +256,7 @@ const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpri
   [
     counted(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
-    cached === undefined ? [] : `${Math.floor((cached / input) * 100)} % cached`,
+    cached === undefined ? [] : `${share(cached, input)} cached`,
     output === 0 ? [] : `${compact(output)} out`,
     dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : counted(breaks, 'cache break'),

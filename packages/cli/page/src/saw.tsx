@@ -26,7 +26,7 @@ import { hrefOf, replaceRoute, route, type Route } from './route.ts'
 import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, share, shown } from './shown.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { workerOf } from './worker-client.ts'
@@ -327,11 +327,11 @@ const Shown = ({
           <Figure name="messages" value={grouped(messages.length)} of={madeOf(messages, call.len)} />
           <Figure
             name="cacheable"
-            value={tokens === undefined ? '…' : percent(cached, tokens)}
+            value={tokens === undefined ? '…' : share(cached, tokens)}
             of={prefix === 0 ? undefined : `first ${counted(prefix, 'message')} unchanged`}
           />
           {policy !== undefined || usage?.cacheRead === undefined ? null : (
-            <Figure name="cached" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
+            <Figure name="cached" value={share(usage.cacheRead, usage.input)} of="by the provider’s count" />
           )}
           {policy === undefined && usage !== undefined ? null : (
             <Figure
@@ -437,8 +437,6 @@ const madeOf = (messages: readonly SawMessage[], len: number): string => {
     ...others.flatMap(([number, one, many]) => (number === 0 ? [] : [`+ ${counted(number, one, many)}`])),
   ].join(' ')
 }
-
-const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
 
 const Figure = ({
   name,
@@ -568,14 +566,14 @@ const Comparison = ({
 }): VNode => {
   const open = useSignal(false)
   const series = useSignal<readonly Series[]>([])
-  const share = useSignal(0)
+  const done = useSignal(0)
   useEffect(() => {
     if (!open.value) return undefined
     const gone = new AbortController()
     const places = calls.map((call) => placeOf(record, call))
     const come = (one: Series): void => void (series.value = [...series.value, one])
     const timer = setTimeout(
-      () => void workerOf(record).compare(places, budget, gone.signal, come, (done) => (share.value = done)),
+      () => void workerOf(record).compare(places, budget, gone.signal, come, (part) => (done.value = part)),
       calls.length > fewCalls ? 0 : 150,
     )
     return () => {
@@ -616,7 +614,7 @@ const Comparison = ({
         <>
           {series.value.length < policies.length ? (
             <p class="quiet" role="status">
-              deriving {Math.round(share.value * 100)} %
+              deriving {Math.round(done.value * 100)} %
             </p>
           ) : null}
           {series.value.length === 0 ? null : (

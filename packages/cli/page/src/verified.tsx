@@ -134,7 +134,7 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       )}
       <dl class="fields">
         <Field name="Rows">
-          {grouped(computed.size)} hashed
+          {grouped(computed.size)} hashed{rowsText(record)}
           {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
           {encrypted === 0
             ? ''
@@ -166,6 +166,19 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       </p>
     </>
   )
+}
+
+/** What the rows of a session are. */
+const rowsText = ({ entries, notes }: SessionRecord): string => {
+  const calls = notes.filter(({ note }) => note.type === 'receipt').length
+  const others = notes.length - calls
+  return [
+    `: ${counted(entries.length, 'message')}`,
+    calls === 0 ? [] : counted(calls, 'call record'),
+    others === 0 ? [] : counted(others, calls === 0 ? 'note' : 'other note'),
+  ]
+    .flat()
+    .join(', ')
 }
 
 const compared = (proof: Proof, text: string): string => {

@@ -295,10 +295,29 @@ describe('the calls of a session', () => {
   })
 })
 
+it('two sessions have their cost, calls, tokens and errors one below the other', async () => {
+  for (const width of [390, 1440]) {
+    const page = await here.at(`#/diff/${encodeURIComponent(id)}/from-a-file`, { width })
+    const rows = page.locator('.spent tbody tr')
+    await rows.first().waitFor()
+    const cells = (row: number) => rows.nth(row).locator('td').allTextContents()
+    expect(await page.locator('.spent th').allTextContents()).toEqual(
+      ['session', 'cost', 'calls', 'input', 'cached', 'output', 'errors'], // prettier-ignore
+    )
+    expect((await cells(0)).slice(1)).toEqual(['$1.05', '14', '403.5K', '60 %', '4.2K', '1'])
+    expect((await cells(1)).slice(1)).toEqual(['$0.075', '5', '36.2K', '48 %', '80', '0'])
+    const { height, x, width: wide } = (await page.locator('.spent').boundingBox()) ?? { height: 0, x: 0, width: 0 }
+    expect([height < 140, x + wide <= width]).toEqual([true, true])
+    await page.close()
+  }
+})
+
 describe('tokens and money of a session', () => {
   it('are in its head, also of one that was imported', async () => {
     const page = await here.at(path())
     await page.getByText('27 messages · 407.7K tokens · $1.05').waitFor()
+    await page.locator('.verified.good').click()
+    await page.getByText('42 hashed: 27 messages, 14 call records, 1 other note').waitFor()
     await page.goto(page.url().replace(/#.*/, '#/saw/imported'))
     await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
     await page.close()
