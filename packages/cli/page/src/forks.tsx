@@ -59,7 +59,7 @@ export const ForksView = ({
           {sentence(fault)}
         </p>
       ) : records === undefined ? (
-        <p class="nothing">The sessions are being read.</p>
+        <p class="nothing">Reading the sessions…</p>
       ) : (
         <Columns records={records} />
       )}
@@ -110,7 +110,7 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
     return (
       <div class="nothing">
         {troubles}
-        {a.failed.value || b.failed.value ? null : <p>The sessions are being read.</p>}
+        {a.failed.value || b.failed.value ? null : <p>Reading the sessions…</p>}
       </div>
     )
   return (
@@ -163,7 +163,7 @@ const Spent = ({
         const parts = record.entries.flatMap(({ message }) => message.content)
         return {
           ...(figures.length > 0 ? sumsOf(figures) : { ...filedSums(record), failed: 0 }),
-          name: nameOf(record),
+          name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork)'}`,
           toolErrors: parts.filter((part) => part.type === 'tool_result' && part.isError === true).length,
         }
       }),
@@ -186,10 +186,10 @@ const Spent = ({
             <tr>
               <td>{oneLine(name, 80)}</td>
               {[
-                dollars === undefined ? '?' : dollarsText(dollars),
+                dollars === undefined ? '–' : dollarsText(dollars),
                 grouped(calls),
                 compact(input),
-                cached === undefined ? '?' : share(cached, input),
+                cached === undefined || calls === 0 ? '–' : share(cached, input),
                 compact(output),
                 grouped(failed + toolErrors),
               ].map((cell) => (
@@ -285,7 +285,7 @@ const Side = ({
 }): VNode => (
   <div class="cell" role="group" aria-label={name}>
     {position === undefined ? (
-      <p class="quiet">nothing in its place</p>
+      <p class="quiet">no message here</p>
     ) : (
       <SourceContext.Provider value={record.source}>
         <MessageItem record={record} entry={record.entries[position] as Entry} />
@@ -339,10 +339,10 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
             {fault !== undefined
               ? sentence(fault)
               : list === undefined
-                ? 'The sessions are being read.'
+                ? 'Reading the sessions…'
                 : sessions.length < 2
                   ? 'There is no other session.'
-                  : 'No session is like that.'}
+                  : 'No session matches.'}
           </p>
         )}
         <ul class="offered">

@@ -133,15 +133,15 @@ const contentWords = (content: Json): string =>
 const wordsOf = (note: Note): string => {
   switch (note.type) {
     case 'page':
-      return `${note.position} is ${note.kind} from here on`
+      return `message ${note.position} retagged as ${note.kind}`
     case 'pin':
-      return `pins ${note.position}`
+      return `pins message ${note.position}`
     case 'unpin':
-      return `unpins ${note.position}`
+      return `unpins message ${note.position}`
     case 'summary':
       return `summary of ${note.from}–${note.to - 1}: ${oneLine(note.text, 120)}`
     case 'retraction':
-      return `takes ${note.from}–${note.to - 1} out of the conversation`
+      return `retracts ${note.to - note.from === 1 ? `message ${note.from}` : `messages ${note.from}–${note.to - 1}`}`
     case 'seal':
       return 'sealed: the record ends here'
     case 'application':

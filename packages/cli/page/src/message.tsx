@@ -51,7 +51,7 @@ export const MessageItem = ({
             dateTime={new Date(at).toISOString()}
             title={
               isUntold
-                ? `appended ${timeText(at)}; when it was said is not known`
+                ? `appended ${timeText(at)}; the original time is unknown`
                 : appended === undefined || appended === at
                   ? timeText(at)
                   : `${timeText(at)}, appended ${timeText(appended)}`
@@ -81,8 +81,8 @@ const Gap = ({ record, entry }: { readonly record: SessionRecord; readonly entry
     <div class="message">
       <p class="gap content">
         {entry.state === 'left-out'
-          ? `${which} not in this file. The proof goes over ${count === 1 ? 'its hash' : 'their hashes'}.`
-          : `${which} encrypted, and the key is not here: it was destroyed, or the view was opened without it. The proof goes over what is stored.`}
+          ? `${which} not in this file. The proof covers ${count === 1 ? 'its hash' : 'their hashes'}.`
+          : `${which} encrypted, and this view has no key: it was destroyed, or not given. The proof covers the stored bytes.`}
       </p>
     </div>
   )

@@ -109,7 +109,7 @@ export const Timeline = ({
       <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
         {positions.length === 0 && record.whole.value ? (
           <p class="nothing">
-            {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message is like that.'}
+            {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message matches.'}
           </p>
         ) : null}
         <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>

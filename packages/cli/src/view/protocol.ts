@@ -130,7 +130,7 @@ export interface HtmlSelection {
   readonly id: string
   /** The first position. Default: 0. */
   readonly from?: number
-  /** The position behind the last one. Default: the end. */
+  /** The position after the last one. Default: the end. */
   readonly to?: number
   /** Only these positions. Default: all. */
   readonly only?: readonly number[]

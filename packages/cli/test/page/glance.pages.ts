@@ -99,7 +99,7 @@ describe('the calls of a session', () => {
       /^14 calls · 403\.5K tokens in · 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
-      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the provider no longer had it in its cache\. 48K tokens were sent again\.$/,
+      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the prefix was no longer in the provider’s cache\. 48K tokens were sent again\.$/,
     )
     await page.close()
   })
@@ -156,7 +156,7 @@ describe('the calls of a session', () => {
     await page.getByText('7 of 14').waitFor()
     await page.goBack()
     expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
-      /^A fork began here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
+      /^A fork starts here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
     )
     await page.locator('.beside-bar').click()
     await page.waitForURL(/\.fork-[0-9a-f]+$/)
@@ -196,7 +196,7 @@ describe('the calls of a session', () => {
     )
     expect(await glance.locator('.bar.empty').count()).toBe(1)
     await glance.locator('.legend').getByText('no tokens counted').waitFor()
-    await page.locator('#m5 .marks').getByText('cache break: What was sent before').waitFor()
+    await page.locator('#m5 .marks').getByText('cache break: The earlier messages').waitFor()
     expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
       /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
     )
@@ -204,7 +204,7 @@ describe('the calls of a session', () => {
     await glance.locator('.glance-said a').click()
     await page.waitForURL(/#\/s\/from-a-file\/5$/)
     await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
-    await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
+    await page.getByText('The messages of this call were not recorded: this is what paged would send.').waitFor()
     expect(await page.getByText('4 of 5').count()).toBe(1)
     await page.close()
   })
@@ -235,7 +235,7 @@ describe('the calls of a session', () => {
   it('are one sentence where a file counts them together', async () => {
     const page = await here.at('#/s/together')
     expect(await page.locator('.glance').textContent()).toBe(
-      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file counts its calls together: which one cost most is not recorded.',
+      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file has only totals: which call cost most is not recorded.',
     )
     await page.close()
   })
