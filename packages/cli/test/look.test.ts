@@ -177,7 +177,7 @@ describe('forks', () => {
   it('are compared: where they part, and what each says then', () => {
     run('append', 'open', 'Stop.', '--interrupted')
     expect(run('diff', 'mine', 'open').lines).toEqual([
-      '< mine: session, 4 messages, 8 notes',
+      '< mine: session, 4 messages, 8 notes (3 of them call records)',
       '> open: session, 4 messages',
       '',
       'the same: the first 2 messages',

@@ -179,7 +179,7 @@ describe('indelible record', () => {
       },
     )
     expect(stderr).toContain('recorded: 70 calls in 70 sessions\n')
-    expect(stderr).toContain('140 other requests passed\n')
+    expect(stderr).toContain('140 other requests forwarded\n')
     expect(scopes).toBeLessThanOrEqual(71) // the last ones may be on their way
   })
 

@@ -20,7 +20,7 @@ export const beside = signal<Beside>('alone')
 const choices: readonly (readonly [Beside, string])[] = [
   ['alone', 'Alone'],
   ['record', 'Beside the record'],
-  ['call', 'Beside the call before'],
+  ['call', 'Beside the previous call'],
 ]
 
 export const BesideChoice = ({ hasBefore }: { readonly hasBefore: boolean }): VNode => (
@@ -59,10 +59,10 @@ export const Columns = ({
         : [...changedParts(before.request, context.request), ...besideCall(before.messages, context.messages)],
     [context, before, len],
   )
-  const left = before === undefined ? 'record' : 'sent to the call before'
+  const left = before === undefined ? 'record' : 'sent with the previous call'
   return (
     <VirtualFeed
-      label={`messages that the call was sent, beside ${before === undefined ? 'the record' : 'those of the call before'}`}
+      label={`messages that the call was sent, beside ${before === undefined ? 'the record' : 'those of the previous call'}`}
       items={pairs}
       estimate={90}
       keyOf={(_, index) => index}
@@ -153,7 +153,7 @@ const PairRow = ({
         {sides !== undefined ? (
           <Pieces pieces={sides.after} state="came" />
         ) : sent === undefined ? (
-          <p class="quiet">not sent any more</p>
+          <p class="quiet">no longer sent</p>
         ) : (
           <div class={sent.role}>
             <p class="role">{sent.role}</p>
@@ -275,7 +275,7 @@ const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly
       </pre>
       {pieces.some((piece) => piece.state === 'left-out') ? (
         <button type="button" class="more" onClick={() => (all.value = !all.value)}>
-          {all.value ? 'Show less' : 'Show what is equal'}
+          {all.value ? 'Show less' : 'Show unchanged text'}
         </button>
       ) : null}
     </>
@@ -329,7 +329,7 @@ const PartRow = ({ part: { name, before, after } }: { readonly part: Part }): VN
   const sides = useMemo(() => sidesOf(shown(before), shown(after)), [before, after])
   return (
     <>
-      <Cell name={`${name} of the call before`}>
+      <Cell name={`${name} of the previous call`}>
         {before === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.before} state="went" />}
       </Cell>
       <Cell name={name}>{after === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.after} state="came" />}</Cell>

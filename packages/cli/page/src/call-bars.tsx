@@ -17,7 +17,7 @@ import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { besideOf, type SessionBeside } from './session-beside.ts'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, tokensText } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, share, tokensText } from './shown.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -54,9 +54,7 @@ const Together = ({ record }: { readonly record: SessionRecord }): VNode | null 
   const sums = { calls, input, cached, output, dollars, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
-      <p class="glance-sums">
-        {sumsText(sums)}. The file counts its calls together: which one cost most is not recorded.
-      </p>
+      <p class="glance-sums">{sumsText(sums)}. The file has only totals: which call cost most is not recorded.</p>
     </section>
   )
 }
@@ -183,7 +181,7 @@ const Bars = ({
       </p>
       <Legend marks={legendOf(figures, beside.length > 0)} />
       {fault === undefined ? null : (
-        <p class="bad">The sessions that began beside it could not be listed. {sentence(fault)}</p>
+        <p class="bad">Other sessions of the same client could not be listed. {sentence(fault)}</p>
       )}
     </section>
   )
@@ -256,7 +254,7 @@ const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpri
   [
     counted(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
-    cached === undefined ? [] : `${Math.floor((cached / input) * 100)} % cached`,
+    cached === undefined ? [] : `${share(cached, input)} cached`,
     output === 0 ? [] : `${compact(output)} out`,
     dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : counted(breaks, 'cache break'),
@@ -296,7 +294,7 @@ const Looked = ({
   const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
   return (
     <>
-      {isCall ? textOf(bar) : 'No tokens of this call were counted.'}{' '}
+      {isCall ? textOf(bar) : 'This call has no token counts.'}{' '}
       {isDearest ? null : <a href={hrefOfCall(record, dearest, true)}>Call {grouped(dearest.number)} cost most.</a>}
     </>
   )
@@ -323,7 +321,7 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
 
 const besideText = ({ title, isFork, input, dollars }: SessionBeside): string =>
   [
-    `${isFork ? 'A fork began here' : 'Another session of the same client began here, such as a sub-agent'}: ${oneLine(title, 80)}`,
+    `${isFork ? 'A fork starts here' : 'Another session of the same client starts here, such as a sub-agent'}: ${oneLine(title, 80)}`,
     input === 0 ? [] : `${tokensText(input)} in`,
     dollars === undefined ? [] : dollarsText(dollars),
   ]

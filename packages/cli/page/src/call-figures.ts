@@ -95,10 +95,10 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
       else if (sent.broke)
         broke =
           sent.other !== undefined
-            ? `The call before went to ${oneLine(sent.other, 40)}, and each model has a cache of its own.`
+            ? `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
             : details === undefined
-              ? `What was sent before was no longer in the cache${waited(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
-              : `Nothing changed, but the provider no longer had it in its cache${waited(last?.at, at)}.`
+              ? `The earlier messages were no longer in the cache${waited(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
+              : `Nothing changed, but the prefix was no longer in the provider’s cache${waited(last?.at, at)}.`
     }
     const failed = failureOf(details)
     const repeats =
@@ -203,17 +203,17 @@ const whyOf = (
     answer: usage.output * output,
   }
   if (paid.answer > paid.cached && paid.answer > paid.fresh)
-    return `Most of it is the answer: ${counted(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+    return `Most of the cost is the answer: ${counted(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [sentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
   if (broke !== undefined)
     return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compact(fresh)} were new` : ''}.`
-  if (paid.cached > paid.fresh) return `Most of it is ${tokensText(cached)} from the cache.`
+  if (paid.cached > paid.fresh) return `Most of the cost is ${compact(cached)} cached tokens.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
-  if (isFirst) return 'It was the first call: nothing was in the cache.'
+  if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${tokensText(again)} were sent again, and were not in the cache.`
-    : `Most of it is ${tokensText(fresh)} that were new.`
+    : `Most of the cost is ${compact(fresh)} new tokens.`
 }
 
 const sentAgain = (parts: ReadonlyMap<Cause, number>): number => {

@@ -67,8 +67,8 @@ export const Export = ({
       </button>
       <dialog ref={dialog} aria-label="export" class="export">
         <p>
-          <strong>One file that opens in any browser,</strong> without a network, and verifies itself. Messages that are
-          not in it stand in its proof by their hash.
+          <strong>One file that opens in any browser,</strong> without a network, and verifies itself. Its proof covers
+          the other messages by their hash.
         </p>
         <fieldset>
           <legend class="quiet">Messages</legend>
@@ -79,7 +79,7 @@ export const Export = ({
               {(['from', 'to'] as const).map((end) => (
                 <input
                   type="number"
-                  aria-label={end === 'from' ? 'first position' : 'position behind the last one'}
+                  aria-label={end === 'from' ? 'first position' : 'position after the last one'}
                   min={0}
                   max={len}
                   value={range.value[end]}
@@ -90,9 +90,7 @@ export const Export = ({
               ))}
             </span>
           ) : null}
-          {filtered === undefined
-            ? null
-            : choice('filter', `The ${counted(filtered().length, 'message')} that the filter shows`)}
+          {filtered === undefined ? null : choice('filter', `The ${counted(filtered().length, 'filtered message')}`)}
         </fieldset>
         <label>
           <input
@@ -100,7 +98,7 @@ export const Export = ({
             checked={redact.value}
             onChange={(event) => (redact.value = event.currentTarget.checked)}
           />{' '}
-          Take out what looks like a secret
+          Redact what looks like a secret
         </label>
         {typeof state.value === 'object' ? (
           <p class="bad" role="alert">
@@ -112,7 +110,7 @@ export const Export = ({
             Cancel
           </button>
           <button type="button" class="plain main" disabled={state.value === 'busy'} onClick={() => void save()}>
-            {state.value === 'busy' ? 'Making the file…' : 'Save'}
+            {state.value === 'busy' ? 'Creating the file…' : 'Save'}
           </button>
         </p>
       </dialog>

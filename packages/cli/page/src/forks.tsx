@@ -4,6 +4,7 @@ import { diffArrays } from 'diff'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { figuresIn, filedSums, sumsOf } from './call-figures.ts'
 import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
@@ -12,7 +13,7 @@ import { calledOf, fetchOverviews } from './overviews.ts'
 import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
 import { nameOf, Trouble } from './session.tsx'
-import { counted, oneLine, sentence, shown } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, share, shown } from './shown.ts'
 import type { Source } from './source.ts'
 import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
@@ -58,7 +59,7 @@ export const ForksView = ({
           {sentence(fault)}
         </p>
       ) : records === undefined ? (
-        <p class="nothing">The sessions are being read.</p>
+        <p class="nothing">Reading the sessions…</p>
       ) : (
         <Columns records={records} />
       )}
@@ -91,7 +92,9 @@ const Parting = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
         ? 'being read'
         : common === a.entries.length && common === b.entries.length
           ? 'the same messages'
-          : `${counted(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
+          : common === 0
+            ? `${grouped(a.entries.length)} and ${counted(b.entries.length, 'message')}`
+            : `${counted(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
     </span>
   )
 }
@@ -107,12 +110,13 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
     return (
       <div class="nothing">
         {troubles}
-        {a.failed.value || b.failed.value ? null : <p>The sessions are being read.</p>}
+        {a.failed.value || b.failed.value ? null : <p>Reading the sessions…</p>}
       </div>
     )
   return (
     <>
       {a.live.value === b.live.value ? troubles[0] : troubles}
+      <Spent records={[a, b]} version={version} />
       <div class="sides" role="group" aria-label="which session">
         {(['a', 'b'] as const).map((one) => (
           <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
@@ -141,6 +145,61 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
         />
       </div>
     </>
+  )
+}
+
+/** What each session cost, one below the other. Nothing where no calls were counted. */
+const Spent = ({
+  records,
+  version,
+}: {
+  readonly records: readonly SessionRecord[]
+  readonly version: number
+}): VNode | null => {
+  const sums = useMemo(
+    () =>
+      records.map((record) => {
+        const { figures } = figuresIn(record)
+        const parts = record.entries.flatMap(({ message }) => message.content)
+        return {
+          ...(figures.length > 0 ? sumsOf(figures) : { ...filedSums(record), failed: 0 }),
+          name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork)'}`,
+          toolErrors: parts.filter((part) => part.type === 'tool_result' && part.isError === true).length,
+        }
+      }),
+    [...records, version],
+  )
+  if (sums.every(({ calls }) => calls === 0)) return null
+  return (
+    <div class="spent scrolls" tabIndex={0} role="group" aria-label="what each session cost">
+      <table>
+        <thead>
+          <tr>
+            <th>session</th>
+            {['cost', 'calls', 'input', 'cached', 'output', 'errors'].map((heading) => (
+              <th class="align-right">{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sums.map(({ name, calls, input, cached, output, dollars, failed, toolErrors }) => (
+            <tr>
+              <td>{oneLine(name, 80)}</td>
+              {[
+                dollars === undefined ? '–' : dollarsText(dollars),
+                grouped(calls),
+                compact(input),
+                cached === undefined || calls === 0 ? '–' : share(cached, input),
+                compact(output),
+                grouped(failed + toolErrors),
+              ].map((cell) => (
+                <td class="align-right">{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -226,7 +285,7 @@ const Side = ({
 }): VNode => (
   <div class="cell" role="group" aria-label={name}>
     {position === undefined ? (
-      <p class="quiet">nothing in its place</p>
+      <p class="quiet">no message here</p>
     ) : (
       <SourceContext.Provider value={record.source}>
         <MessageItem record={record} entry={record.entries[position] as Entry} />
@@ -280,10 +339,10 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
             {fault !== undefined
               ? sentence(fault)
               : list === undefined
-                ? 'The sessions are being read.'
+                ? 'Reading the sessions…'
                 : sessions.length < 2
                   ? 'There is no other session.'
-                  : 'No session is like that.'}
+                  : 'No session matches.'}
           </p>
         )}
         <ul class="offered">

@@ -11,8 +11,8 @@ export interface PlacedResult {
 export class Join {
   readonly #open = new Map<string, ToolCallPart>()
   readonly #results = new Map<ToolCallPart, PlacedResult>()
-  /** The calls whose result was erased. */
-  readonly #erased = new Set<ToolCallPart>()
+  /** The calls whose result can't be shown, and why. */
+  readonly #lost = new Map<ToolCallPart, 'erased' | 'damaged'>()
   readonly #joined = new Set<ToolResultPart>()
   /** The messages that show nothing of their own, with the message that shows them. */
   readonly #shownIn = new Map<number, number>()
@@ -28,8 +28,9 @@ export class Join {
       }
       const answered = part.type === 'tool_result' || part.type === 'erased' ? part.callId : undefined
       const call = answered === undefined ? undefined : this.#open.get(answered)
-      if (part.type === 'erased' && call !== undefined) this.#erased.add(call)
-      if (part.type !== 'tool_result' || call === undefined) {
+      const lost = part.type === 'erased' ? 'erased' : entry.state === 'damaged' ? 'damaged' : undefined
+      if (lost !== undefined && call !== undefined) this.#lost.set(call, lost)
+      if (part.type !== 'tool_result' || call === undefined || lost !== undefined) {
         all = false
         continue
       }
@@ -46,9 +47,9 @@ export class Join {
     return this.#results.get(call)
   }
 
-  /** The result of a call; `erased` if there was one. */
-  answerTo(call: ToolCallPart): PlacedResult | 'erased' | undefined {
-    return this.#erased.has(call) ? 'erased' : this.#results.get(call)
+  /** The result of a call, or why it can't be shown. */
+  answerTo(call: ToolCallPart): PlacedResult | 'erased' | 'damaged' | undefined {
+    return this.#lost.get(call) ?? this.#results.get(call)
   }
 
   /** Whether a result is shown with its call. */

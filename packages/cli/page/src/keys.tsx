@@ -6,11 +6,11 @@ import { allOpen, openAll } from './open.ts'
 
 const keys: readonly (readonly [key: string, does: string])[] = [
   ['j', 'next message'],
-  ['k', 'message before'],
+  ['k', 'previous message'],
   ['g', 'first message'],
   ['G', 'last message'],
-  ['o', 'open or fold the parts of the message'],
-  ['e', 'open or fold everything'],
+  ['o', 'expand or collapse the parts of the message'],
+  ['e', 'expand or collapse everything'],
   ['/', 'search'],
   ['?', 'this list'],
 ]
@@ -21,7 +21,7 @@ export const Keys = (): VNode => {
   return (
     <>
       <button type="button" class="plain" onClick={openAll} aria-pressed={allOpen()}>
-        {allOpen() ? 'Fold all' : 'Open all'}
+        {allOpen() ? 'Collapse all' : 'Expand all'}
       </button>
       <button
         type="button"

@@ -10,7 +10,7 @@ import { useLoaded } from './loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, PlacedNote, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { compact, counted, dollarsText, oneLine, timeText } from './shown.ts'
+import { compact, counted, dollarsText, oneLine, share, timeText } from './shown.ts'
 
 export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   const { position } = entry
@@ -120,9 +120,7 @@ const Used = ({ model, usage }: { readonly model: string; readonly usage?: Usage
 const usedFacts = (usage: Usage, prices: ReturnType<typeof pricesOf>): readonly string[] => [
   ...(prices === undefined ? [] : [dollarsText(callDollars(prices, usage))]),
   `${compact(usage.input)} in`,
-  ...(usage.cacheRead === undefined || usage.input === 0
-    ? []
-    : [`${Math.floor((usage.cacheRead / usage.input) * 100)} % cached`]),
+  ...(usage.cacheRead === undefined || usage.input === 0 ? [] : [`${share(usage.cacheRead, usage.input)} cached`]),
   `${compact(usage.output)} out`,
 ]
 
@@ -135,15 +133,15 @@ const contentWords = (content: Json): string =>
 const wordsOf = (note: Note): string => {
   switch (note.type) {
     case 'page':
-      return `${note.position} is ${note.kind} from here on`
+      return `message ${note.position} retagged as ${note.kind}`
     case 'pin':
-      return `pins ${note.position}`
+      return `pins message ${note.position}`
     case 'unpin':
-      return `unpins ${note.position}`
+      return `unpins message ${note.position}`
     case 'summary':
       return `summary of ${note.from}–${note.to - 1}: ${oneLine(note.text, 120)}`
     case 'retraction':
-      return `takes ${note.from}–${note.to - 1} out of the conversation`
+      return `retracts ${note.to - note.from === 1 ? `message ${note.from}` : `messages ${note.from}–${note.to - 1}`}`
     case 'seal':
       return 'sealed: the record ends here'
     case 'application':

@@ -9,10 +9,10 @@ import { Markdown } from './markdown.tsx'
 import { Media } from './media.tsx'
 import { Marks } from './marks.tsx'
 import { isOpen, toggle } from './open.ts'
-import type { Entry, SessionRecord } from './record.ts'
+import { roleOf, type Entry, type SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
 import { Hits } from './searched.tsx'
-import { clockText, oneLine, shown, sizeText, timeText } from './shown.ts'
+import { clockText, oneLine, sentence, sizeText, timeText } from './shown.ts'
 import { Call, LoneResult } from './tool.tsx'
 
 /** Instructions are folded where they are longer than this. */
@@ -33,11 +33,11 @@ export const MessageItem = ({
   const retracted = record.retractedAt(position)
   return (
     <div
-      class={`message ${message.role}${retracted === undefined ? '' : ' retracted'}${continued ? ' continued' : ''}`}
+      class={`message ${roleOf(entry)}${retracted === undefined ? '' : ' retracted'}${continued ? ' continued' : ''}`}
     >
       <header>
         <span class="role">
-          {message.name === undefined ? message.role : `${message.role} · ${oneLine(message.name, 40)}`}
+          {message.name === undefined ? roleOf(entry) : `${message.role} · ${oneLine(message.name, 40)}`}
         </span>
         <a
           class="anchor"
@@ -51,7 +51,7 @@ export const MessageItem = ({
             dateTime={new Date(at).toISOString()}
             title={
               isUntold
-                ? `appended ${timeText(at)}; when it was said is not known`
+                ? `appended ${timeText(at)}; the original time is unknown`
                 : appended === undefined || appended === at
                   ? timeText(at)
                   : `${timeText(at)}, appended ${timeText(appended)}`
@@ -81,15 +81,20 @@ const Gap = ({ record, entry }: { readonly record: SessionRecord; readonly entry
     <div class="message">
       <p class="gap content">
         {entry.state === 'left-out'
-          ? `${which} not in this file. The proof goes over ${count === 1 ? 'its hash' : 'their hashes'}.`
-          : `${which} encrypted, and the key is not here: it was destroyed, or the view was opened without it. The proof goes over what is stored.`}
+          ? `${which} not in this file. The proof covers ${count === 1 ? 'its hash' : 'their hashes'}.`
+          : `${which} encrypted, and this view has no key: it was destroyed, or not given. The proof covers the stored bytes.`}
       </p>
     </div>
   )
 }
 
 const Content = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
-  if (entry.state === 'damaged') return <p class="gap bad">This message can’t be read: {shown(entry.damage ?? '')}</p>
+  if (entry.state === 'damaged')
+    return (
+      <p class="gap bad">
+        This {entry.message.role === 'tool' ? 'tool result' : 'message'} is damaged. {sentence(entry.damage ?? '')}
+      </p>
+    )
   return <MessageContent record={record} message={entry.message} name={`${record.id}/${entry.position}`} joined />
 }
 
@@ -111,11 +116,13 @@ export const MessageContent = ({
     <p class="quiet">empty</p>
   ) : (
     <>
-      {message.content.map((part, index) => (
-        <Guarded key={`${name}.${index}`}>
-          <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
-        </Guarded>
-      ))}
+      {message.content.map((part, index) =>
+        part.type === 'erased' && message.content.findIndex(({ type }) => type === 'erased') < index ? null : (
+          <Guarded key={`${name}.${index}`}>
+            <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
+          </Guarded>
+        ),
+      )}
     </>
   )
 

@@ -30,7 +30,7 @@ const Lines = ({ title, series, values, call, unit = compact }: Plotted): VNode 
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
-      <div role="img" aria-label={`${title}; the table below says the sums`}>
+      <div role="img" aria-label={`${title}; the table below has the sums`}>
         <svg viewBox="0 0 100 100" preserveAspectRatio="none">
           {ticks.map((tick) => (
             <path class="grid" d={`M0 ${100 - (tick / top) * 100}H100`} />

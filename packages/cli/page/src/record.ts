@@ -1,10 +1,10 @@
 /** A session as the page has it: its rows as they come, read by the library's own functions. */
 import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { decryptBlock } from '@indelible/encryption/kit'
-import { isLeft, isObject } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
 import { createHistory, type History, type View } from 'indelible/history'
-import type { Message } from 'indelible/message'
+import { decodeMessage, type Message } from 'indelible/message'
 import { decodeNote, foldPages, retractedBy, type Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import type { BlockId } from 'indelible/proof/kit'
@@ -245,8 +245,8 @@ export class SessionRecord {
       else if (isLeft(found)) this.#add(row, undefined, `the row ${found.left}`)
       else {
         const lost = found.right.blocks.find(({ id }) => !blocks.has(id))
-        if (lost === undefined) this.#add(row, found.right, undefined, decrypted(found.right, blocks))
-        else this.#add(row, undefined, `block ${lost.id.slice(0, 12)}… is missing or is not what was appended`)
+        const damage = lost && `block ${lost.id.slice(0, 12)}… is missing or is not what was appended`
+        this.#add(row, found.right, damage, decrypted(found.right, blocks))
       }
     }
     this.#version.value += 1
@@ -274,7 +274,9 @@ export class SessionRecord {
   ): void {
     const reason = damage ?? (decoded === undefined ? undefined : takeMessage(this.#history, decoded, blocks))
     const position = this.entries.length
-    if (this.#history.len === position) this.#history.append({ role: 'developer', content: [] }) // keeps the positions
+    // Its place is kept: by the message without its texts, if it is known what it was.
+    if (this.#history.len === position)
+      this.#history.append(decoded === undefined ? unknownMessage : messageWithoutBlocks(decoded))
     const message = this.#history.view().at(position) as Message
     const said = sourceTimeOf(message)
     const entry: Entry = {
@@ -323,6 +325,18 @@ const decrypted = (
 }
 
 const none: readonly PlacedNote[] = []
+
+const unknownMessage: Message = { role: 'developer', content: [] }
+
+const messageWithoutBlocks = ({ text }: DecodedRow): Message => {
+  const parsed = parseJson(text)
+  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
+  return isLeft(message) ? unknownMessage : message.right
+}
+
+/** The role of a message; of one that can't be read at all, that it is damaged. */
+export const roleOf = ({ message, state }: Entry): string =>
+  state === 'damaged' && message.content.length === 0 ? 'damaged' : message.role
 
 /** What does not change any more. */
 const final: ReadonlySet<Live> = new Set<Live>(['removed', 'replaced', 'fault'])

@@ -103,7 +103,7 @@ const missingMessage = ({ exported }: Source): Message => ({
 
 const jsonIn = (bytes: Uint8Array | undefined): unknown => {
   const parsed = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
-  return parsed === undefined || isLeft(parsed) ? 'It is not here.' : parsed.right
+  return parsed === undefined || isLeft(parsed) ? 'not stored in this copy' : parsed.right
 }
 
 const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {

@@ -6,7 +6,7 @@ import { defaultPrices } from 'indelible/context/kit'
 import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
 import { CallBars } from './call-bars.tsx'
 import { figuresIn, sumsOf } from './call-figures.ts'
@@ -26,7 +26,7 @@ import { hrefOf, replaceRoute, route, type Route } from './route.ts'
 import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, share, shown } from './shown.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { workerOf } from './worker-client.ts'
@@ -52,8 +52,8 @@ export const SawView = ({ record, named }: { readonly record: SessionRecord; rea
   const calls = useMemo(() => callsOf(record), [record, version])
   const index = whole ? indexOfCall(record, calls, named) : -1
   const call = calls[index]
-  // The address names the call from now on: what is appended meanwhile opens no other.
-  useEffect(() => {
+  // The address names the call from now on, so that what is appended opens no other; at once, so that no later address is lost.
+  useLayoutEffect(() => {
     if (call !== undefined && named.call === undefined) showCall(record, call)
   })
   return (
@@ -76,12 +76,12 @@ export const SawView = ({ record, named }: { readonly record: SessionRecord; rea
 
 const sawNothing = (record: SessionRecord): string =>
   record.failed.value
-    ? 'Not all of the record could be read.'
+    ? 'Part of the record could not be read.'
     : !record.whole.value
-      ? 'The record is being read.'
+      ? 'Reading the record…'
       : record.entries.some(({ state }) => state === 'encrypted')
-        ? 'The record is encrypted, and its key is not here.'
-        : 'The record has no answer of a model.'
+        ? 'The record is encrypted, and this view has no key for it.'
+        : 'The record has no model calls.'
 
 /** What an address names: a receipt by its index among the notes, an answer by its position, or any message. */
 type Named = Pick<Extract<Route, { readonly view: 'saw' }>, 'call' | 'message'>
@@ -160,7 +160,7 @@ const OneCall = ({
     </Guarded>
   )
   const { model: named } = call.receipt?.note ?? countedIn(record, call) ?? {}
-  const model = named === undefined ? '' : ` of ${oneLine(named, 40)}`
+  const model = named === undefined ? '' : ` (${oneLine(named, 40)})`
   return (
     <main class="saw">
       <Guarded name="The calls at a glance">
@@ -170,7 +170,7 @@ const OneCall = ({
         <label>
           Call
           <span class="stepper">
-            {step('call before', '‹', index - 1)}
+            {step('previous call', '‹', index - 1)}
             <input
               type="range"
               aria-label="call"
@@ -216,7 +216,7 @@ const OneCall = ({
         )}
         <BesideChoice hasBefore={before !== undefined} />
         {call.receipt === undefined ? (
-          <p class="answered">What it was sent is not recorded: this is what {policy.value} would send.</p>
+          <p class="answered">The messages of this call were not recorded: this is what {policy.value} would send.</p>
         ) : null}
         <p class="answered">
           {call.isAnswered ? (
@@ -226,7 +226,7 @@ const OneCall = ({
               {model}
             </>
           ) : (
-            `no answer${model} was recorded`
+            `no answer was recorded${model}`
           )}
         </p>
       </section>
@@ -237,9 +237,9 @@ const OneCall = ({
               ? sentence(fault)
               : !isFound
                 ? own === undefined
-                  ? 'What was sent is being read.'
-                  : 'The context is being derived.'
-                : 'What this call was sent is not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
+                  ? 'Reading what was sent…'
+                  : 'Deriving the context…'
+                : 'The messages of this call were not recorded, and can’t be derived again from its receipt. Choose a policy to see what it would send.'}
           </p>
           {isFound ? <section class="overview">{comparison}</section> : null}
         </>
@@ -260,7 +260,7 @@ const OneCall = ({
         >
           {isCompared && earlier?.of === key && typeof earlier.context !== 'object' ? (
             <p class="chosen" role="status">
-              What the call before was sent is not known.
+              The messages of the previous call are not known.
             </p>
           ) : null}
           {comparison}
@@ -308,9 +308,8 @@ const Shown = ({
   const reason = (position: number): string => {
     const entry = record.entries[position]
     if (entry === undefined || position >= call.len) return 'not recorded yet'
-    if (record.retractedAt(position) !== undefined && context.levelOf(position) === 'pointer')
-      return 'taken out of the conversation'
-    if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as it was recorded' : 'not sent'
+    if (record.retractedAt(position) !== undefined && context.levelOf(position) === 'pointer') return 'retracted'
+    if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as recorded' : 'not sent'
     const { epoch, activeFrom, summaries: sources } = derived
     const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
     return residencyReason(given, position, record.pageOf(entry), policy ?? 'the policy')
@@ -327,11 +326,11 @@ const Shown = ({
           <Figure name="messages" value={grouped(messages.length)} of={madeOf(messages, call.len)} />
           <Figure
             name="cacheable"
-            value={tokens === undefined ? '…' : percent(cached, tokens)}
+            value={tokens === undefined ? '…' : share(cached, tokens)}
             of={prefix === 0 ? undefined : `first ${counted(prefix, 'message')} unchanged`}
           />
           {policy !== undefined || usage?.cacheRead === undefined ? null : (
-            <Figure name="cached" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
+            <Figure name="cached" value={share(usage.cacheRead, usage.input)} of="by the provider’s count" />
           )}
           {policy === undefined && usage !== undefined ? null : (
             <Figure
@@ -356,7 +355,7 @@ const Shown = ({
             epochFrom={epochFrom}
             chosen={chosen}
             choose={choose}
-            label={`how much of each of ${call.len} messages the call was sent; the list below says the same`}
+            label={`how much of each of ${call.len} messages the call was sent; the list below has the same information`}
           />
         </Guarded>
         <Legend
@@ -438,8 +437,6 @@ const madeOf = (messages: readonly SawMessage[], len: number): string => {
   ].join(' ')
 }
 
-const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
-
 const Figure = ({
   name,
   value,
@@ -514,8 +511,8 @@ const Sent = ({
               onClick={() => (original.value = !original.value)}
             >
               {original.value
-                ? 'Hide what was recorded'
-                : `What was recorded: ${counted((to ?? from + 1) - from, 'message')}`}
+                ? 'Hide the recorded messages'
+                : `Show ${counted((to ?? from + 1) - from, 'recorded message')}`}
             </button>
             {original.value ? <Recorded record={record} from={from} to={to ?? from + 1} /> : null}
           </>
@@ -539,13 +536,13 @@ const rangeOf = (source: SawMessage['source']): readonly [from: number | undefin
 const levelWords = (source: ContextSource | { readonly type: 'foreign' }): string => {
   switch (source.type) {
     case 'clone':
-      return source.mended === true ? 'full, mended' : 'full'
+      return source.mended === true ? 'full, repaired' : 'full'
     case 'representation':
       return source.level === 'pointer' ? 'pointer to' : source.level
     case 'summary':
       return `summary by ${source.model} of`
     case 'synthetic':
-      return `made up: ${source.reason}, after`
+      return `added for an ${source.reason} call, after`
     case 'foreign':
       return 'written by the program'
   }
@@ -568,14 +565,14 @@ const Comparison = ({
 }): VNode => {
   const open = useSignal(false)
   const series = useSignal<readonly Series[]>([])
-  const share = useSignal(0)
+  const done = useSignal(0)
   useEffect(() => {
     if (!open.value) return undefined
     const gone = new AbortController()
     const places = calls.map((call) => placeOf(record, call))
     const come = (one: Series): void => void (series.value = [...series.value, one])
     const timer = setTimeout(
-      () => void workerOf(record).compare(places, budget, gone.signal, come, (done) => (share.value = done)),
+      () => void workerOf(record).compare(places, budget, gone.signal, come, (part) => (done.value = part)),
       calls.length > fewCalls ? 0 : 150,
     )
     return () => {
@@ -616,7 +613,7 @@ const Comparison = ({
         <>
           {series.value.length < policies.length ? (
             <p class="quiet" role="status">
-              deriving {Math.round(share.value * 100)} %
+              deriving {Math.round(done.value * 100)} %
             </p>
           ) : null}
           {series.value.length === 0 ? null : (

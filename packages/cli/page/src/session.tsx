@@ -140,13 +140,13 @@ export const SessionHead = ({
             : `${counted(record.entries.length, 'message')}${spentText(spent)}`}
         </span>
         {live === 'live' ? (
-          <span class="live" title="What is appended appears here">
+          <span class="live" title="New messages appear here">
             live
           </span>
         ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
-          <span class="badge bad">{live === 'lost' ? 'connection lost' : `${live} meanwhile`}</span>
+          <span class="badge bad">{live === 'lost' ? 'connection lost' : live}</span>
         ) : null}
-        <Guarded name="Whether it is verified">
+        <Guarded name="The verification">
           <Verified record={record} />
         </Guarded>
       </div>
@@ -189,15 +189,15 @@ export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode |
   return (
     <p class="fault" role="alert">
       {live === 'removed'
-        ? 'The session is no longer in the store. The page shows what it had read.'
+        ? 'The session is no longer in the store. The page still shows what it has read.'
         : live === 'replaced'
-          ? 'Another session is in the store under this id. The page shows the one that it had read.'
+          ? 'Another session now has this id. The page still shows the one that it has read.'
           : live === 'lost'
             ? `${sentence(fault)} The page tries again.`
             : sentence(fault)}{' '}
       {live === 'replaced' || live === 'fault' ? (
         <button type="button" class="more" onClick={openAgain}>
-          {live === 'fault' ? 'Read it again' : 'Show what is there now'}
+          {live === 'fault' ? 'Read it again' : 'Show the new one'}
         </button>
       ) : null}
     </p>

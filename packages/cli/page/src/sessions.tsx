@@ -136,7 +136,7 @@ export const Sessions = ({
           <p class="nothing">
             {list.sessions.length === 0
               ? 'No sessions yet: “indelible import FILE” creates one.'
-              : 'No session is like that.'}
+              : 'No session matches.'}
           </p>
         ) : null}
         <ul class="sessions" style={{ height: `${shownList.height}px` }}>
@@ -195,7 +195,7 @@ const linesOf = (rows: readonly Row[], { hits, state, fault, more }: Found): rea
             ? 'Searching the messages…'
             : hits.length === 0
               ? 'No message has these words'
-              : `In ${counted(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
+              : `Found in ${counted(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
     },
     ...hits.map((hit): Line => ({ type: 'hit', hit })),
   ]
@@ -336,7 +336,7 @@ const SessionRow = ({
       </span>
       <span class="session-facts">
         {counted(session.len, 'message')}
-        {session.forkedFrom === undefined ? '' : `, of these ${grouped(session.forkedFrom.at)} shared`}
+        {session.forkedFrom === undefined ? '' : ` (${grouped(session.forkedFrom.at)} shared)`}
         {overview === undefined || overview.models.length === 0
           ? ''
           : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
@@ -366,8 +366,8 @@ const marksOf = (
   return [
     ...(encrypted === true
       ? unreadable === undefined
-        ? [['encrypted', 'Its rows are encrypted where they are stored'] as const]
-        : [['no key', 'It is encrypted, and its key is not here'] as const]
+        ? [['encrypted', 'Its stored rows are encrypted'] as const]
+        : [['no key', 'It is encrypted, and this view has no key for it'] as const]
       : unreadable === undefined
         ? []
         : [['unreadable', shown(unreadable)] as const]),
@@ -383,7 +383,7 @@ const marksOf = (
             ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
           ] as const,
         ]),
-    ...(sealed === true ? [['sealed', 'It takes no more messages'] as const] : []),
+    ...(sealed === true ? [['sealed', 'Nothing can be appended to it'] as const] : []),
   ]
 }
 

@@ -55,6 +55,9 @@ export const dayText = (at: number): string => day.format(at)
 export const clockText = (at: number): string => clock.format(at)
 export const timeText = (at: number): string => whole.format(at)
 
+/** 60 %, and never 100 % of what is not all. */
+export const share = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.floor((part / whole) * 100)} %`
+
 /** 46.2K tokens */
 export const tokensText = (count: number): string => `${compact(count)} ${count === 1 ? 'token' : 'tokens'}`
 

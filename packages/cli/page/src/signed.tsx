@@ -44,8 +44,8 @@ export const Signed = ({
           {evidence.why !== undefined
             ? sentence(evidence.why)
             : exported
-              ? 'This file carries no signature: its store had no ledger of its sessions when the file was made.'
-              : 'The store has no ledger of its sessions: “indelible ledger” makes and signs one.'}
+              ? 'This file has no signature: its store had no ledger when the file was created.'
+              : 'The store has no ledger: “indelible ledger” creates and signs one.'}
         </p>
       </section>
     )
@@ -53,7 +53,7 @@ export const Signed = ({
     return (
       <section class="signed">
         <h3 class="bad">Not signed</h3>
-        <p class="bad">{sentence(`the proof of the ledger is worth nothing: ${found}`)}</p>
+        <p class="bad">{sentence(`the ledger’s proof is invalid: ${found}`)}</p>
       </section>
     )
   return <Judged evidence={evidence} found={found} proof={proof} />
@@ -75,7 +75,7 @@ const Judged = ({
     ? [
         'bad',
         'Not the signed record',
-        `The ledger says another head for the first ${counted(head.size, 'row')}: the record was cut or replaced after the ledger took it.`,
+        `The ledger has another head for the first ${counted(head.size, 'row')}: the record was truncated or replaced after the ledger recorded it.`,
       ]
     : found.counts === true
       ? ['good', 'Signed', `The ledger has the head of ${rows}, and a key that you trust has signed the ledger.`]
@@ -84,7 +84,7 @@ const Judged = ({
         : [
             '',
             'Signed, not verified',
-            `The ledger has the head of ${rows}. Give the keys that you trust, and the page verifies who has signed the ledger.`,
+            `The ledger has the head of ${rows}. Paste the keys that you trust, and the page verifies the signatures.`,
           ]
   return (
     <section class="signed">
@@ -98,7 +98,7 @@ const Judged = ({
         </Field>
         <Field name="Covers">
           {rows}
-          {recorded === undefined ? '' : `, taken into the ledger ${timeText(recorded)}`}
+          {recorded === undefined ? '' : `, recorded in the ledger ${timeText(recorded)}`}
           <br />
           <HeadText head={head} />
         </Field>
@@ -146,7 +146,7 @@ const Judged = ({
 const signatureWords = ({ verified, by, at }: Signature): string => {
   const witness = by === 'witness' ? ' witness,' : ''
   if (verified === 'unknown') return 'not verified: its key was not given'
-  return `${witness} ${verified === 'no' ? 'the signature does not fit' : 'verified'}${at === undefined ? '' : `, signed ${timeText(at)}`}`.trim()
+  return `${witness} ${verified === 'no' ? 'wrong signature' : 'verified'}${at === undefined ? '' : `, signed ${timeText(at)}`}`.trim()
 }
 
 /** What these keys leave open. */

@@ -6,7 +6,7 @@ import { marked } from './highlight.ts'
 import { useKeyActions } from './key-actions.ts'
 import { MessageItem } from './message.tsx'
 import { openAll, toggle } from './open.ts'
-import type { Entry, SessionRecord } from './record.ts'
+import { roleOf, type Entry, type SessionRecord } from './record.ts'
 import { replaceRoute, route } from './route.ts'
 import { searched } from './searched.tsx'
 import { counted, dayText, grouped, oneLine } from './shown.ts'
@@ -109,7 +109,7 @@ export const Timeline = ({
       <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
         {positions.length === 0 && record.whole.value ? (
           <p class="nothing">
-            {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message is like that.'}
+            {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message matches.'}
           </p>
         ) : null}
         <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>
@@ -127,7 +127,7 @@ export const Timeline = ({
                 class={index === current ? 'item current' : 'item'}
                 aria-posinset={index + 1}
                 aria-setsize={record.whole.value ? positions.length : -1}
-                aria-label={`${entry.message.role}, message ${entry.position}`}
+                aria-label={`${roleOf(entry)}, message ${entry.position}`}
                 tabIndex={-1}
                 style={{ transform: `translateY(${start}px)` }}
               >

@@ -25,7 +25,7 @@ export const Call = ({
   /** The key under which it is open. */
   readonly name: string
   /** Its result; `elsewhere` where results stand in messages of their own. */
-  readonly result: PlacedResult | 'erased' | 'elsewhere' | undefined
+  readonly result: PlacedResult | 'erased' | 'damaged' | 'elsewhere' | undefined
 }): VNode => {
   const result = typeof found === 'object' ? found : undefined
   const given = argumentsOf(part)
@@ -40,8 +40,8 @@ export const Call = ({
         <span class="tool-answer">
           {found === 'elsewhere'
             ? ''
-            : found === 'erased'
-              ? 'erased'
+            : typeof found === 'string'
+              ? found
               : result === undefined
                 ? 'no result'
                 : failed

@@ -88,8 +88,8 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
           <p>The rows are still being read.</p>
         ) : (
           <p>
-            {counted(record.rows.length, 'row')} of {grouped(head.size)} could be read. Nothing is verified before all
-            are there.
+            {counted(record.rows.length, 'row')} of {grouped(head.size)} could be read. Nothing is verified until all
+            are read.
           </p>
         )}
         {proof === undefined || evidence === undefined || proof.damaged !== undefined ? null : (
@@ -117,8 +117,8 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
     <>
       {damaged === undefined ? (
         <p>
-          <strong>This is what was appended.</strong> The Merkle root of the rows shown here was computed in this
-          browser, and it is the root of the stated head.
+          <strong>Nothing was changed after it was appended.</strong> This browser computed the Merkle root of the rows
+          shown here, and it is the root of the stated head.
         </p>
       ) : (
         <p class="bad">
@@ -134,14 +134,14 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       )}
       <dl class="fields">
         <Field name="Rows">
-          {grouped(computed.size)} hashed
-          {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
+          {grouped(computed.size)} hashed{rowsText(record)}
+          {byLeaf === 0 ? '' : `, ${grouped(byLeaf)} of them by their leaf hash alone: their text is not here`}
           {encrypted === 0
             ? ''
             : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
         </Field>
         <Field name="Blocks">
-          {counted(blocks, 'block')} with the digest that its row names
+          {counted(blocks, 'block')}, each with the digest in its row
           {record.info.value.encrypted === true ? '; rows and blocks are hashed as they are stored, encrypted' : ''}
         </Field>
         <Field name="Stated">
@@ -161,11 +161,24 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       </label>
       <p role="status">
         {kept.value.trim() === ''
-          ? 'Without one, whoever can write to the store could have replaced the whole record.'
+          ? 'Without one, anybody who can write to the store could have replaced the whole record.'
           : compared(proof, kept.value)}
       </p>
     </>
   )
+}
+
+/** What the rows of a session are. */
+const rowsText = ({ entries, notes }: SessionRecord): string => {
+  const calls = notes.filter(({ note }) => note.type === 'receipt').length
+  const others = notes.length - calls
+  return [
+    `: ${counted(entries.length, 'message')}`,
+    calls === 0 ? [] : counted(calls, 'call record'),
+    others === 0 ? [] : counted(others, calls === 0 ? 'note' : 'other note'),
+  ]
+    .flat()
+    .join(', ')
 }
 
 const compared = (proof: Proof, text: string): string => {

@@ -138,7 +138,7 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
   const { terminal } = call
   const lines: string[] = []
   if (told.hits === 0 && !told.more)
-    lines.push(`no message of ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
+    lines.push(`no message in ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
   if (told.more) lines.push(`there may be more; try --limit ${limit * 10}`)
   if (told.behind > 0)
     lines.push(

@@ -27,7 +27,8 @@ export const verify: Command = {
   usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
   about: `Reads a whole session and checks every row and attachment against the
 Merkle tree. If a row is altered, missing or moved, the command names the first
-such row of the log and its message, and exits with code 1.
+such row of the log and its message, and exits with code 1. The number of a head
+is its rows: messages, and notes such as call records.
 
 --head also checks that the record continues a head that "indelible head"
 printed earlier. This detects changes even by somebody who can write to the
@@ -126,7 +127,7 @@ const problemOf = async (
   if (missing.length > 0)
     return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts reference ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: the requests of those calls can't be shown; copy the session again from a store that has them`
   await terminal.print([
-    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${counted(head.size, 'row')}`}${hidden}`,
+    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${counted(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
   ])
   return undefined
 }
@@ -135,6 +136,10 @@ const goodText = ({ len, erased }: VerifiedSession): string =>
   erased.length === 0
     ? counted(len, 'message')
     : `${erased.length} of ${counted(len, 'message')} erased (${erased.length === 1 ? 'position' : 'positions'} ${ranges(erased)})`
+
+/** Why the head has more rows than there are messages: for people. */
+const notesText = ({ len, head: { size } }: VerifiedSession): string =>
+  size === len ? '' : `; ${size - len} of its ${counted(size, 'row')} ${size - len === 1 ? 'is a note' : 'are notes'}`
 
 const damageText = async (store: Store, fault: SessionFault | StoreFault | CallbackThrew): Promise<string> => {
   if (fault._tag === 'DamagedLog') {

@@ -244,7 +244,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
   if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)
-  if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
+  if (passed > 0) lines.push(`${counted(passed, 'other request')} forwarded`)
   const unanswered = sum((one) => one.unanswered)
   if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)

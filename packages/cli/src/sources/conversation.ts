@@ -144,8 +144,16 @@ export const storedConversation = async (
     view: values['all'] === true ? record : without(record, left),
     notes,
     timeOf: session.timeOf,
-    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
+    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
   }
+}
+
+/** The notes of a session by their number: they have rows beside the messages. */
+const notesText = (notes: Sequence<Note>): string => {
+  const calls = Array.from(notes).filter(({ type }) => type === 'receipt').length
+  return notes.length === 0
+    ? ''
+    : `, ${counted(notes.length, 'note')}${calls === 0 ? '' : ` (${calls} of them ${calls === 1 ? 'a call record' : 'call records'})`}`
 }
 
 /** Reports which messages and notes of a session were changed. */

@@ -80,7 +80,7 @@ const opened = async (call: number, choice: string, how: How = {}): Promise<Page
 
 describe('a call beside the call before', () => {
   it('shows to the character what changed in its tools', async () => {
-    const page = await opened(7, 'Beside the call before')
+    const page = await opened(7, 'Beside the previous call')
     const part = page.locator('.pair').first()
     await part.locator('ins').first().waitFor()
     expect((await part.locator('ins').allTextContents()).join('')).toContain('"name": "search"')
@@ -90,7 +90,7 @@ describe('a call beside the call before', () => {
     await page.close()
   })
   it('shows to the character what changed in a message, and what is the same once', async () => {
-    const page = await opened(11, 'Beside the call before')
+    const page = await opened(11, 'Beside the previous call')
     const changed = page.locator('.pair').filter({ has: page.locator('del') })
     await changed.first().waitFor()
     expect(await changed.count()).toBe(1)
@@ -98,7 +98,7 @@ describe('a call beside the call before', () => {
     expect(await changed.locator('ins').count()).toBe(0)
     expect(await changed.locator('.cell').nth(1).textContent()).toContain('Add a test for leap years')
     await page.getByText('16 unchanged messages').waitFor()
-    await page.getByRole('button', { name: 'call before', exact: true }).click()
+    await page.getByRole('button', { name: 'previous call', exact: true }).click()
     await page.getByText('10 of 14').waitFor()
     await page.locator('del').first().waitFor({ state: 'detached' })
     await page.getByText('16 unchanged messages').waitFor()
@@ -126,7 +126,7 @@ it('a call beside the record has each message beside its own, says what was not 
 })
 
 describe('at 390 pixels', () => {
-  it.each(['Beside the record', 'Beside the call before'])('%s, nothing sticks out', async (choice) => {
+  it.each(['Beside the record', 'Beside the previous call'])('%s, nothing sticks out', async (choice) => {
     for (const dark of [false, true]) {
       const page = await opened(11, choice, { width: 390, dark })
       await page.locator('.pair').first().waitFor()
@@ -244,7 +244,7 @@ describe('a run of our own', () => {
     // The program derived this one by itself: nothing is shown as if it were what was sent.
     await page.getByText('can’t be derived again from its receipt').waitFor()
     expect(await page.locator('.item, .strip').count()).toBe(0)
-    await page.getByRole('button', { name: 'call before', exact: true }).click()
+    await page.getByRole('button', { name: 'previous call', exact: true }).click()
     await page.getByText('10 of 11').waitFor()
     await page.getByText('derived again').waitFor()
     expect(await page.locator('.figures').textContent()).toMatch(/compactions[1-9]\d*.*derived againexact/)

@@ -49,7 +49,7 @@ describe('a file of a session', () => {
     const page = await fromDisk(await written('part.html', { from: 7, to: 9 }))
     await page.getByText('Messages 0 to 6 are not in this file').waitFor()
     await page.locator('.verified.good').click()
-    await page.getByText('by their leaf alone').waitFor()
+    await page.getByText('by their leaf hash alone').waitFor()
     expect(await page.locator('article').evaluateAll((all) => all.map(({ id }) => id))).toEqual([
       'm0',
       'm7',
@@ -72,7 +72,7 @@ describe('a file of a session', () => {
     await page.locator('#m8').waitFor()
     await page.getByRole('combobox', { name: 'show' }).selectOption('user')
     await page.getByRole('button', { name: 'Export' }).click()
-    await page.getByText('The 4 messages that the filter shows').waitFor()
+    await page.getByText('The 4 filtered messages').waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Save' }).click(),

@@ -99,7 +99,7 @@ describe('the calls of a session', () => {
       /^14 calls · 403\.5K tokens in · 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
-      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the provider no longer had it in its cache\. 48K tokens were sent again\.$/,
+      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the prefix was no longer in the provider’s cache\. 48K tokens were sent again\.$/,
     )
     await page.close()
   })
@@ -156,7 +156,7 @@ describe('the calls of a session', () => {
     await page.getByText('7 of 14').waitFor()
     await page.goBack()
     expect(await page.locator('.beside-bar').getAttribute('aria-label')).toMatch(
-      /^A fork began here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
+      /^A fork starts here: Look into the git log\. · 9K tokens in · \$0\.0\d\d$/,
     )
     await page.locator('.beside-bar').click()
     await page.waitForURL(/\.fork-[0-9a-f]+$/)
@@ -196,7 +196,7 @@ describe('the calls of a session', () => {
     )
     expect(await glance.locator('.bar.empty').count()).toBe(1)
     await glance.locator('.legend').getByText('no tokens counted').waitFor()
-    await page.locator('#m5 .marks').getByText('cache break: What was sent before').waitFor()
+    await page.locator('#m5 .marks').getByText('cache break: The earlier messages').waitFor()
     expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
       /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
     )
@@ -204,7 +204,7 @@ describe('the calls of a session', () => {
     await glance.locator('.glance-said a').click()
     await page.waitForURL(/#\/s\/from-a-file\/5$/)
     await page.goto(page.url().replace(/#.*/, '#/saw/from-a-file'))
-    await page.getByText('What it was sent is not recorded: this is what paged would send.').waitFor()
+    await page.getByText('The messages of this call were not recorded: this is what paged would send.').waitFor()
     expect(await page.getByText('4 of 5').count()).toBe(1)
     await page.close()
   })
@@ -235,7 +235,7 @@ describe('the calls of a session', () => {
   it('are one sentence where a file counts them together', async () => {
     const page = await here.at('#/s/together')
     expect(await page.locator('.glance').textContent()).toBe(
-      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file counts its calls together: which one cost most is not recorded.',
+      '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file has only totals: which call cost most is not recorded.',
     )
     await page.close()
   })
@@ -295,10 +295,29 @@ describe('the calls of a session', () => {
   })
 })
 
+it('two sessions have their cost, calls, tokens and errors one below the other', async () => {
+  for (const width of [390, 1440]) {
+    const page = await here.at(`#/diff/${encodeURIComponent(id)}/from-a-file`, { width })
+    const rows = page.locator('.spent tbody tr')
+    await rows.first().waitFor()
+    const cells = (row: number) => rows.nth(row).locator('td').allTextContents()
+    expect(await page.locator('.spent th').allTextContents()).toEqual(
+      ['session', 'cost', 'calls', 'input', 'cached', 'output', 'errors'], // prettier-ignore
+    )
+    expect((await cells(0)).slice(1)).toEqual(['$1.05', '14', '403.5K', '60 %', '4.2K', '1'])
+    expect((await cells(1)).slice(1)).toEqual(['$0.075', '5', '36.2K', '48 %', '80', '0'])
+    const { height, x, width: wide } = (await page.locator('.spent').boundingBox()) ?? { height: 0, x: 0, width: 0 }
+    expect([height < 140, x + wide <= width]).toEqual([true, true])
+    await page.close()
+  }
+})
+
 describe('tokens and money of a session', () => {
   it('are in its head, also of one that was imported', async () => {
     const page = await here.at(path())
     await page.getByText('27 messages · 407.7K tokens · $1.05').waitFor()
+    await page.locator('.verified.good').click()
+    await page.getByText('42 hashed: 27 messages, 14 call records, 1 other note').waitFor()
     await page.goto(page.url().replace(/#.*/, '#/saw/imported'))
     await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
     await page.close()

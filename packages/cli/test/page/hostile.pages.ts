@@ -99,7 +99,7 @@ describe('a hostile record', () => {
     await page.locator('.session').first().waitFor()
     await page.goto(`${page.url().replace(/#.*/, '')}#/s/${encodeURIComponent(id)}`)
     await page.locator('#m2').waitFor()
-    await page.getByRole('button', { name: 'Open all' }).click()
+    await page.getByRole('button', { name: 'Expand all' }).click()
     await page.locator('#m2 .call-body').first().waitFor()
     for (const key of ['j', 'j', 'j', 'j', 'j', 'j', 'j']) await page.keyboard.press(key)
     await page.waitForTimeout(300)
@@ -190,8 +190,41 @@ describe('what is not there to be read', () => {
     const page = await here.at('#/s/erased')
     await page.locator('#m1').getByText('Erased.').waitFor()
     await page.locator('.verified.good').click()
-    await page.getByText('of these 1 by their leaf alone').waitFor()
+    await page.getByText('1 of them by their leaf hash alone').waitFor()
     expect(await page.content()).not.toContain('4711')
+    await page.close()
+  })
+  it('says once that a message of several parts was erased', async () => {
+    await createSession(here.store, {
+      id: 'erased-parts',
+      erasable: true,
+      messages: [user('look'), assistant(text('I look.'), toolCall('c1', 'read', '{}')), toolResult('c1', 'found')],
+    })
+    await eraseMessages(here.store, 'erased-parts', [1], {})
+    const page = await here.at('#/s/erased-parts')
+    await page.locator('#m1').getByText('Erased.').waitFor()
+    expect(await page.locator('#m1 .gap').count()).toBe(1)
+    await page.close()
+  })
+  it('shows a damaged tool result as one, at its call too, and no role for a row that nobody can read', async () => {
+    await createSession(here.store, {
+      id: 'damaged-results',
+      messages: [
+        user('look'),
+        assistant(toolCall('c1', 'read', '{}'), toolCall('c2', 'read', '{}')),
+        toolResult('c1', 'long '.repeat(2000)),
+        toolResult('c2', 'a result that is overwritten'),
+      ],
+    })
+    tamper('delete from block')
+    tamper(`update row set body = '{' where body like '%a result that is overwritten%'`)
+    const page = await here.at('#/s/damaged-results')
+    await page
+      .locator('#m2.item')
+      .getByText(/^This tool result is damaged\. Block [0-9a-f]+… is missing/)
+      .waitFor()
+    expect(await page.locator('.role').allTextContents()).toEqual(['user', 'assistant', 'tool', 'damaged'])
+    expect(await page.locator('#m1 .tool-answer').allTextContents()).toEqual(['damaged', 'no result'])
     await page.close()
   })
   it('does not take the time of the import for that of an erased message, nor its call for one without a result', async () => {

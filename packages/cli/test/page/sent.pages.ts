@@ -109,7 +109,7 @@ it('a call without an answer has none, also where one would be', async () => {
   await refused.settled()
   const page = await here.at(`#/saw/${encodeURIComponent(refused.summary().sessions[0] ?? '')}`)
   await page.locator('.strip').waitFor()
-  expect(await page.locator('.answered').textContent()).toBe('no answer of m was recorded')
+  expect(await page.locator('.answered').textContent()).toBe('no answer was recorded (m)')
   await page.close()
 })
 

@@ -112,7 +112,7 @@ describe('a session in a signed ledger', () => {
   it('that is another one by now is not as signed', async () => {
     const page = await here.at('#/s/cut')
     await page.getByRole('button', { name: 'Not as signed' }).click()
-    await page.getByText('The ledger says another head for the first 3 rows').waitFor()
+    await page.getByText('The ledger has another head for the first 3 rows').waitFor()
     await page.close()
   })
   it('that came after the checkpoint says so', async () => {
@@ -140,7 +140,7 @@ describe('a session in a signed ledger', () => {
     const other = orThrow(here.store.scoped('without-ledger'))
     await createSession(other, { id: 'plain', messages: [user('nobody signed this')] })
     const plain = await opened('plain', other)
-    await plain.getByText('This file carries no signature').waitFor()
+    await plain.getByText('This file has no signature').waitFor()
     await plain.context().close()
   })
 })

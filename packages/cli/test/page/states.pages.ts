@@ -105,7 +105,7 @@ describe('a session without its key', () => {
       const view = await startView({ store, name: 'encrypted', version: '0.0.0' })
       const page = heard(await here.browser.newPage(), [])
       await page.goto(view.open('s/destroyed'))
-      await page.getByText('Messages 0 to 1 are encrypted, and the key is not here').waitFor()
+      await page.getByText('Messages 0 to 1 are encrypted, and this view has no key').waitFor()
       await page.locator('.verified.good').click()
       await page.getByText('2 as they are stored, encrypted').waitFor()
       await page.getByRole('button', { name: 'Close' }).click()
@@ -150,7 +150,7 @@ describe('a session that changes while it is open', () => {
     if ((await page.getByText('no longer in the store').count()) > 0) await page.reload() // it was looked at in between
     else {
       await page.getByText('Another session is in the store under this id').waitFor()
-      await page.getByRole('button', { name: 'Show what is there now' }).click()
+      await page.getByRole('button', { name: 'Show the new one' }).click()
     }
     await page.locator('article').getByText(`another ${count}.0`).waitFor()
     expect(await page.locator('article').count()).toBe(count)
@@ -235,7 +235,7 @@ describe('a server that does not answer', () => {
 describe('a session that can not be read', () => {
   it('shows which message, and that it was altered', async () => {
     const page = await here.at('#/s/broken')
-    await page.getByText('This message can’t be read').waitFor()
+    await page.getByText('This message is damaged.').waitFor()
     await page.getByText('Altered at row 0 (message 0)').waitFor()
     await page.close()
   })

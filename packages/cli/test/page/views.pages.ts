@@ -88,9 +88,10 @@ describe('a session', () => {
     await page.locator('#m8').waitFor()
     expect(await text(page, '#m1 .marks')).toContain('constraint')
     expect(await text(page, '#m0 .marks')).toContain('bootstrap')
-    expect(await text(page, '#m8 .marks')).toMatch(/pins 1.*claude-opus-4-5.*75 % cached/s)
+    expect(await text(page, '#m8 .marks')).toMatch(/pins message 1.*claude-opus-4-5.*75 % cached/s)
     expect(await text(page, '#m9 .marks')).toContain('retracted')
-    expect(await text(page, '#m10 .marks')).toMatch(/takes 9–10 out/)
+    expect(await text(page, '.glance-said')).toMatch(/9K cached · 300 out\. Most of the cost is 3K new tokens\.$/)
+    expect(await text(page, '#m10 .marks')).toMatch(/retracts messages 9–10/)
     await page.close()
   })
   it('is walked with j and k, searched with /, and a link leads to a message', async () => {
@@ -176,7 +177,7 @@ describe('what the model saw', () => {
     expect(await page.locator('.strip, .item').count()).toBe(0)
     await choosePolicy(page)
     await page.locator('.strip').waitFor()
-    expect(await text(page, '.answered')).toMatch(/message 8 of claude-opus-4-5/)
+    expect(await text(page, '.answered')).toMatch(/message 8 \(claude-opus-4-5\)/)
     expect(await text(page, '.figures')).toMatch(/messages\s*8 of 8/)
     await page.locator('.item').first().waitFor()
     expect(await text(page, '.item .marks')).toContain('the whole record fits the budget')
@@ -230,6 +231,10 @@ describe('forks', () => {
     expect(await text(page, '.count')).toMatch(/^8 messages in common, then 4 and \d/)
     expect(await page.getByText('The rule has three parts').first().isVisible()).toBe(true)
     expect(await page.getByText('They diverge here').count()).toBe(1)
+    expect(await page.locator('.spent td').allTextContents()).toEqual([
+      ...['Leap years', '$0.027', '1', '12K', '75 %', '300', '1'],
+      ...['Leap years (fork)', '–', '0', '0', '–', '0', '1'],
+    ])
     await page.close()
   })
   it('are aligned again after a difference, which says that they diverge above it', async () => {
@@ -256,7 +261,7 @@ describe('forks', () => {
         [true, 'two', 'zwei'],
         [false, 'three', 'three'],
         [false, 'four', 'four'],
-        [true, 'five', 'nothing in its place'],
+        [true, 'five', 'no message here'],
         [false, 'six', 'six'],
       ])
       const shown = page.getByText('zwei')
