@@ -190,6 +190,25 @@ describe('a row of another writer that is no message', () => {
     const turned = await turn(session, 'and now?', { model }).result()()
     expect([turned, asked]).toMatchObject([{ left: damage('role') }, 0])
   })
+  it('is the fault of a call that reads it behind another one, and the session goes on', async () => {
+    const store = await made(noMessage, 300)
+    const session = await ok(openSession(store, 's'))
+    const answers: unknown[] = []
+    const answered = (answer: unknown): unknown => answers.push(answer)
+    void session.append(user('on'))().then(answered)
+    void session.summarize({ from: 0, to: 301, text: 'all' })().then(answered)
+    void session.rewind(100)().then(answered) // the last message is one of the first chunk then
+    void session.pop()().then(answered)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate) // one without an answer never gets it
+    expect(answers).toMatchObject([
+      { right: { from: 300 } },
+      { left: damage('role') },
+      { right: {} },
+      { left: damage('role') },
+    ])
+    await ok(session.append(user('further')))
+    await ok(session.close())
+  })
   it('is found when the session is opened, if the steps of a run are open', async () => {
     const store = await made(noMessage, 300)
     const session = await ok(openSession(store, 's'))

@@ -14,7 +14,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
-import { consequenceOf } from '../../task/index.ts'
+import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange, GrownRows } from '../../proof/kit.ts'
 import type {
   Append,
@@ -70,7 +70,7 @@ interface Waiting extends Step {
   readonly behind: { readonly messages: number; readonly notes: number }
   /** Why it can't be appended: one that it was to follow has failed. */
   doomed: WriteFault | undefined
-  readonly resolve: (answer: WriteAnswer<Recorded>) => void
+  readonly resolve: (answer: WriteAnswer<Recorded> | Promise<never>) => void
 }
 
 /** Why a step does not fit. */
@@ -216,9 +216,9 @@ export class Writer {
   }
 
   #send(step: Waiting): void {
-    const made = step.rows()
-    if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, recording, apply } = made.right
+    const made = this.#made(step)
+    if (made === undefined) return
+    const { rows, recording, apply } = made
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
@@ -226,7 +226,7 @@ export class Writer {
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
     const range = last?.grown.range ?? this.#mirror.range
-    const ready = this.#ready(before, made.right)
+    const ready = this.#ready(before, made)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
     const plan = this.#plan(range, before, toStore)
@@ -239,6 +239,19 @@ export class Writer {
     const drains = this.#state === 'sending'
     this.#on('sent')
     if (!drains) void this.#drain()
+  }
+
+  /** The rows of a step; undefined if it has failed. A damaged message throws when it is read, and must not stop the writer. */
+  #made(step: Waiting): StepRows | undefined {
+    try {
+      const made = step.rows()
+      if (!isLeft(made)) return made.right
+      this.#fail(step, made.left)
+    } catch (error) {
+      if (error instanceof FaultError) this.#fail(step, error.fault as WriteFault)
+      else this.#answer(step, Promise.reject(error as Error)) // a mistake in the program
+    }
+    return undefined
   }
 
   /** Rows as they are to be stored, with their time: encrypted, where the session is. */
@@ -400,9 +413,9 @@ export class Writer {
   /** An operation that comes too late to be appended: unless it is what was appended before. */
   async #repeat(step: Waiting): Promise<void> {
     const { id, sealed, range } = this.#mirror
-    const made = step.rows()
-    if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, blocks } = made.right
+    const made = this.#made(step)
+    if (made === undefined) return
+    const { rows, blocks } = made
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
@@ -434,7 +447,7 @@ export class Writer {
     return synced
   }
 
-  #answer(step: Waiting, answer: WriteAnswer<Recorded>): void {
+  #answer(step: Waiting, answer: WriteAnswer<Recorded> | Promise<never>): void {
     if (this.#looking === step) this.#looking = undefined // what is called from now on is called behind its answer
     step.resolve(answer)
   }
