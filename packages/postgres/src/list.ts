@@ -65,7 +65,7 @@ export const listLogs = async (
     for (const row of found) {
       const log = readable(row)
       if (!(log instanceof Damaged) && !matches(log.meta, where)) continue
-      if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last) })
+      if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
       if (log instanceof Damaged) damaged.push(Object.freeze({ id: String(row['id']), reason: log.reason }))
       else logs.push(infoOf(log))
       last = cursorOf(row)

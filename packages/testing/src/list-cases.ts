@@ -225,6 +225,18 @@ export const listCases: StoreCases = {
     )
     same(sizes, [100, 1, 1, 1, 2, 1, 105])
   },
+  'the cursor of one order is refused by the others': async (store) => {
+    for (const id of ['1', '2']) await valueOrThrow(store.create({ id, encrypt: false }))
+    const orders = ['created', 'appended', 'entries'] as const
+    for (const order of orders) {
+      const { next } = await valueOrThrow(store.list({ by: order, limit: 1 }))
+      for (const by of orders) {
+        const query = { by, after: next as string }
+        if (by === order) same((await valueOrThrow(store.list(query))).logs.length, 1, 'the logs of the second page')
+        else same((await faulty('InvalidId', store.list(query))).what, 'cursor')
+      }
+    }
+  },
   'what is no cursor is refused': async (store) => {
     for (const after of ['x', '', "1' or 1=1", 'NaN'])
       same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')
