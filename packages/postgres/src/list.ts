@@ -21,7 +21,7 @@ const inPiece = 1000
 /** The digest is one that all servers have: it tells changes, and proves nothing. */
 export const piecesOf = async (query: Query, schema: string, scope: string): Promise<readonly LogPiece[]> => {
   const text = `select key / ${inPiece} as piece, count(*) as logs,
-      md5(string_agg(id || ' ' || size || ' ' || encode(root, 'hex'), ',' order by key)) as digest
+      md5(string_agg(quote_literal(id) || size || encode(root, 'hex'), ',' order by key)) as digest
     from ${schema}.log where scope = $1::text group by 1 order by 1`
   const found = await query(text, [scope])
   return Object.freeze(
