@@ -32,6 +32,9 @@ export const build = <T>(length: number, make: (index: number) => T): readonly T
 export const mapEach = <T, U>(items: readonly T[], make: (item: T, index: number) => U): readonly U[] =>
   build(items.length, (index) => make(items[index] as T, index))
 
+/** A frozen array of the items, which are frozen as they are. */
+export const freezeEach = <T>(items: readonly T[]): readonly T[] => mapEach(items, (item) => freeze(item) as T)
+
 /** A frozen array of the items that pass. */
 export const filterEach = <T, U extends T = T>(
   items: readonly T[],

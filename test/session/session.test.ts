@@ -486,6 +486,13 @@ describe('a value that is none of those asked for', () => {
       .rewind(0, { instead: user('x'), expectedHead: null as never })()
       .then(mustNot, () => undefined)
     expect((await ok(session.append(user('b')))).to).toBe(2)
+    const answers: string[] = []
+    const answered = (): unknown => answers.push('appended')
+    void session.append(user('c')).then(answered)
+    void session.rewind(0, { expectedHead: null as never }).catch((error) => answers.push((error as Error).name))
+    void session.append(user('d')).then(answered)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate) // one without an answer never gets it
+    expect(answers.toSorted()).toEqual(['TypeError', 'appended', 'appended'])
   })
 })
 

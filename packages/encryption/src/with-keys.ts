@@ -609,7 +609,7 @@ class Encrypting {
         if (!looking.isIn(body) && !(yield* this.#isInBlocks(log.id, position, body, looking))) continue
         const place = `${position} ${stored}`
         const isOwn = readEncrypted(stored)?.key === known?.own.name
-        if (isOwn || !looking.places.has(place)) looking.places.set(place, { id: log.id, position })
+        if (isOwn || !looking.places.has(place)) looking.places.set(place, Object.freeze({ id: log.id, position }))
       }
     }
   }

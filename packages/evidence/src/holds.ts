@@ -100,7 +100,7 @@ export interface MessageHold {
 export const holdsOn = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
   evidenceSteps(async function* () {
     const { held } = yield* need(ledgerContent(store))
-    if (held.size === 0) return []
+    if (held.size === 0) return Object.freeze([])
     const { head, entries } = yield* need(store.info(id))
     const shares = yield* need(store.sharing(id))
     const found: MessageHold[] = []

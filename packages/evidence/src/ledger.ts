@@ -271,10 +271,10 @@ async function* altered(
   const verified = await verifySession(store.encryption?.bare ?? store, id, { head, progress })()
   if (!isLeft(verified)) return undefined
   const fault = verified.left
-  if (fault._tag === 'Diverged') return { id, what: 'replaced', expected: head, found: fault.actual }
+  if (fault._tag === 'Diverged') return Object.freeze({ id, what: 'replaced', expected: head, found: fault.actual })
   if (fault._tag === 'NoSuchLog') {
     const now = yield* need(ledgerContent(store))
-    return now.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head }
+    return now.sessions.get(id)?.removed === true ? undefined : missing(id, head)
   }
   return isDamageOf(id, fault) ? alteration(fault, head) : yield* fail(fault)
 }
@@ -282,13 +282,10 @@ async function* altered(
 const isDamageOf = (id: string, fault: AnyEvidenceFault): fault is StoreFaultOf<'DamagedLog'> =>
   fault._tag === 'DamagedLog' && fault.id === id
 
-const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expected: Head): LedgerMismatch => ({
-  id,
-  what: 'altered',
-  expected,
-  position,
-  reason,
-})
+const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expected: Head): LedgerMismatch =>
+  Object.freeze({ id, what: 'altered', expected, position, reason })
+
+const missing = (id: string, expected: Head): LedgerMismatch => Object.freeze({ id, what: 'missing', expected })
 
 const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined && !entry.removed
 
@@ -320,7 +317,8 @@ async function* compare(
       continue
     }
     const what = yield* need(found)
-    if (entry !== undefined && what !== undefined) mismatches.push({ id, what, expected: entry.head, found: head })
+    if (entry !== undefined && what !== undefined)
+      mismatches.push(Object.freeze({ id, what, expected: entry.head, found: head }))
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
@@ -329,7 +327,7 @@ async function* compare(
     if (!isLeft(info)) continue // not listed because its piece is unchanged, or created in the meantime
     if (info.left._tag === 'Io' || info.left._tag === 'Busy') return yield* fail(info.left)
     const damage = isDamageOf(id, info.left) ? info.left : undefined
-    mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+    mismatches.push(damage === undefined ? missing(id, head) : alteration(damage, head))
   }
   return { news: news.toReversed(), mismatches: Object.freeze(mismatches) }
 }

@@ -11,6 +11,8 @@ import {
   checkCheckpoint,
   checkHead,
   evidenceFaultMessage,
+  holdSession,
+  holdsOn,
   newKey,
   proveHead,
   proveInLedger,
@@ -27,7 +29,7 @@ import {
 } from '@indelible/evidence'
 import { claimedHead, lastCheckpoint, ledgerId, listCheckpoints, signSession, tlogProofText } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { describeSession } from 'indelible/session'
+import { describeSession, eraseMessages } from 'indelible/session'
 import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
@@ -41,6 +43,15 @@ const places: readonly (readonly [string, () => Promise<Store>])[] = [
   ['memory', async () => memoryStore()],
   ['SQLite', async () => await sqliteStore({ path: join(folder, `${files++}.db`) })],
 ]
+
+/** The places in a value that somebody could change. */
+const openIn = (value: unknown, path = 'it'): readonly string[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : [
+        ...(Object.isFrozen(value) ? [] : [path]),
+        ...Object.entries(value).flatMap(([key, inner]) => openIn(inner, `${path}.${key}`)),
+      ]
 
 const key = newKey('example.com/agents')
 const signers = [orThrow(signerOf(key.skey))]
@@ -72,6 +83,18 @@ describe.each(places)('in %s', (_, open) => {
     )
     expect(await verifyLedger(store)).toMatchObject({ good: 3, removed: 0, unrecorded: [] })
     await store.close()
+  })
+
+  it('nobody can change what an update and a ledger say: not the identities of a hold, either', async () => {
+    const store = await three()
+    await holdSession(store, 'a')
+    await eraseMessages(store, 'b', [0], { reason: 'asked to' })
+    await store.remove('c')
+    const { head, held, sessions, erasures } = await readLedger(store)
+    const answers = [await updateLedger(store), await updateLedger(store, ['a']), await holdsOn(store, 'a')]
+    expect(answers[0]).toMatchObject({ mismatches: [{ id: 'c', what: 'missing' }] })
+    const said = [head, erasures, ...held.values(), ...sessions.values()]
+    for (const answer of [...answers, ...said, await holdsOn(memoryStore(), 'a')]) expect(openIn(answer)).toEqual([])
   })
 
   it('names a session that was deleted, replaced or cut back', async () => {

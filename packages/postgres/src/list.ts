@@ -21,7 +21,7 @@ const inPiece = 1000
 /** Digests of groups of logs. MD5, because all servers have it: it detects changes, and proves nothing. */
 export const piecesOf = async (query: Query, schema: string, scope: string): Promise<readonly LogPiece[]> => {
   const text = `select key / ${inPiece} as piece, count(*) as logs,
-      md5(string_agg(id || ' ' || size || ' ' || encode(root, 'hex'), ',' order by key)) as digest
+      md5(string_agg(quote_literal(id) || size || encode(root, 'hex'), ',' order by key)) as digest
     from ${schema}.log where scope = $1::text group by 1 order by 1`
   const found = await query(text, [scope])
   return Object.freeze(
@@ -65,7 +65,7 @@ export const listLogs = async (
     for (const row of found) {
       const log = readable(row)
       if (!(log instanceof Damaged) && !matches(log.meta, where)) continue
-      if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last) })
+      if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
       if (log instanceof Damaged) damaged.push(Object.freeze({ id: String(row['id']), reason: log.reason }))
       else logs.push(infoOf(log))
       last = cursorOf(row)

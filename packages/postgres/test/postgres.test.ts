@@ -1,4 +1,4 @@
-import { createSession, faultMessage } from 'indelible'
+import { createSession, faultMessage, orThrow } from 'indelible'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -22,6 +22,7 @@ import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../../../test/rounds.ts'
 import { leftOutIf } from '../../../test/left-out.ts'
+import { listProperties } from '../../../test/store/list-model.ts'
 import { program, programUrl } from '../../../test/programs.ts'
 
 const terminations = rounds(10, 100)
@@ -138,6 +139,15 @@ const place = async (connectionString: string = url): Promise<StorePlace> => {
 
 for (const { name, run } of storeContract('postgres', () => place()))
   it(name, leftOutIf(server === undefined, noPostgres), run)
+
+let listed: Promise<Store> | undefined
+let lists = 0
+listProperties(
+  'PostgreSQL',
+  async () => orThrow((await (listed ??= open({ schema: fresh() }))).scoped(`list ${lists++}`)),
+  leftOutIf(server === undefined, noPostgres),
+)
+afterAll(async () => await (await listed)?.close())
 
 /** The connections whose statements wait for a lock of the schema. */
 const blockedIn = (schema: string): ReturnType<typeof sql> =>

@@ -2,7 +2,7 @@
 import { blockIdOf } from 'indelible/proof/kit'
 import { verifyLog, type Erased, type Store } from 'indelible/store'
 import { ledgerId, stubLeaf } from 'indelible/store/kit'
-import { valueOrThrow, faulty, holds, same } from './check.ts'
+import { valueOrThrow, faulty, frozen, holds, same } from './check.ts'
 import { add, asStored, canErase, entry, headFor, logWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
@@ -121,6 +121,15 @@ export const eraseCases: StoreCases = erasing({
       { id: 'fork', position: 1 },
       { id: 'b', position: 0 },
     ])
+  },
+  'nobody can change what is said of rows with a text, of logs that share rows, and of identities': async (store) => {
+    await logWith(store, 'a', [entry('a boat')])
+    await valueOrThrow(store.fork('a', { id: 'fork', at: 1 }))
+    const { rows, blocks } = await valueOrThrow(store.containing(['a boat']))
+    const [sharing, identities] = [await store.sharing('fork'), await store.identities('fork')]
+    for (const list of [rows, blocks, sharing, identities]) holds(Object.isFrozen(list), 'each list is frozen')
+    for (const one of [...rows, ...sharing, ...identities]) frozen(one)
+    same([rows.length, sharing.length, identities.length], [1, 1, 2], 'how many there are')
   },
   'a text in a block is found by the rows that reference it, or by the block where it was stored on its own': async (
     store,

@@ -216,6 +216,22 @@ export const listCases: StoreCases = {
     same(await changed(() => valueOrThrow(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
     same(await changed(() => valueOrThrow(inScope(store, 'other').create({ id: 'log', encrypt: false }))), 0)
   },
+  'no id of a log makes a piece look like one with other logs': async (store) => {
+    const { pieces } = store
+    if (pieces === undefined) return // it is a kind of store that has none
+    const digests = async (): Promise<string> => (await valueOrThrow(pieces())).map(({ digest }) => digest).join()
+    const rows = [withTime(entry('x'), 1)]
+    const { head } = await valueOrThrow(store.create({ id: 'a', rows, encrypt: false }))
+    await valueOrThrow(store.create({ id: 'b', rows, encrypt: false }))
+    const before = await digests()
+    for (const id of ['a', 'b']) await valueOrThrow(store.remove(id))
+    for (const root of [head.root, head.root.toUpperCase()]) {
+      const id = `a 1 ${root},b`
+      await valueOrThrow(store.create({ id, rows, encrypt: false }))
+      holds((await digests()) !== before, `the digest with ${id} is another one`)
+      await valueOrThrow(store.remove(id))
+    }
+  },
   'limits are kept between 1 and 1,000': async (store) => {
     for (let index = 0; index < 105; index++) await valueOrThrow(store.create({ id: `${index}`, encrypt: false }))
     const sizes = await Promise.all(
@@ -224,6 +240,18 @@ export const listCases: StoreCases = {
       ),
     )
     same(sizes, [100, 1, 1, 1, 2, 1, 105])
+  },
+  'the cursor of one order is refused by the others': async (store) => {
+    for (const id of ['1', '2']) await valueOrThrow(store.create({ id, encrypt: false }))
+    const orders = ['created', 'appended', 'entries'] as const
+    for (const order of orders) {
+      const { next } = await valueOrThrow(store.list({ by: order, limit: 1 }))
+      for (const by of orders) {
+        const query = { by, after: next as string }
+        if (by === order) same((await valueOrThrow(store.list(query))).logs.length, 1, 'the logs of the second page')
+        else same((await faulty('InvalidId', store.list(query))).what, 'cursor')
+      }
+    }
   },
   'an invalid cursor is refused': async (store) => {
     for (const after of ['x', '', "1' or 1=1", 'NaN'])

@@ -34,11 +34,11 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
       let after: string | undefined
       do {
         const page = yield* need(store.list({ where: partialMeta(by), ...present({ after }) }))
-        for (const { id, head, created } of page.logs) found.push({ id, by, rows: head.size, created })
+        for (const { id, head, created } of page.logs) found.push(Object.freeze({ id, by, rows: head.size, created }))
         after = page.next
       } while (after !== undefined)
     }
-    return found
+    return Object.freeze(found)
   }, 'listUnfinished')
 
 /**

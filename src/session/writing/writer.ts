@@ -71,7 +71,7 @@ interface Waiting extends Step {
   readonly behind: { readonly messages: number; readonly notes: number }
   /** The reason why it can't be appended: a step that it follows has failed. */
   doomed: WriteFault | undefined
-  readonly resolve: (answer: WriteAnswer<Recorded>) => void
+  readonly resolve: (answer: WriteAnswer<Recorded> | Promise<never>) => void
 }
 
 /** The faults of a step that does not fit the record. */
@@ -217,9 +217,9 @@ export class Writer {
   }
 
   #send(step: Waiting): void {
-    const made = rowsOf(step)
-    if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, recording, apply } = made.right
+    const made = this.#made(step)
+    if (made === undefined) return
+    const { rows, recording, apply } = made
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
@@ -227,7 +227,7 @@ export class Writer {
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
     const range = last?.grown.range ?? this.#mirror.range
-    const ready = this.#ready(before, made.right)
+    const ready = this.#ready(before, made)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
     const plan = this.#plan(range, before, toStore)
@@ -240,6 +240,19 @@ export class Writer {
     const drains = this.#state === 'sending'
     this.#on('sent')
     if (!drains) void this.#drain()
+  }
+
+  /** The rows of a step; undefined if making them failed. Reading a damaged message throws, and that must not stop the writer. */
+  #made(step: Waiting): StepRows | undefined {
+    try {
+      const made = step.rows()
+      if (!isLeft(made)) return made.right
+      this.#fail(step, made.left)
+    } catch (error) {
+      if (error instanceof FaultError) this.#fail(step, error.fault as WriteFault)
+      else this.#answer(step, Promise.reject(error as Error)) // an error in the program
+    }
+    return undefined
   }
 
   /** The rows to store, with their times; encrypted if the session is. */
@@ -403,9 +416,9 @@ export class Writer {
   /** Sends an operation that is too late to be appended, in case it was appended before. */
   async #repeat(step: Waiting): Promise<void> {
     const { id, sealed, range } = this.#mirror
-    const made = rowsOf(step)
-    if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, blocks } = made.right
+    const made = this.#made(step)
+    if (made === undefined) return
+    const { rows, blocks } = made
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
@@ -437,7 +450,7 @@ export class Writer {
     return synced
   }
 
-  #answer(step: Waiting, answer: WriteAnswer<Recorded>): void {
+  #answer(step: Waiting, answer: WriteAnswer<Recorded> | Promise<never>): void {
     if (this.#looking === step) this.#looking = undefined // calls from now on come after its result
     step.resolve(answer)
   }
@@ -484,15 +497,6 @@ export class Writer {
   #recorded({ from, head }: Appended, messages: number): Recorded {
     const position = messagesBefore(this.#mirror, from)
     return Object.freeze({ from: position, to: position + messages, head })
-  }
-}
-
-/** The rows of a step. They are made of messages, and a damaged one throws when it is read. That must not stop the writer. */
-const rowsOf = (step: Step): Either<WriteFault, StepRows> => {
-  try {
-    return step.rows()
-  } catch (cause) {
-    return left(cause instanceof FaultError ? (cause.fault as WriteFault) : { _tag: 'Io', operation: 'append', cause })
   }
 }
 

@@ -333,7 +333,7 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
     const log = logs[index] as Log
     if (!matches(log.info.meta, where)) continue
     if (last !== undefined && infos.length === limit)
-      return Object.freeze({ logs: Object.freeze(infos), next: cursorText(cursorOf(last, by)) })
+      return Object.freeze({ logs: Object.freeze(infos), next: cursorText(cursorOf(last, by), by) })
     infos.push(log.info)
     last = log
   }

@@ -79,9 +79,9 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
   readonly after: Cursor | undefined
 }
 
-/** A cursor as the `next` of a page. */
-export const cursorText = ({ value, key }: Cursor): string =>
-  typeof value === 'string' ? value : value === undefined ? `${key}` : `${value}.${key}`
+/** A cursor as the `next` of a page in this order. No other order takes it, but that of ids. */
+export const cursorText = ({ value, key }: Cursor, by: CheckedQuery['by']): string =>
+  by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${by === 'appended' ? '.' : ':'}${key}`
 
 /**
  * The interface that an adapter implements: the calls of a {@link Store}, which documents their effects and

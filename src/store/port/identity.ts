@@ -35,7 +35,7 @@ export const identitiesIn = (meta: JsonObject): readonly LogIdentity[] => {
   return isArray(stored)
     ? stored.flatMap((one) => {
         const [log, from] = isArray(one) ? (one as readonly unknown[]) : []
-        return typeof log === 'string' && typeof from === 'number' ? [{ log, from }] : []
+        return typeof log === 'string' && typeof from === 'number' ? [Object.freeze({ log, from })] : []
       })
     : []
 }

@@ -1,6 +1,7 @@
 /** The rows of a ledger, and their sum: entries, holds, erasures. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  freezeEach,
   isArray,
   isLeft,
   isObject,
@@ -110,12 +111,12 @@ export const readLedgerRow = ({
   if (type === 'held')
     return isArray(logs) && logs.every(isIdentity)
       ? right(
-          Object.freeze({ type, id, head, logs: Object.freeze(logs as unknown as readonly LogIdentity[]), ...because }),
+          Object.freeze({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because }),
         )
       : bad('names no log')
   if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
   if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
-  const erased = Object.freeze((rows as unknown as readonly ErasedRow[]).map((row) => Object.freeze({ ...row })))
+  const erased = freezeEach(rows as unknown as readonly ErasedRow[])
   return right(
     Object.freeze({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) }),
   )

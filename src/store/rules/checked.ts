@@ -28,11 +28,16 @@ export const checkQuery = ({
 
 const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
   if (by === 'id') return againstId(text) === undefined ? { value: text, key: 0 } : undefined
-  const [, value, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
-  return key === undefined || (value === undefined) !== (by === 'created')
-    ? undefined
-    : { value: value === undefined ? undefined : Number(value), key: Number(key) }
+  const { value, key } = cursors[by].exec(text)?.groups ?? {}
+  return key === undefined ? undefined : { value: value === undefined ? undefined : Number(value), key: Number(key) }
 }
+
+/** The forms that `cursorText` writes. */
+const cursors = {
+  created: /^(?<key>\d{1,15})$/,
+  appended: /^(?<value>-?\d{1,16})\.(?<key>\d{1,15})$/,
+  entries: /^(?<value>\d{1,16}):(?<key>\d{1,15})$/,
+} as const
 
 /** A copy of `where` without `undefined` members, which would match every log. */
 const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import { isLeft, left, optionsOf, right, ownField, present } from '../../json/index.ts'
+import { freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
@@ -155,7 +155,7 @@ const handle = (calls: Calls): Store => {
     ...stateCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check', () => checked(driver)),
-    repair: () => calls.run('repair', async () => driver.repair?.() ?? right([])),
+    repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
     scopes: () =>
       calls.run('scopes', async () => {
         const found = (await driver.scopes?.()) ?? right(undefined)
@@ -300,12 +300,17 @@ const logCalls = (calls: Calls) => {
       )
     },
     sharing: (id) =>
-      calls.on('sharing', id, async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' })),
+      calls.on('sharing', id, async () => {
+        const found = (await driver.erasing?.sharing(scope, id)) ?? left<StoreFault>({ _tag: 'CannotErase' })
+        return mapRight(found, freezeEach)
+      }),
     containing: (texts) =>
-      calls.run(
-        'containing',
-        async () => driver.erasing?.containing(scope, [...texts]) ?? left({ _tag: 'CannotErase' }),
-      ),
+      calls.run('containing', async () => {
+        const found = (await driver.erasing?.containing(scope, [...texts])) ?? left<StoreFault>({ _tag: 'CannotErase' })
+        return mapRight(found, ({ rows, blocks }) =>
+          Object.freeze({ rows: freezeEach(rows), blocks: Object.freeze(blocks) }),
+        )
+      }),
     watch: (id, wake) =>
       calls.on('watch', id, async () => {
         const key = signalKey(scope, id)
@@ -382,7 +387,7 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
         return run('index.find', () => index.find(scope, { ...query, limit }))
       },
       findIn: (logs, term) => run('index.findIn', () => index.findIn(scope, [...new Set(logs)], term)),
-      encrypted: () => run('index.encrypted', async () => index.encrypted?.(scope) ?? right([])),
+      encrypted: () => run('index.encrypted', async () => index.encrypted?.(scope) ?? right(Object.freeze([]))),
       make: () => run('index.make', () => index.make()),
       add: (terms, most) => run('index.add', () => index.add(intact(terms, driver.hash), most)),
       drop: () => run('index.drop', () => index.drop()),
@@ -482,8 +487,8 @@ const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInf
 
 /** The driver's findings, and in each scope the rows that have a text although the ledger records their erasure. */
 const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
-  const found = (await driver.check?.()) ?? right([])
-  const scopes = (await driver.scopes?.()) ?? right([])
+  const found = (await driver.check?.()) ?? right(Object.freeze([]))
+  const scopes = (await driver.scopes?.()) ?? right(Object.freeze([]))
   if (isLeft(found)) return found
   if (isLeft(scopes)) return scopes
   const findings = [...found.right]

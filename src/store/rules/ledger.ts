@@ -210,12 +210,12 @@ export const appendToLedger = async <F, M extends object>(
     if (isLeft(said)) return said
     const { rows, more } = said.right
     const recorded = rows.length
-    if (head !== undefined && recorded === 0) return right({ head, recorded, ...more })
+    if (head !== undefined && recorded === 0) return right(Object.freeze({ head, recorded, ...more }))
     const stored = rows.map((row) => ledgerRow(row, store.now()))
     const done = await (head === undefined
       ? own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored, encrypt: false })()
       : own.append(ledgerId, { expected: head, rows: stored })())
-    if (!isLeft(done)) return right({ head: done.right.head, recorded, ...more })
+    if (!isLeft(done)) return right(Object.freeze({ head: done.right.head, recorded, ...more }))
     const isLate = done.left._tag === (head === undefined ? 'LogExists' : 'Conflict')
     return isLate && !isLast ? undefined : done
   })

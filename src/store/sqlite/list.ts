@@ -16,7 +16,7 @@ export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: Checke
   for (const raw of found) {
     const info = readable(raw)
     if (!(info instanceof Damaged) && !matches(info.meta, where)) continue
-    if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last) })
+    if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
     if (info instanceof Damaged) damaged.push(Object.freeze({ id: String(raw['id']), reason: info.reason }))
     else logs.push(info)
     last = cursorOf[by](raw)

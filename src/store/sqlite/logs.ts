@@ -263,7 +263,7 @@ const statements = (db: DatabaseSync) => ({
     removeLog: 'delete from log where key = ?',
     orphan: 'update segment set orphan = 1 where key = ?',
     next: 'select key from log where scope = ? and key >= ? order by key limit 1',
-    piece: `select count(*) as logs, group_concat(id || ' ' || size || ' ' || hex(root)) as heads
+    piece: `select count(*) as logs, group_concat(quote(id) || size || hex(root)) as heads
       from (select id, size, root from log where scope = ? and key >= ? and key < ? order by key)`,
   }),
   log: selectLog(db, 'where scope = ? and id = ?'),

@@ -1,0 +1,50 @@
+/** Long encrypted sessions: most of their messages are parsed when they are read. */
+import { expect, it } from 'vitest'
+import {
+  assistant,
+  createSession,
+  file,
+  forkSession,
+  memoryStore,
+  openSession,
+  text,
+  user,
+  type Message,
+} from 'indelible'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { fault, ok } from '../../../test/answers.ts'
+
+const messageAt = (at: number): Message =>
+  [
+    user(`long ${at} `.repeat(900)),
+    user(`ünï 🙂 ${at}`),
+    assistant(
+      text('as it is'),
+      file({ type: 'base64', mediaType: 'a/b', data: Buffer.from(`${at}`.repeat(900)).toString('base64') }),
+    ),
+  ][at % 3] as Message
+const messages = Array.from({ length: 300 }, (_, at) => messageAt(at))
+
+it('a long encrypted session that is opened has its messages, and after an erasure all but those erased', async () => {
+  const bare = memoryStore()
+  const store = withKeys(bare, keyRing([newHostKey()]))
+  await ok(createSession(store, { id: 's', messages }))
+  await fault('NoKey', openSession(bare, 's'))
+  const [session, other] = [await ok(openSession(store, 's')), await ok(openSession(store, 's'))]
+  expect(session.view().toArray()).toEqual(messages)
+  const fork = await ok(forkSession(store, 's', { id: 'f' }))
+  await ok(session.erase([0, 2, 127]))
+  expect(other.view().toArray()).toEqual(messages) // it has read them: a view never changes
+  for (const id of ['s', 'f']) {
+    const opened = await ok(openSession(store, id))
+    for (const [at, message] of opened.view().toArray().entries())
+      expect(message).toEqual(
+        [0, 2, 127].includes(at) ? { role: messageAt(at).role, content: [{ type: 'erased' }] } : messageAt(at),
+      )
+    await ok(opened.append(user('more')))
+    await ok(opened.rewind(100, { instead: user('other') }))
+    const conversation = (await ok(openSession(store, id))).conversation().toArray()
+    expect(conversation).toEqual([...opened.view().slice(0, 100).toArray(), user('other')])
+  }
+  expect(fork.view().toArray()).toEqual(messages)
+})
