@@ -49,7 +49,7 @@ const exported = async (): Promise<string> => {
 
 describe('export and import', () => {
   it('of what is no transcript, or into what is no store, is a TypeError that names it', () => {
-    expect(() => importTranscript(memoryStore(), null as never)).toThrow('importTranscript takes a transcript')
+    expect(() => importTranscript(memoryStore(), null as never)).toThrow('importTranscript expects a transcript')
     expect(() => importRecord(null as never, null as never)).toThrow('importRecord takes a store')
     expect(() => importRecord(memoryStore(), {} as never)).toThrow('importRecord takes a record')
   })

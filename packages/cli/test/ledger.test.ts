@@ -68,7 +68,9 @@ describe('a ledger on the command line', () => {
     expect(indelible(['ledger', 'show', ...store]).lines[0]).toMatch(/^a {2}19 rows {2}[0-9a-f]{12} {2}20\d\d-/)
     expect(indelible(['prove', 'a', '3', '--ledger', ...store])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('has no signed checkpoint: create one with "indelible ledger sign --store') as string,
+      stderr: expect.stringContaining(
+        'has no signed checkpoint: create one with "indelible ledger sign --store',
+      ) as string,
     })
     const signed = indelible(['ledger', 'sign', '--key', keyFile, '--origin', origin, ...store])
     expect(signed.lines.slice(0, 2)).toEqual([origin, '2'])

@@ -31,7 +31,8 @@ export const checkpointText = ({
   extensions = [],
 }: Omit<Checkpoint, 'extensions'> & Partial<Pick<Checkpoint, 'extensions'>>): string => {
   for (const line of [origin, ...extensions])
-    if (line === '' || line.includes('\n')) throw new TypeError('the origin and each extension of a checkpoint must be one line that is not empty')
+    if (line === '' || line.includes('\n'))
+      throw new TypeError('the origin and each extension of a checkpoint must be one line that is not empty')
   const root = /^(?:[0-9a-f]{2})+$/.test(head.root) ? head.root : undefined
   if (root === undefined || !Number.isSafeInteger(head.size) || head.size < 0)
     throw new TypeError('the head of a checkpoint needs a size, and a root in hexadecimal digits')

@@ -31,8 +31,7 @@ export interface PreviewOptions {
  */
 export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOptions = {}): string => {
   const { latest = 3, countOnly = false, where = defaultWhere } = options
-  if (![1, 2, 3].includes(latest))
-    throw new TypeError(`latest is ${String(latest)}; expected 1, 2 or 3`)
+  if (![1, 2, 3].includes(latest)) throw new TypeError(`latest is ${String(latest)}; expected 1, 2 or 3`)
   const first = countOnly ? records.length : Math.max(0, records.length - latest)
   const lines: string[] = []
   for (let position = first; position < records.length; position++)

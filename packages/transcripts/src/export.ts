@@ -129,10 +129,7 @@ const readHead = (entry: JsonObject, rows: number, line: number, { origin, damag
     throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
   origin.head = { size, ...(root !== undefined && { root }) }
   if (size !== rows)
-    damage(
-      line,
-      `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'precedes' : 'precede'} it`,
-    )
+    damage(line, `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'precedes' : 'precede'} it`)
 }
 
 const readNote = (entry: JsonObject, line: number, sink: Sink): void => {

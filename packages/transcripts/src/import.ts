@@ -30,9 +30,7 @@ export const importTranscript = (
   options: ImportTranscriptOptions = {},
 ): Task<ImportFault, SessionInfo> => {
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
-    throw new TypeError(
-      `importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`,
-    )
+    throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
   const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, known)
   const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))
   return importRecord(store, record, ownFields({ ...rest, ...(id !== undefined && { id }) }))

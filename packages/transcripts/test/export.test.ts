@@ -96,7 +96,9 @@ describe('an export', () => {
       edit(all)
       return read(all.join('\n')).damage.map(({ line, reason }) => `${line}: ${reason}`)
     }
-    expect(damage((all) => all.pop())).toEqual(['11: is the last row, but no head follows it: the export is incomplete'])
+    expect(damage((all) => all.pop())).toEqual([
+      '11: is the last row, but no head follows it: the export is incomplete',
+    ])
     expect(damage((all) => all.splice(3, 1))).toEqual(['11: counts 10 rows, but 9 precede it'])
     expect(damage((all) => all.push('{"note":{"type":"pin","position":1}}'))).toEqual([
       '13: follows the head, which must be the last line of an export',

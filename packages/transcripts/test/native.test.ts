@@ -42,7 +42,12 @@ const itemsOf = (messages: Iterable<Message>, losses: readonly Loss[] = []): rea
   )
   const items: object[] = []
   for (const [position, { role, content }] of all.entries()) {
-    if (losses.some((loss) => loss.position === position && loss.path.length === 0 && /is a (?:system|developer) message/.test(loss.reason)))
+    if (
+      losses.some(
+        (loss) =>
+          loss.position === position && loss.path.length === 0 && /is a (?:system|developer) message/.test(loss.reason),
+      )
+    )
       continue
     const isAssistant = role === 'assistant' || content.some(({ type }) => type === 'tool_call')
     const who = isAssistant ? 'assistant' : 'user'

@@ -26,7 +26,9 @@ export const whyRefused = (headers: GuardedHeaders, listened: string, machine: s
     return `the host ${JSON.stringify(host)} is not this server`
   if (origin !== undefined && origin !== `http://${host}`) return `the origin ${JSON.stringify(origin)} is another site`
   const site = headers['sec-fetch-site']
-  return site === undefined || site === 'same-origin' || site === 'none' ? undefined : 'the request comes from another site'
+  return site === undefined || site === 'same-origin' || site === 'none'
+    ? undefined
+    : 'the request comes from another site'
 }
 
 /** Whether a `host` header names what no other site can have: an address, this machine, or the listened name. */

@@ -121,7 +121,8 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
   })
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     if ([...open].some(({ req, headersSent }) => req.socket === socket && headersSent)) return void socket.destroy()
-    if (code === 'HPE_PAUSED_H2_UPGRADE') refuseSocket(socket, 505, 'this proxy speaks HTTP/1.1, but the client sent HTTP/2')
+    if (code === 'HPE_PAUSED_H2_UPGRADE')
+      refuseSocket(socket, 505, 'this proxy speaks HTTP/1.1, but the client sent HTTP/2')
     else refuseSocket(socket, statusOf(code))
   })
   await new Promise<void>((resolve, reject) => {

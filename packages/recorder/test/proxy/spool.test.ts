@@ -329,7 +329,9 @@ it('the traffic goes on when it is full, when it can not be written, and when it
   const frames = untaken(full)
   observed(frames, 'x'.repeat(2000))
   observed(frames, 'fits')
-  expect(notices).toEqual([expect.stringMatching(/^the spool has 1000 bytes; if the recorder is killed, calls .* are lost$/)])
+  expect(notices).toEqual([
+    expect.stringMatching(/^the spool has 1000 bytes; if the recorder is killed, calls .* are lost$/),
+  ])
   const size = statSync(join(near, '..', files()[0] ?? '')).size
   expect(size).toBeLessThanOrEqual(1000)
   frames.over(1)
@@ -451,7 +453,9 @@ it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted 
   const large = observed(frames, 'x'.repeat(2 ** 20)) // half of it fits
   answer(large)
   answer(observed(frames, 'while it is full'))
-  expect(notices).toEqual([expect.stringMatching(/^the spool can't be written: .*; if the recorder is killed, calls .* are lost$/)])
+  expect(notices).toEqual([
+    expect.stringMatching(/^the spool can't be written: .*; if the recorder is killed, calls .* are lost$/),
+  ])
   writeFileSync(join(disk?.path ?? '', 'other'), '') // the disk is not full of it: what did not fit is cut away
   const [file = ''] = files()
   expect(statSync(join(disk?.path ?? '', file)).size).toBeLessThan(4000)

@@ -183,11 +183,7 @@ class Gathering {
     if (args === undefined && !this.#holds.anyArguments)
       this.#lose(position, [...path, 'arguments'], 'is not a JSON object: written as the field "input" of one')
     if (subAgents.has(part.name))
-      this.#lose(
-        position,
-        path,
-        'calls a sub-agent: its result is written, but not its own conversation',
-      )
+      this.#lose(position, path, 'calls a sub-agent: its result is written, but not its own conversation')
     const isError = result.isError === true
     const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
     const said = result.content.flatMap(

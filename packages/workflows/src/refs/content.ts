@@ -114,7 +114,8 @@ export interface Inside {
 /** Throws TypeError if the history was not created by this module. */
 export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
   const inside = insides.get(content)
-  if (inside === undefined) throw new TypeError('this is not a history of @indelible/workflows/refs that can be persisted')
+  if (inside === undefined)
+    throw new TypeError('this is not a history of @indelible/workflows/refs that can be persisted')
   return inside
 }
 

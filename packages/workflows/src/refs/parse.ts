@@ -84,8 +84,7 @@ interface SavedJson {
 
 const fromValue = (value: unknown): Either<ParseFault, SavedJson> => {
   const admitted = admit(value)
-  if (isLeft(admitted))
-    return unreadable(admitted.left.path, 'plain JSON data', `a value that ${admitted.left.reason}`)
+  if (isLeft(admitted)) return unreadable(admitted.left.path, 'plain JSON data', `a value that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
@@ -100,8 +99,7 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
 
 /** Refs are names, so a changed value would name something else. */
 const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
-  if (first !== undefined)
-    return unreadable(first.path, 'an unambiguous value', `a value that ${first.reason}`)
+  if (first !== undefined) return unreadable(first.path, 'an unambiguous value', `a value that ${first.reason}`)
   try {
     return right(read())
   } catch (error) {
