@@ -17,6 +17,7 @@ import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
 
+/** A message with its proof, its checkpoint and the witnesses' answers, as one JSON document. */
 export interface EvidenceBundle {
   readonly indelible: 'evidence'
   readonly version: 1

@@ -157,6 +157,7 @@ export const recordRemoval = async (
   return mapRight(appended, ({ head }) => head)
 }
 
+/** The options of `verifyLedger`. */
 export interface VerifyLedgerOptions {
   /**
    * Whether to compare only the heads that sessions report, without reading rows. This finds

@@ -19,6 +19,7 @@ export interface Witness {
   readonly vkey: string
 }
 
+/** The options of a witness over HTTP. */
 export interface WitnessOptions {
   /** Default: the platform's `fetch`. */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>

@@ -4,6 +4,7 @@ import type { ObservedCall } from './observed-call.ts'
 import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
 import type { RecorderSummary } from './summary.ts'
 
+/** The signature of the platform's `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 /** The options of a recording `fetch`. */

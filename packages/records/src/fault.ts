@@ -8,6 +8,7 @@ export type ContentFault =
   /** The value is larger than the store's limit of `limit` bytes. */
   | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
 
+/** The content fault with a tag. */
 export type ContentFaultOf<Tag extends ContentFault['_tag']> = Extract<ContentFault, { readonly _tag: Tag }>
 
 /** A sentence for each fault. */

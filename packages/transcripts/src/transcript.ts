@@ -54,6 +54,7 @@ export interface Transcript {
 export interface PlacedNote {
   /** The number of messages before it. */
   readonly position: number
+  /** The note as it is recorded. */
   readonly note: Note
   /** When it was written. Only exports of Indelible have it. */
   readonly moment?: RowMoment
@@ -65,6 +66,7 @@ export interface Origin {
   readonly version?: string
   /** The id of the conversation in its source. */
   readonly id?: string
+  /** The conversation's title in its source. */
   readonly title?: string
   /** The first time in the source, in its own form. */
   readonly started?: string
@@ -88,6 +90,7 @@ export interface Origin {
 
 /** A model's usage on one day. */
 export interface OriginUse extends Usage {
+  /** The model, if the source names one. */
   readonly model?: string
   /** The day, as ISO 8601, in the time zone of the source. */
   readonly day?: string

@@ -126,6 +126,7 @@ export interface FoundMessage {
 
 /** The part of a session to export. */
 export interface HtmlSelection {
+  /** The session's id. */
   readonly id: string
   /** The first position. Default: 0. */
   readonly from?: number

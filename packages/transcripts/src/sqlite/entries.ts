@@ -9,6 +9,7 @@ export type Counts = { readonly [kind: string]: number }
 
 /** One conversation of a database. */
 export interface StoredConversation {
+  /** Its id in the database. */
   readonly id: string
   /** Its title, if it has one. */
   readonly title?: string

@@ -154,6 +154,7 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
   readonly continueAt?: { readonly bytes?: number; readonly calls?: number }
 }
 
+/** A running chat: its signals and its status. */
 export interface Chat {
   /** Deliver a signal, at any time: from a signal handler, or from `wait` and `poll`. */
   readonly signal: (signal: ChatSignal) => void

@@ -41,6 +41,7 @@ export interface EventLog extends EventSink {
   readonly remove: (topic: string) => Promise<void>
 }
 
+/** The options of an event log. */
 export interface EventLogOptions {
   /**
    * The topic of an event, which readers ask for. Default: its action. For a chat, use one topic:
