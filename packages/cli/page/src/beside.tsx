@@ -146,7 +146,7 @@ const PairRow = ({
         ) : range === undefined ? (
           <p class="quiet">{left === 'record' ? 'not in the record' : 'not sent'}</p>
         ) : (
-          <Several record={record} from={range.from} to={range.to} />
+          <Recorded record={record} from={range.from} to={range.to} />
         )}
       </Cell>
       <Cell name="sent">
@@ -196,7 +196,7 @@ const Places = ({ id, from, to }: { readonly id: string; readonly from: number; 
 const mostSeveral = 20
 
 /** Several messages of the record. */
-const Several = ({
+export const Recorded = ({
   record,
   from,
   to,
@@ -224,8 +224,6 @@ const Several = ({
   </div>
 )
 
-export { Several as Recorded }
-
 const Rest = ({
   record,
   context,
@@ -238,7 +236,7 @@ const Rest = ({
   const most = useSignal(mostSeveral)
   const rest = to - from - most.value
   return type === 'unsent' ? (
-    <Several record={record} from={from} to={to} />
+    <Recorded record={record} from={from} to={to} />
   ) : (
     <div class="recorded">
       {context.messages.slice(from, Math.min(to, from + most.value)).map(({ message }, index) => (

@@ -372,7 +372,7 @@ const Shown = ({
             ...(call.len < record.entries.length ? [[<i class="level later" />, 'after this call'] as const] : []),
             ...(prefix === 0 ? [] : [[<i class="level cached" />, 'cacheable'] as const]),
             ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'last compaction'] as const]),
-            ...(derived === undefined ? [] : [[<i class="level active" />, 'current turn'] as const]),
+            ...(derived === undefined ? [] : [[<i class="level active" />, 'active turn'] as const]),
           ]}
         />
         {chosen === undefined ? null : (

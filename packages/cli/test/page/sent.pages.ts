@@ -76,6 +76,9 @@ describe('as sent', () => {
     await page.getByText('Cache break: the client compacted the conversation.').waitFor()
     expect(await figures(page)).toMatch(/cacheable\d+ % first 1 message unchanged/)
     expect(await figures(page)).toMatch(/messages6 5 of 6 recorded \+ 1 not in the record/)
+    expect(await page.locator('.overview .legend').textContent()).toMatch(
+      /^\s*full\s+not sent\s+after this call\s+cacheable$/,
+    )
     const changed = page.locator('.item').nth(1)
     await changed.getByText('first question, shortened').waitFor()
     expect(await changed.getAttribute('class')).toContain('prefix-end')
