@@ -1,5 +1,6 @@
 /** The conversation that a command is given the name of: a file's, or a session's. */
 import { existsSync, statSync } from 'node:fs'
+import { FaultError } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { createHistory, without } from 'indelible/history'
 import { leftOut } from 'indelible/history'
@@ -118,9 +119,19 @@ export const sessionIn = async (store: Store, name: string, { values, terminal }
 /** A session, with what runs have left open; of a sealed or damaged one, what can be read. */
 const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
   const opened = await openSession(store, id)()
-  if (!isLeft(opened)) return opened.right
-  const { _tag } = opened.left
-  return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
+  if (isLeft(opened)) {
+    const { _tag } = opened.left
+    return _tag === 'SessionSealed' || _tag === 'DamagedLog'
+      ? answer(readSession(store, id))
+      : answer(async () => opened)
+  }
+  try {
+    opened.right.view().toArray()
+    return opened.right
+  } catch (error) {
+    if (error instanceof FaultError) return answer(readSession(store, id)) // a message of another program that is none
+    throw error
+  }
 }
 
 /** The conversation of a session, or with `--all` its record: a view with the page kinds of the notes. */

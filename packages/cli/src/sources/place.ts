@@ -1,7 +1,7 @@
 /** The store and the scope that a command works on. */
 import { isLeft } from 'indelible/json/kit'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { faultMessage } from 'indelible'
+import { faultMessage, FaultError } from 'indelible'
 import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
 import type { SearchOnlyFault } from 'indelible/search'
 import type { Head, Store, StoreNotice } from 'indelible/store'
@@ -112,13 +112,15 @@ const withWholeStore = async <T>(
   })
 }
 
-/** Do something with a store that was opened, and close it. */
+/** Do something with a store that was opened, and close it. A fault that is thrown, as by reading a damaged message, is Unreadable. */
 export const withOpened = async <T>(
   { store, name }: OpenedStore,
   work: (store: Store, name: string) => Promise<T>,
 ): Promise<T> => {
   try {
     return await work(store, name)
+  } catch (error) {
+    throw error instanceof FaultError ? new Unreadable(faultText(error.fault as AnyEvidenceFault)) : error
   } finally {
     await answer(store.close())
   }
