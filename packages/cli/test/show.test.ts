@@ -3,10 +3,12 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createSession, openSession, user } from 'indelible'
+import { createSession, openSession, orThrow, user } from 'indelible'
 import type { Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
+import { readTranscript } from '@indelible/transcripts'
+import { importNew } from '../src/files/import-new.ts'
 import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
@@ -319,5 +321,13 @@ describe('a session with a message that another program wrote, and that is none'
     const read = withOpened({ store, name: 's' }, async () => (await openSession(store, 's')).view().at(0))
     await expect(read).rejects.toThrow(Unreadable)
     await expect(read).rejects.toThrow('is damaged at row 1')
+  })
+  it('is not continued by an import, which goes on with other conversations', async () => {
+    const { store } = await made('robot imported.db')
+    const transcript = orThrow(
+      readTranscript('[{"role":"user","content":"the first"},{"role":"user","content":"more"}]'),
+    )
+    await expect(importNew(store, 's', transcript, {})).rejects.toThrow(Unreadable)
+    await store.close()
   })
 })

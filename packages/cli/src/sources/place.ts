@@ -120,7 +120,7 @@ export const withOpened = async <T>(
   try {
     return await work(store, name)
   } catch (error) {
-    throw error instanceof FaultError ? new Unreadable(faultText(error.fault as AnyEvidenceFault)) : error
+    throw unreadableOf(error)
   } finally {
     await answer(store.close())
   }
@@ -143,6 +143,10 @@ export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFa
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
 }
+
+/** Unreadable with the sentence of a fault that was thrown, as by reading a damaged message; any other error as it is. */
+export const unreadableOf = (error: unknown): unknown =>
+  error instanceof FaultError ? new Unreadable(faultText(error.fault as AnyEvidenceFault)) : error
 
 /** A fault as a sentence for a user at a terminal. */
 export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
