@@ -29,13 +29,14 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'apart', include: [...apart, ...patching] } },
-      // With fewer than 128 messages no chunk of a record is ever full: here two fill one, and two of them a group.
+      // With fewer than 128 messages no chunk of a record is ever full, nor unread in a session that is opened: here two
+      // fill one, and two of them a group.
       {
         extends: true,
         resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
         test: {
           name: 'small chunks',
-          include: ['test/history/*.test.ts'],
+          include: ['test/history/*.test.ts', 'test/session/{session,conversation}.property.test.ts'],
           env: { INDELIBLE_SMALL_CHUNKS: 'yes', NODE_OPTIONS: '--conditions=@indelible/source' },
         },
       },

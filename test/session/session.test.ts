@@ -20,8 +20,9 @@ import {
   type Session,
   type Store,
 } from 'indelible'
+import { updateLedger } from '@indelible/evidence'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
-import { createFork, describeSession, readRange, type MetadataDraft } from 'indelible/session'
+import { createFork, describeSession, listUnfinished, readRange, type MetadataDraft } from 'indelible/session'
 import { isPlaceholder } from '../../src/entry/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
@@ -494,6 +495,17 @@ describe('a value that is none of those asked for', () => {
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate) // one without an answer never gets it
     expect(answers.toSorted()).toEqual(['TypeError', 'appended', 'appended'])
   })
+})
+
+it('a log that says that it is a session and an import that has not finished hides no session from a list', async () => {
+  const { store } = await started([user('a')])
+  await ok(
+    store.create({ id: 'both', meta: { 'indelible.session': 1, 'indelible.partial': 'import' }, encrypt: false }),
+  )
+  const { sessions } = await ok(listSessions(store))
+  expect(sessions.map(({ id }) => id)).toEqual(['s'])
+  expect((await ok(listUnfinished(store))).map(({ id }) => id)).toEqual(['both'])
+  expect(await ok(updateLedger(store))).toMatchObject({ recorded: 1, mismatches: [] })
 })
 
 describe('metadata', () => {

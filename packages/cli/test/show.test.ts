@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createSession, openSession, orThrow, user } from 'indelible'
+import type { Row } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
+import { readTranscript } from '@indelible/transcripts'
+import { importNew } from '../src/files/import-new.ts'
+import { withOpened } from '../src/sources/place.ts'
+import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/shared.ts'
 import { folder, indelible, main, written } from './indelible.ts'
@@ -285,5 +292,42 @@ describe('times', () => {
     )
     expect(info?.appended).toBe(new Date(last?.at ?? 0).toISOString())
     expect(indelible(['list', '--sort', 'size', ...store]).status).toBe(2)
+  })
+})
+
+describe('a session with a message that another program wrote, and that is none', () => {
+  const made = async (name: string) => {
+    const path = join(folder, name)
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, { id: 's', messages: [user('the first')] })
+    const row = (role: string): Row => ({
+      kind: 'entry',
+      body: `{"page":"plan","message":{"role":"${role}","content":[]}}`,
+    })
+    // So far behind the end that it is parsed only when it is read.
+    const rows = [row('robot'), ...Array.from({ length: 200 }, () => row('user'))]
+    await store.append('s', { expected: session.head(), rows })
+    return { path, store }
+  }
+  it('is shown with a mark in its place, and named', async () => {
+    const { path, store } = await made('robot.db')
+    await store.close()
+    const { stdout, stderr } = indelible(['show', 's', '--store', path], { columns: 200 })
+    expect(stdout).toMatch(/ the first\n.*\[message 1 is damaged/)
+    expect(stderr).toContain('s: row 1 (message 1) is damaged')
+  })
+  it('is a fault in words where a command reads it otherwise', async () => {
+    const { store } = await made('robot too.db')
+    const read = withOpened({ store, name: 's' }, async () => (await openSession(store, 's')).view().at(0))
+    await expect(read).rejects.toThrow(Unreadable)
+    await expect(read).rejects.toThrow('is damaged at row 1')
+  })
+  it('is not continued by an import, which goes on with other conversations', async () => {
+    const { store } = await made('robot imported.db')
+    const transcript = orThrow(
+      readTranscript('[{"role":"user","content":"the first"},{"role":"user","content":"more"}]'),
+    )
+    await expect(importNew(store, 's', transcript, {})).rejects.toThrow(Unreadable)
+    await store.close()
   })
 })

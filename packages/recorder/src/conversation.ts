@@ -1,10 +1,12 @@
 /** A session that the recorder appends to, with the digests of its messages. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right, type Immutable } from 'indelible/json/kit'
+import { isLeft, left, right, type Immutable } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, type ReceiptNote, type SummaryNote } from 'indelible/notes/kit'
 import { sessionFaultText } from 'indelible/session/kit'
-import type { Session } from 'indelible/session'
+import { openSession, type Session } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkedTo } from './identity.ts'
@@ -16,6 +18,19 @@ export type RecordFault = Parameters<typeof sessionFaultText>[0]
 /** An Error for a fault. */
 export const problem = (what: string, where: string, fault: RecordFault): Error =>
   new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
+
+/** A stored session as a conversation. Its messages are read, and a damaged one is found then. */
+export const openConversation = async (store: Store, id: string): Promise<Either<RecordFault, Conversation>> => {
+  const session = await openSession(store, id)()
+  if (isLeft(session)) return session
+  const client = session.right.metadata()['client']
+  try {
+    return right(new Conversation(session.right, typeof client === 'string' ? client : undefined))
+  } catch (error) {
+    if (error instanceof FaultError) return left(error.fault as RecordFault)
+    throw error
+  }
+}
 
 /**
  * A session with its state. Its messages are those that the client sends: the conversation, or the

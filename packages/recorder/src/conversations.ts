@@ -3,11 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, present } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { sessionFaultText } from 'indelible/session/kit'
-import { createSession, forkSession, openSession } from 'indelible/session'
+import { createSession, forkSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { editOf, type Edit } from './cache-break.ts'
 import { compactionOf, type Compaction } from './compaction.ts'
-import { Conversation, problem, type RecordFault } from './conversation.ts'
+import { Conversation, openConversation, problem, type RecordFault } from './conversation.ts'
 import { chainOf, identityOf } from './identity.ts'
 import { Places, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
@@ -244,13 +244,10 @@ export class Conversations {
   async #opened(id: string): Promise<Conversation | undefined> {
     const open = this.#open.get(id)
     if (open !== undefined) return this.#keep(open)
-    const session = await openSession(this.#store, id)()
-    if (isLeft(session)) {
-      if (isOver(session.left) || this.isUnread(session.left)) return undefined
-      throw problem('open', id, session.left)
-    }
-    const client = session.right.metadata()['client']
-    return this.#keep(new Conversation(session.right, typeof client === 'string' ? client : undefined))
+    const found = await openConversation(this.#store, id)
+    if (!isLeft(found)) return this.#keep(found.right)
+    if (isOver(found.left) || this.isUnread(found.left)) return undefined
+    throw problem('open', id, found.left)
   }
 
   async #fresh(asked: ParsedRequest, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
@@ -303,10 +300,10 @@ export class Conversations {
       this.forget(id) // the next call skips it if it can't be read any more
       throw problem('fork', id, forked.left)
     }
-    const session = await openSession(this.#store, to)()
-    if (isLeft(session)) throw problem('open', to, session.left)
+    const found = await openConversation(this.#store, to)
+    if (isLeft(found)) throw problem('open', to, found.left)
     await this.#indexClient(to, client)
-    const conversation = this.#keep(new Conversation(session.right, client))
+    const conversation = this.#keep(found.right)
     const mark = marksUpTo(len).at(-1)
     if (mark !== undefined)
       await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // searches start there

@@ -208,6 +208,18 @@ describe('a session that can not be read', () => {
       },
       /is damaged at row 1: /,
     ],
+    [
+      'as another program wrote what is no message, and many messages behind it',
+      async (bare, id) => {
+        const { head: expected } = await ok(bare.info(id))
+        const row = (role: string) =>
+          ({ kind: 'entry', body: `{"page":"plan","message":{"role":"${role}","content":[]}}` }) as const
+        return ok(
+          bare.append(id, { expected, rows: [row('robot'), ...Array.from({ length: 200 }, () => row('user'))] }),
+        )
+      },
+      /is damaged at row \d+: /,
+    ],
   ]
 
   it.each(cases)('%s, is passed over by all that begin like it, and told once', async (_, harm, words) => {

@@ -253,6 +253,21 @@ export const listCases: StoreCases = {
       }
     }
   },
+  'an unknown order is a TypeError': async (store) => {
+    await valueOrThrow(store.create({ id: 'a', encrypt: false }))
+    for (const by of ['size', 'toString', '__proto__', null, 5, {}] as unknown as readonly 'id'[]) {
+      let thrown: unknown
+      try {
+        await store.list({ by })()
+      } catch (error) {
+        thrown = error
+      }
+      holds(
+        thrown instanceof TypeError && thrown.message.includes('expected one of created'),
+        `${String(by)} is refused`,
+      )
+    }
+  },
   'an invalid cursor is refused': async (store) => {
     for (const after of ['x', '', "1' or 1=1", 'NaN'])
       same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')

@@ -1,6 +1,6 @@
 /** Lists the sessions of a store. */
 import { checkStore } from '../record/store-of.ts'
-import { optionsOf, ownFields, present } from '../../json/index.ts'
+import { isLeft, optionsOf, ownFields, present } from '../../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
 import { sessionSteps, type NoSessionFault } from '../fault.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -32,7 +32,9 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
     const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [formatKey]: 1 } })))
     const sessions: SessionInfo[] = []
     for (const log of page.logs) {
-      sessions.push(yield* need(sessionInfo(log)))
+      const info = sessionInfo(log)
+      if (isLeft(info) && info.left._tag === 'UnfinishedSession') continue // whoever made it, it hides no other
+      sessions.push(yield* need(info))
     }
     const { next, damaged } = ownFields(page)
     return Object.freeze({

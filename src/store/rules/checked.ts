@@ -11,6 +11,11 @@ import { againstId, invalidId } from '../port/id.ts'
 import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
+/** The orders of a list. */
+export const listOrders: readonly CheckedQuery['by'][] = Object.freeze(['created', 'appended', 'entries', 'id'])
+
+export const isOrder = (by: unknown): by is CheckedQuery['by'] => listOrders.includes(by as CheckedQuery['by'])
+
 /** A checked query, with defaults. */
 export const checkQuery = ({
   limit = 100,

@@ -4,13 +4,13 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import { freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
+import { describe, freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
 import { behind, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'
-import { checkAppend, checkQuery } from './checked.ts'
+import { checkAppend, checkQuery, isOrder, listOrders } from './checked.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
 import { eraseRows, type InnerStore } from './erase.ts'
@@ -206,6 +206,8 @@ const logCalls = (calls: Calls) => {
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (given) => {
       const query = optionsOf('store.list', given)
+      if (query.by !== undefined && !isOrder(query.by))
+        throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
       return calls.run('list', async () => {
         const checked = checkQuery(query)
         if (isLeft(checked)) return checked

@@ -7,7 +7,7 @@ import type { Store } from 'indelible/store'
 import { importTranscript, type Transcript } from '@indelible/transcripts'
 import { faultMessage } from 'indelible'
 import { Unreadable } from '../terminal/command.ts'
-import { answer } from '../sources/place.ts'
+import { answer, unreadableOf } from '../sources/place.ts'
 
 export interface Imported {
   readonly id: string
@@ -64,13 +64,17 @@ const openedOf = async (store: Store, id: string): Promise<Session> => {
   throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
 }
 
-/** The number of leading messages that a session and a conversation share. */
+/** The number of leading messages that a session and a conversation share. A damaged one is Unreadable. */
 const sharedBy = (session: Session, messages: readonly Message[]): number => {
   const view = session.view()
   const most = Math.min(view.length, messages.length)
-  for (let position = 0; position < most; position++)
-    if (!jsonEqual(view.at(position) as unknown as Json, messages[position] as unknown as Json)) return position
-  return most
+  try {
+    for (let position = 0; position < most; position++)
+      if (!jsonEqual(view.at(position) as unknown as Json, messages[position] as unknown as Json)) return position
+    return most
+  } catch (error) {
+    throw unreadableOf(error)
+  }
 }
 
 /**

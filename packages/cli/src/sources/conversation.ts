@@ -1,5 +1,6 @@
 /** The conversation that a command's argument names: in a file or a session. */
 import { existsSync, statSync } from 'node:fs'
+import { FaultError } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { createHistory, without } from 'indelible/history'
 import { leftOut } from 'indelible/history'
@@ -118,9 +119,19 @@ export const sessionIn = async (store: Store, name: string, { values, terminal }
 /** A session with the open work of its runs; if it is sealed or damaged, as far as it can be read. */
 const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
   const opened = await openSession(store, id)()
-  if (!isLeft(opened)) return opened.right
-  const { _tag } = opened.left
-  return _tag === 'SessionSealed' || _tag === 'DamagedLog' ? answer(readSession(store, id)) : answer(async () => opened)
+  if (isLeft(opened)) {
+    const { _tag } = opened.left
+    return _tag === 'SessionSealed' || _tag === 'DamagedLog'
+      ? answer(readSession(store, id))
+      : answer(async () => opened)
+  }
+  try {
+    opened.right.view().toArray()
+    return opened.right
+  } catch (error) {
+    if (error instanceof FaultError) return answer(readSession(store, id)) // a message of another program that is none
+    throw error
+  }
 }
 
 /** The conversation of a session, or with `--all` its whole record, with the page kinds from its notes. */

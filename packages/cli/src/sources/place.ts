@@ -1,7 +1,7 @@
 /** The store and the scope that a command works on. */
 import { isLeft } from 'indelible/json/kit'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { faultMessage } from 'indelible'
+import { faultMessage, FaultError } from 'indelible'
 import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
 import type { SearchOnlyFault } from 'indelible/search'
 import type { Head, Store, StoreNotice } from 'indelible/store'
@@ -112,13 +112,15 @@ const withWholeStore = async <T>(
   })
 }
 
-/** Run work with an opened store, and close it. */
+/** Run work with an opened store, and close it. A fault that the work throws, such as for a damaged message, is Unreadable. */
 export const withOpened = async <T>(
   { store, name }: OpenedStore,
   work: (store: Store, name: string) => Promise<T>,
 ): Promise<T> => {
   try {
     return await work(store, name)
+  } catch (error) {
+    throw unreadableOf(error)
   } finally {
     await answer(store.close())
   }
@@ -141,6 +143,10 @@ export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFa
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
 }
+
+/** Unreadable with the sentence of a fault that was thrown, as by reading a damaged message; any other error as it is. */
+export const unreadableOf = (error: unknown): unknown =>
+  error instanceof FaultError ? new Unreadable(faultText(error.fault as AnyEvidenceFault)) : error
 
 /** A fault as a sentence for a user at a terminal. */
 export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>

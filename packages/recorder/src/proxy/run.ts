@@ -7,11 +7,11 @@
 import { hostname } from 'node:os'
 import { isLeft } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
-import { listSessions, openSession, type SessionInfo } from 'indelible/session'
+import { listSessions, type SessionInfo } from 'indelible/session'
 import type { LogInfo, Store } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
-import { Conversation } from '../conversation.ts'
+import { openConversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 
 /** A recorder's run. */
@@ -115,10 +115,10 @@ const markSession = async (store: Store, { id, head, metadata, appended }: Sessi
   // A receipt ends every call.
   if (isLeft(last) || last.right.length === 0 || last.right[0]?.body.startsWith('{"type":"receipt"') === true)
     return false
-  const opened = await openSession(store, id)()
+  const opened = await openConversation(store, id)
   if (isLeft(opened)) return false
-  const session = opened.right
-  const conversation = new Conversation(session, undefined)
+  const conversation = opened.right
+  const { session } = conversation
   const asked = conversation.at(conversation.len - 1)
   const isAnswered = asked === undefined || asked.role === 'assistant'
   const sent = runsOf(Array.from({ length: conversation.len }, (_, index) => conversation.entryAt(index)))
