@@ -15,7 +15,7 @@ export interface Range {
 export interface Gaps {
   /** The first position of each. */
   readonly froms: readonly number[]
-  /** The position after the last one of each. */
+  /** The position after each. */
   readonly tos: readonly number[]
   /** The rank of each: the number of kept values before it. */
   readonly ranks: readonly number[]
