@@ -318,7 +318,7 @@ func checkBlocks(body string, blocks map[string]string) error {
 		return errors.New("the row is not written as it has to be")
 	}
 	if len(named) != len(blocks) {
-		return errors.New("a block is none of the message")
+		return errors.New("a block does not belong to the message")
 	}
 	return nil
 }

@@ -263,7 +263,7 @@ export const takeMessage = (
   return isLeft(added) ? textFaultText(added.left) : undefined
 }
 
-const notItsText = 'a block of the row is not the text that it stands for'
+const notItsText = 'a block of the row does not decode to its text'
 
 /** The texts in blocks. The caller has found all blocks. Undefined if one is not valid text. */
 const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): readonly Fill[] | undefined => {

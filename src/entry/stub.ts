@@ -13,7 +13,7 @@ import { decodeRow, isErasedRow } from './row.ts'
 export const againstStub = (kind: RowKind, body: string): string | undefined =>
   (kind === 'note' ? isNoteStub(body) : isMessageStub(body))
     ? undefined
-    : `says more than what stands for an erased ${kind === 'note' ? 'note' : 'message'}`
+    : `has more than the stub of an erased ${kind === 'note' ? 'note' : 'message'}`
 
 const isMessageStub = (body: string): boolean => {
   const decoded = decodeRow(body)

@@ -74,8 +74,7 @@ export const applyDelta = <M>(
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
   const resume = ownField(options, 'resume') === true
   const log = logOf(history)
-  if (log === undefined)
-    throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
+  if (log === undefined) throw new TypeError('applyDelta needs a history from createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
   const { id, expectedLen, append } = delta // read once, so that the checked values are the used values
   const problem = notADelta(id, expectedLen, append)
@@ -141,7 +140,7 @@ const appliedAt = (deltas: readonly Applied[], position: number): Applied | unde
 const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFaultOf<'NotADelta'> | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
   if (!isSafeInteger(expectedLen) || expectedLen < 0)
-    return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a length: a whole number from 0' }
+    return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a whole number of at least 0' }
   if (!isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
   return undefined
 }

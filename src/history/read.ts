@@ -59,7 +59,7 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
  */
 export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
   const part = partOf<M>(view)
-  if (part === undefined) throw new TypeError('without needs a view of a history of this library')
+  if (part === undefined) throw new TypeError('without needs a view from a history of this library')
   return viewOf(part.content, withGaps(part.gaps, ranges), part.start, part.end)
 }
 

@@ -1,7 +1,7 @@
 /**
- * The state of a record: messages and their page kinds in frozen chunks, the chunks in frozen groups, and a short
- * tail that grows. A state is never changed but replaced, and the next state shares every chunk with it, as Immer's
- * states do. So an old view keeps no later messages alive, and a fork shares its chunks with its origin.
+ * The state of a record: messages and their page kinds in frozen chunks, the chunks in frozen groups,
+ * and a short tail that grows. A state is immutable. The next state shares all chunks with it, as with
+ * Immer. So an old view keeps no later messages alive, and a fork shares its chunks with its origin.
  *
  * This does not call Immer's `produce`: it uses built-ins that other code can replace, and such
  * code could swap a chunk for an accessor or a Proxy.

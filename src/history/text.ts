@@ -70,8 +70,7 @@ export const appendText = <M>(
   options: TextOptions = none,
 ): Either<TextFault, Position> => {
   const log = logOf(history)
-  if (log === undefined)
-    throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
+  if (log === undefined) throw new TypeError('appendText needs a history from createHistory or restoreHistory')
   const page = ownField(options, 'page')
   const read = readText<M>(
     lenOf(log.content),
@@ -192,7 +191,7 @@ class UnreadChunk<M> implements Chunk<M> {
           _tag: 'UnrecordableMessage',
           position,
           path: [],
-          reason: 'lacks a text that was taken out of it',
+          reason: 'lacks a text that is stored in a block',
         })
       const read = readText<M>(position, textOf(this.#texts[index] as string), fills, check)
       // An error that `check` throws is no fault of the message: it may be a stack overflow.
@@ -223,8 +222,9 @@ const readText = <M>(
   for (let index = 0; index < fills.length; index++) {
     const { path, text: filling } = fills[index] as Fill
     // Anything but a string would be recorded unfrozen.
-    if (typeof filling !== 'string') return unrecordable(path, 'is to be filled with something that is no text')
-    if (!fillText(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
+    if (typeof filling !== 'string') return unrecordable(path, 'can only be filled with a string')
+    if (!fillText(message, path, filling))
+      return unrecordable(path, 'is not an empty string, so no text can be inserted there')
   }
   try {
     freezeParsed(message)

@@ -75,7 +75,7 @@ export const textOfBase64 = (data: string): string | undefined => {
 }
 
 const there = <T>(found: T | undefined, name: string): T => {
-  if (found === undefined) throw new TypeError(`${name} is needed here, and this place has none`)
+  if (found === undefined) throw new TypeError(`${name} is needed, but this runtime has none`)
   return found
 }
 

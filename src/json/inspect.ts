@@ -77,7 +77,7 @@ const findings = (text: string): readonly Finding[] => {
     found.push({
       path: open.map(({ at }) => at),
       line,
-      reason: full ? 'and what follows has more of the kind' : reason,
+      reason: full ? 'and there are more such places after it' : reason,
     })
     return full
   }
@@ -113,7 +113,7 @@ const findings = (text: string): readonly Finding[] => {
           const said = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
           if (isKey) {
             inside.at = said.toWellFormed()
-            if (inside.keys?.has(said) === true && find(offset, 'stands twice: the last one is read')) return found
+            if (inside.keys?.has(said) === true && find(offset, 'occurs twice: the last one is used')) return found
             inside.keys?.add(said)
           }
           if (halves && !said.isWellFormed() && find(offset, half[isKey ? 'key' : 'text'])) return found

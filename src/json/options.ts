@@ -37,7 +37,7 @@ const unknownName = (of: string, name: string, names: readonly string[]): string
   return `${of} has no option ${stringify(name)}.${meant} Its options: ${names.join(', ')}`
 }
 
-/** The name that needs the fewest changes, or starts the same; undefined if most letters differ. */
+/** The option name that needs the fewest changes, or shares a prefix; undefined if most letters differ. */
 const nearest = (name: string, names: readonly string[]): string | undefined => {
   let best: string | undefined
   let least = Math.max(2, Math.ceil(name.length / 2))

@@ -15,7 +15,7 @@ export interface Range {
 export interface Gaps {
   /** The first position of each. */
   readonly froms: readonly number[]
-  /** The position after the last one of each. */
+  /** The position after each. */
   readonly tos: readonly number[]
   /** The rank of each: the number of kept values before it. */
   readonly ranks: readonly number[]
@@ -27,7 +27,7 @@ export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps
   for (let index = 0; index < ranges.length; index++) {
     const { from, to } = ranges[index] as Range // read once, so that the checked values are the used values
     if (!isSafeInteger(from) || !isSafeInteger(to) || from < 0 || to < from)
-      throw new TypeError(`range ${index} is not one of positions: expected whole numbers, 0 ≤ from ≤ to`)
+      throw new TypeError(`range ${index} is invalid: expected whole numbers, 0 ≤ from ≤ to`)
     if (from < to) all[all.length] = { from, to }
   }
   if (gaps !== undefined)

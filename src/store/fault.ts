@@ -233,7 +233,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   LogHeld: (fault) =>
     `${name(fault.id)} is under a hold${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release the hold first`,
   CannotErase: () =>
-    'nothing was erased: the driver of this store has no `erasing`; copy the session to a store that has (copySession), and erase it there',
+    'nothing was erased: the driver of this store has no `erasing`; copy the session to a store that can (copySession), and erase it there',
   NotALedger: (fault) =>
     `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}; nothing was changed: restore the log from a backup, or move the other program's log to another id`,
   InvalidRow: (fault) => `row ${fault.index} of the append ${fault.reason}; nothing was appended`,
@@ -254,7 +254,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Full: (fault) =>
     `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`,
   FileReplaced: (fault) =>
-    `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store makes no more: close the store and open it again`,
+    `${fault.path} was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made, and the store accepts no more writes: close it and open it again`,
   NoStore: (fault) =>
     `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`,
   NotAStore: (fault) =>
@@ -286,7 +286,7 @@ const isMalformed = (cause: unknown): boolean =>
 
 const malformed = (operation: string): string =>
   operation.startsWith('open')
-    ? '; the file is damaged or cut off, so that no command can open it, nor repair it: restore it from a backup, and keep this file'
+    ? '; the file is damaged or cut off, so no command can open or repair it: restore it from a backup, and keep this file'
     : '; the file is damaged: restore it from a backup, or see what "indelible repair" can rebuild'
 
 const name = (id: string): string => JSON.stringify(id)

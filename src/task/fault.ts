@@ -47,7 +47,7 @@ export const callCallback = <T>(callback: string, call: () => T): Either<Callbac
 
 /** The fault of a callback as a sentence for people. */
 export const callbackFaultText = ({ callback, cause }: CallbackThrew): string =>
-  `the function given as \`${callback}\` threw: ${reasonOf(cause)}; nothing was changed`
+  `the function passed as \`${callback}\` threw: ${reasonOf(cause)}; nothing was changed`
 
 const causeOf = (fault: unknown): unknown =>
   typeof fault === 'object' && fault !== null ? ownField(fault as { readonly cause?: unknown }, 'cause') : undefined

@@ -31,7 +31,7 @@ export async function* need<F, A>(given: Step<F, A> | (() => Promise<Either<F, A
 /** Ends the steps with a fault. */
 export async function* fail<const F>(fault: F): Steps<F, never> {
   yield fault
-  throw new Error('steps went on behind a fault')
+  throw new Error('steps continued after a fault')
 }
 
 /** Run steps. The code before the first `yield` runs immediately. */

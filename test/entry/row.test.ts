@@ -98,7 +98,7 @@ it('a row has the texts from 4,096 characters and the base64 from 1,024 on as bl
   expect(
     takeRow(history, orThrow(readRow({ ...content, body })), new Map(bytes).set(idOf(binary), binary), hash),
   ).toMatchObject({
-    left: 'a block of the row is not the text that it stands for',
+    left: 'a block of the row does not decode to its text',
   })
 })
 
@@ -156,9 +156,9 @@ it('a block that is no text is found at the end of the rows, or by the first rea
     const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
     for (const each of [body, ...Array.from({ length: more }, () => body.replace(/"blocks":\[.*?\}\],/, ''))])
       orThrow(UnreadRows.take(unread, orThrow(readRow({ kind: 'entry', body: each, at: 1 })), bytes, hash))
-    const reason = 'a block of the row is not the text that it stands for'
+    const reason = 'a block of the row does not decode to its text'
     expect(UnreadRows.end(unread)).toEqual(more === 0 ? { position: 0, reason } : undefined)
-    if (more > 0) expect(() => history.view().at(1)).toThrow(/^0: .*lacks a text that was taken out of it/)
+    if (more > 0) expect(() => history.view().at(1)).toThrow(/^0: .*lacks a text that is stored in a block/)
   }
 })
 
@@ -263,7 +263,7 @@ it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
       ? againstStub('note', JSON.stringify(value))
       : againstStub('entry', `{"page":"plan","message":${JSON.stringify(value)}}`)
   expect(stubs.map(judged)).toEqual(stubs.map(() => undefined))
-  expect(others.map(judged)).toEqual(others.map(() => `says more than what stands for an erased ${kind}`))
+  expect(others.map(judged)).toEqual(others.map(() => `has more than the stub of an erased ${kind}`))
   expect(againstStub(kind === 'note' ? 'note' : 'entry', 'no JSON')).toBeDefined()
   const block = { path: ['content'], id: attached, as: 'utf8' }
   const withBlock = `{"page":"plan","blocks":[${JSON.stringify(block)}],"message":{"role":"user","content":[]}}`

@@ -76,9 +76,9 @@ describe('applyDelta', () => {
   it.each<readonly [unknown, string]>([
     [null, 'delta should be an object'],
     [{ expectedLen: 0, append: [] }, 'delta.id should be a string'],
-    [{ id: 'd', expectedLen: -1, append: [] }, 'delta.expectedLen should be a length'],
-    [{ id: 'd', expectedLen: 0.5, append: [] }, 'delta.expectedLen should be a length'],
-    [{ id: 'd', expectedLen: '0', append: [] }, 'delta.expectedLen should be a length'],
+    [{ id: 'd', expectedLen: -1, append: [] }, 'delta.expectedLen should be a whole number'],
+    [{ id: 'd', expectedLen: 0.5, append: [] }, 'delta.expectedLen should be a whole number'],
+    [{ id: 'd', expectedLen: '0', append: [] }, 'delta.expectedLen should be a whole number'],
     [{ id: 'd', expectedLen: 0, append: user('x') }, 'delta.append should be an array'],
   ])('refuses %j', (given, message) => {
     const history = createHistory<Message>()
@@ -87,7 +87,7 @@ describe('applyDelta', () => {
   })
   it('throws when it is given something that only looks like a history', () => {
     const fake = { append: () => 0, view: () => [], len: 0 } as unknown as History<Message>
-    expect(() => applyDelta(fake, delta(0, user('x')))).toThrow(/made by createHistory or restoreHistory/)
+    expect(() => applyDelta(fake, delta(0, user('x')))).toThrow(/from createHistory or restoreHistory/)
   })
   it('gives faults that are values', () => {
     const history = createHistory<Message>()

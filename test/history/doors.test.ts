@@ -58,7 +58,7 @@ describe('a text that is put into a stored message is a text', () => {
   ])('nor is a text put where a place %s', (_name, path) => {
     const history = createHistory<any>()
     expect(appendText(history, emptyText, { fills: [{ path, text: 'said' }] })).toMatchObject({
-      left: { _tag: 'UnrecordableMessage', path, reason: 'is no place for a text that was taken out' },
+      left: { _tag: 'UnrecordableMessage', path, reason: 'is not an empty string, so no text can be inserted there' },
     })
     expect(history.len).toBe(0)
   })
@@ -85,8 +85,8 @@ describe('what writes to a history', () => {
     ['null', null],
     ['a text', 'history'],
   ])('takes none that is not of this library: %s', (_name, none: any) => {
-    expect(() => appendText(none, emptyText)).toThrow('appendText needs a history that was made by')
-    expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history that')
+    expect(() => appendText(none, emptyText)).toThrow('appendText needs a history from')
+    expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history from')
   })
   it('names by which callback, and with what, a text was not recorded; then nothing is', () => {
     const thrown = new Error('mine')

@@ -125,7 +125,7 @@ it('texts that were taken out are put in, and nothing else is', () => {
   expect(filled.history.view().at(1)).toEqual({ at: 0, in: ['said'] })
   for (const live of [new Date(0), ['x'], 1, undefined]) {
     const { history } = unread(1, (text, position) => (position === 1 ? (filling(live) as ChunkText) : text))
-    expect(() => history.view().at(0)).toThrow('is to be filled with something that is no text')
+    expect(() => history.view().at(0)).toThrow('can only be filled with a string')
   }
 })
 

@@ -14,15 +14,15 @@ const found = (text: string): readonly string[] => {
 
 describe('inspectJson says where the value is not what the text says', () => {
   it.each<readonly [string, readonly string[]]>([
-    ['{"a":1,"a":2}', ['1 a: stands twice: the last one is read']],
-    ['{"a":1,"\\u0061":2}', ['1 a: stands twice: the last one is read']],
+    ['{"a":1,"a":2}', ['1 a: occurs twice: the last one is used']],
+    ['{"a":1,"\\u0061":2}', ['1 a: occurs twice: the last one is used']],
     [
       '{"a":{"b":[0,{"c":1,"c":1,"c":1}]}}',
-      ['1 a.b[1].c: stands twice: the last one is read', '1 a.b[1].c: stands twice: the last one is read'],
+      ['1 a.b[1].c: occurs twice: the last one is used', '1 a.b[1].c: occurs twice: the last one is used'],
     ],
-    ['{"__proto__":1,"__proto__":{}}', ['1 __proto__: stands twice: the last one is read']],
+    ['{"__proto__":1,"__proto__":{}}', ['1 __proto__: occurs twice: the last one is used']],
     ['{"a":1,"b":{"a":1}}', []],
-    ['{\n "a": 1,\n\n "a": 2}', ['4 a: stands twice: the last one is read']],
+    ['{\n "a": 1,\n\n "a": 2}', ['4 a: occurs twice: the last one is used']],
     ['12345678901234567890', ['1 : is 12345678901234567890: read as 12345678901234567000']],
     ['[9007199254740992, 9007199254740993]', ['1 [1]: is 9007199254740993: read as 9007199254740992']],
     [
@@ -83,7 +83,7 @@ describe('inspectJson says where the value is not what the text says', () => {
     const many = inspectJson(`[${Array.from({ length: mostFindings + 50 }, () => '1e999').join(',')}]`)
     expect(!isLeft(many) && [many.right.findings.length, many.right.findings.at(-1)?.reason]).toEqual([
       mostFindings + 1,
-      'and what follows has more of the kind',
+      'and there are more such places after it',
     ])
   })
 })

@@ -112,7 +112,7 @@ it('a store file that was cut off says what to do, also to a repair', async () =
     expect(indelible([...args, '--store', file])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(
-        'malformed; the file is damaged or cut off, so that no command can open it',
+        'malformed; the file is damaged or cut off, so no command can open or repair it',
       ) as string,
     })
 })

@@ -78,5 +78,5 @@ it.each([
   { from: 0.5, to: 1 },
   { from: 0, to: Infinity },
 ])('no gap is made of %j, which is no range of positions', (range) => {
-  expect(() => withGaps(undefined, [range])).toThrow('range 0 is not one of positions')
+  expect(() => withGaps(undefined, [range])).toThrow('range 0 is invalid')
 })

@@ -357,7 +357,7 @@ it('an operation at a head is done once, however often and by whomever it is tri
   await fault('SessionConflict', session.pop({ expectedHead: step.expectedHead }))
   const beyond = await fault('InvalidNote', session.rewind(9))
   expect(faultMessage(beyond)).toBe(
-    'nothing was written: the conversation can go back to a position from 0 to 4, found 9',
+    'nothing was written: a conversation can be rewound to a position from 0 to 4, found 9',
   )
   await fault('InvalidNote', session.rewind(-1))
   const nothing = await ok(session.rewind(session.len))

@@ -138,7 +138,7 @@ it('a row of the ledger that says something else than an erasure proves none', a
   const receipt = await session.erase([1], because)
   const proof = await proveErased(store, 's', 1)
   const other = orThrow(await untilFault(() => proofOf(store, 0, receipt.ledger.size)))
-  const bad = { left: { _tag: 'BadProof', reason: 'row 0 of the ledger says of no erasure' } }
+  const bad = { left: { _tag: 'BadProof', reason: 'row 0 of the ledger does not record an erasure' } }
   expect(checkErasure({ ...receipt, proofs: [other] })).toMatchObject(bad)
   expect(checkErased({ ...proof, said: other })).toMatchObject(bad)
 })

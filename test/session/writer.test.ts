@@ -114,7 +114,7 @@ describe('a rebase whose callback appends to the same session', () => {
       }),
     )
     expect([found.callback, calls]).toEqual(['make', 1])
-    expect(String(found.cause)).toContain('give the messages back instead')
+    expect(String(found.cause)).toContain('return the messages instead')
     await session.refresh()
     expect(texts(session)).toEqual(['a', 'inside'])
   })

@@ -68,19 +68,19 @@ describe('a check', () => {
     [
       'a segment that is its own parent',
       `update segment set parent = key where key = ${segmentOf('fork')}`,
-      /^segment 3: where it begins/,
+      /^segment 3: its start or its parent/,
       true,
     ],
     [
       'two segments that are each other’s parents',
       `update segment set parent = ${segmentOf('deep')} where key = ${segmentOf('a')}`,
-      /^segment 1: where it begins/,
+      /^segment 1: its start or its parent/,
       true,
     ],
     [
       'a segment that begins elsewhere',
       `update segment set base = 5 where key = ${segmentOf('fork')}`,
-      /^segment 3: where it begins/,
+      /^segment 3: its start or its parent/,
       true,
     ],
     [
@@ -93,7 +93,7 @@ describe('a check', () => {
     [
       'an index of other columns',
       'drop index mention_block; create index mention_block on mention (sum)',
-      /^schema index mention_block: it is not as it was made/,
+      /^schema index mention_block: it was altered/,
       true,
     ],
     ['forks that are not counted', `update segment set forks = 0`, /^segment 1: it counts 0 forks, and has 1/, true],
@@ -133,25 +133,25 @@ describe('a check', () => {
     [
       'a node',
       'update row set node = zeroblob(32) where id & 4294967295 = 3 and id >> 32 = 1',
-      /^row "a" of scope "default" at 3: what is kept beside the row/,
+      /^row "a" of scope "default" at 3: the data stored beside the row/,
       true,
     ],
     [
       'a place',
       'update row set place = place + 2 where id & 4294967295 = 3 and id >> 32 = 1',
-      /^row "a" .* at 3: what is kept beside the row/,
+      /^row "a" .* at 3: the data stored beside the row/,
       true,
     ],
     [
       'a kind',
       'update row set place = place + 1 where id & 4294967295 = 3 and id >> 32 = 1',
-      /^row "a" .* at 3: what is kept beside the row/,
+      /^row "a" .* at 3: the data stored beside the row/,
       true,
     ],
     [
       'the next key',
       `update sqlite_sequence set seq = 1 where name = 'segment'`,
-      /^sequence segment: the last key is 4, and 1 stands there/,
+      /^sequence segment: the last key is 4, but the sequence is at 1/,
       true,
     ],
     [
@@ -175,13 +175,13 @@ describe('a check', () => {
     [
       'metadata',
       `update log set meta = replace(meta, '1', '0') where id = 'b'`,
-      /^log "b" .*: its metadata, or when it was created, is not what was stored/,
+      /^log "b" .*: its metadata or creation time is not what was stored/,
       false,
     ],
     [
       'the time of creation',
       `update log set created = created + 1 where id = 'b'`,
-      /^log "b" .*: its metadata, or when it was created/,
+      /^log "b" .*: its metadata or creation time/,
       false,
     ],
     [
@@ -225,7 +225,7 @@ describe('a check', () => {
     [
       'a trigger',
       'create trigger t after insert on row begin delete from row; end',
-      /^schema trigger t: it is not of this library/,
+      /^schema trigger t: it does not belong to this library/,
       false,
     ],
   ] as const)('finds %s, and a repair mends it or leaves it', async (_name, sql, says, mends) => {
@@ -294,7 +294,7 @@ it('what is damaged is said once, of the row; also where only forks have it', as
     db.close()
     return path
   }
-  const beside = 'what is kept beside the row is not that of the row'
+  const beside = 'the data stored beside the row does not match it'
   expect(await found(await orphaned(`update row set node = zeroblob(32) where ${row(4)}`))).toContain(
     `row segment 1 at 4: ${beside}`,
   )
@@ -541,7 +541,7 @@ describe('the commands', () => {
     await ok(copy.close())
     expect(indelible(['backup', to, '--store', path])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('there is a file already') as string,
+      stderr: expect.stringContaining('the file already exists') as string,
     })
     const sick = damaged('update block set uses = 1')
     expect(indelible(['backup', `${to}.sick`, '--store', sick])).toMatchObject({

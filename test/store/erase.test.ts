@@ -71,7 +71,7 @@ describe('a file', () => {
     const leaf = rowLeaf({ kind, body, at }, store.hash)
     db.prepare('update row set erased = ? where id = ?').run(leaf, id)
     db.close()
-    const what = 'its text is missing, and the ledger does not say that it was erased'
+    const what = 'its text is missing, and the ledger does not record that it was erased'
     expect(await store.check()).toEqual([
       { table: 'row', where: '"s" of scope "default" at 0', what, repairable: false },
     ])
@@ -100,7 +100,7 @@ describe('a file', () => {
     db.prepare('update row set body = ?, erased = null where id = ?').run(body, id)
     db.close()
     const what = expect.stringMatching(
-      /the ledger says that it was erased at .* \(asked to\), and its text is there/,
+      /the ledger records that it was erased at .* \(asked to\), but its text is still there/,
     ) as string
     expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 0', what }])
     expect(await verifySession(store, 's')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0, reason: what } })

@@ -165,10 +165,10 @@ describe('blocks in a key-value store', () => {
       await said({ mget: () => Promise.reject(new Error('no route')) }, (blocks) => blocks.getBlocks([id])()),
     ).toBe('the store failed to get blocks: no route')
     expect(await said({ mget: async () => [] }, (blocks) => blocks.hasBlocks([id])())).toBe(
-      'the store failed to look for blocks: mget gave 0 values for 1 keys',
+      'the store failed to look for blocks: mget returned 0 values for 1 keys',
     )
     expect(await said({ mget: async () => ['text' as never] }, (blocks) => blocks.getBlocks([id])())).toBe(
-      'the store failed to get blocks: mget gave a value that is string, not bytes',
+      'the store failed to get blocks: mget returned a value of type string, not bytes',
     )
     expect(
       await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])()),

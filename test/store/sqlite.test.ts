@@ -124,7 +124,7 @@ describe('a SQLite store', () => {
     expect(size()).toBeGreaterThan(70_000_000)
     if (process.platform === 'linux') {
       expect(notices).toMatchObject([{ _tag: 'LogGrows', path, readers: [process.pid] }])
-      expect(notices.map(storeNoticeText)[0]).toContain(`is still read by process ${process.pid}: end that reading`)
+      expect(notices.map(storeNoticeText)[0]).toContain(`is still read by process ${process.pid}: end that read`)
     }
     expect(await done(compactSqlite({ path, wait: 0 }))).toMatchObject({ readers: expect.any(Array) as [] })
     reader.close()

@@ -49,7 +49,7 @@ describe('indelible convert', () => {
         'changed while reading: 2 values',
         '       1 × n is 1e999, which is out of range: read as null',
         '           at line 5',
-        '       1 × n stands twice: the last one is read',
+        '       1 × n occurs twice: the last one is used',
         '           at line 5',
         'repairs: 1 problem that a provider would refuse',
         '       1 × a call without a result: inserted an error result',

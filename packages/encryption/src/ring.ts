@@ -61,7 +61,7 @@ export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'key
   const known = new Map(keys.map((key) => [checkedKey(key).id, key.key]))
   const [current] = keys
   if (current === undefined || known.size !== keys.length)
-    throw new TypeError('keyRing takes at least one key, and no two of one name')
+    throw new TypeError('keyRing takes at least one key, and no two with the same name')
   return Object.freeze({ current, byId: (id: string) => known.get(id), ...(keysIn !== undefined && { keysIn }) })
 }
 

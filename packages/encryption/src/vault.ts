@@ -127,7 +127,7 @@ export class Vault {
     const secret = unwrapKey(host, name, scope, text)
     if (secret === undefined)
       return no(
-        `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
+        `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key with that name, or the wrapped key was altered`,
       )
     this.#keep(name, secret)
     return right(secret)
@@ -145,7 +145,7 @@ export class Vault {
   async mark(id: string): Promise<Either<KeyFault, boolean>> {
     const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
     if (!isLeft(said)) return right(true)
-    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
+    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'record that a log is encrypted'))
   }
 
   /** Whether the key store records that the log with this id is encrypted. */
@@ -180,7 +180,8 @@ export class Vault {
     const there = await this.isThere(name, of)
     if (isLeft(there) || !there.right) return there
     const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
-    if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
+    if (isLeft(said) && said.left._tag !== 'LogExists')
+      return left(keyFault(said.left, 'record that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
     return isLeft(removed) && removed.left._tag !== 'NoSuchLog'
       ? left(keyFault(removed.left, 'remove a key'))
@@ -197,8 +198,8 @@ export class Vault {
     const ended = await this.#store.info(destroyedKeyLogOf(name))()
     if (isLeft(ended) && ended.left._tag !== 'NoSuchLog') return { fault: keyFault(ended.left, 'read a key') }
     const reason = isLeft(ended)
-      ? `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`
-      : `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`
+      ? `the key ${name} is not in the store of the key ring: the session was encrypted with another key ring or key file, or the key was removed`
+      : `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; what it encrypted can no longer be read`
     return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
   }
 

@@ -91,7 +91,7 @@ export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {})
   if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
     throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
   checkedKey(ring.current)
-  if (store.encryption !== undefined) throw new TypeError('withKeys: the store has keys already')
+  if (store.encryption !== undefined) throw new TypeError('withKeys: the store already has keys')
   const { keysIn } = ring
   const places = keysIn === undefined ? right(store) : keysIn.scoped(store.scope)
   if (isLeft(places)) throw new TypeError('withKeys: the scope of the store can not be one of keysIn')
@@ -347,14 +347,14 @@ class Encrypting {
     const encryption = encryptionOf(log)
     const name = encryption?.keys.at(-1)
     if (encryption === undefined || name === undefined)
-      return left(damagedMeta(log, 'does not say by which keys the log is encrypted'))
+      return left(damagedMeta(log, 'does not list the keys of the log'))
     const key = await this.#keyOf(name, id)
     const scope = isLeft(key) ? key : await this.#vault.getOrMake(scopeKey)
     if (isLeft(key)) return key
     if (isLeft(scope)) return scope
     const given = openMeta(id, key.right, encryption, meta)
     if (given === undefined)
-      return left(damagedMeta(log, 'is not what its key encrypted: somebody without the key changed it'))
+      return left(damagedMeta(log, 'is not what its key encrypted: it was changed without the key'))
     const { keys, from } = encryption
     const known = { keys, from, own: { name, key: key.right, scope: scope.right } }
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
@@ -369,7 +369,7 @@ class Encrypting {
     if (isLeft(marked)) return marked
     if (marked.right)
       return left(
-        damagedMeta(log, 'does not say that the log is encrypted, which it was: somebody put another in its place'),
+        damagedMeta(log, 'does not mark the log as encrypted, although it was: another log was put in its place'),
       )
     if (!isSessionMeta(meta)) return opened
     this.#plainSessions.add(id)
@@ -535,20 +535,20 @@ class Encrypting {
         left({ _tag: 'DamagedLog', id, position: row.position, reason })
       const parts = readEncrypted(row.body)
       if (known === undefined) {
-        if (parts !== undefined) return damage('the row is encrypted, and the log is not')
+        if (parts !== undefined) return damage('the row is encrypted, but the log is not')
         decrypted.push(row)
         continue
       }
       if (parts === undefined)
-        return damage('the row is not encrypted, and the log is: somebody without its keys wrote it')
+        return damage('the row is not encrypted, but the log is: it was written without the keys')
       if (parts.key !== keyAt(known, row.position))
-        return damage('the row is of another key than the log has at its place: it was moved there')
+        return damage('the row has another key than the log uses at this position: it was moved')
       const key = keys.has(parts.key) ? right(keys.get(parts.key) as Uint8Array) : await this.#keyOf(parts.key, id)
       if (isLeft(key)) return key
       keys.set(parts.key, key.right)
       const plain = decryptRow(row, key.right)
       if (plain === undefined)
-        return damage('the row is not what its key encrypted for its place: it was altered or moved')
+        return damage('the row is not what its key encrypted for this position: it was altered or moved')
       const problem = row.erased === undefined ? undefined : againstStub(row.kind, plain.body)
       if (problem !== undefined) return damage(`the row ${problem}`)
       decrypted.push(plain)

@@ -226,7 +226,9 @@ describe('a session that is put into another scope', () => {
     await ok(createSession(keyed, { id: 's', messages: said }))
     await ok((await ok(forkSession(keyed, 's', { id: 'f' }))).append(user('more')))
     const refused = await fault('NoKey', copySession(here, there, 's'))
-    expect(faultMessage(refused)).toMatch(/wrapped for the scope "a": to copy it into "b", give .* its key ring/)
+    expect(faultMessage(refused)).toMatch(
+      /wrapped for the scope "a": to copy it into "b", open the source store with its key ring/,
+    )
     for (const id of ['s', 'f']) await ok(copySession(keyed, there, id))
     expect(await messagesOf(there, 'f')).toEqual([...said, user('more')])
     await ok((await ok(openSession(withKeys(there, ring), 's'))).append(user('on')))
@@ -521,7 +523,9 @@ describe('a key that was destroyed', () => {
     const bare = await family()
     const elsewhere = keyRing([host], { keysIn: memoryStore() })
     const lacking = await fault('NoKey', destroyKey(bare, 's', elsewhere))
-    expect(faultMessage(lacking)).toMatch(/not where the key ring keeps keys: this is another key ring or key file/)
+    expect(faultMessage(lacking)).toMatch(
+      /not in the store of the key ring: the session was encrypted with another key ring or key file/,
+    )
     expect(await messagesOf(bare, 's')).toEqual(said)
   })
 
@@ -544,12 +548,12 @@ describe('a key that was destroyed', () => {
     await ok(destroyKey(bare, 's', ring))
     const ended = await fault('NoKey', openSession(withKeys(bare, ring), 'f'))
     expect(faultMessage(ended)).toMatch(
-      /^"f" is encrypted.*first 2 messages with "s", and of those the key \w+ was destroyed at .*; its own messages, from 2 on/,
+      /^"f" is encrypted.*first 2 messages with "s", and for those the key \w+ was destroyed at .*; its own messages, from 2 on/,
     )
     expect([...(await ok(readRange(withKeys(bare, ring), 'f', 2))).view]).toEqual([user('fork 2'), user('fork 3')])
     const bareFault = await fault('NoKey', openSession(bare, 'f'))
     expect(faultMessage(bareFault)).toBe(
-      '"f" is encrypted and can\'t be read: it was opened without keys: give the key ring',
+      '"f" is encrypted and can\'t be read: it was opened without keys: pass the key ring',
     )
   })
 })

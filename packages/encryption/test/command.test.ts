@@ -26,7 +26,7 @@ it('makes keys, encrypts what is imported, rotates and destroys', () => {
   expect(sameOf(shown.stdout)).toBe(plain)
   const lacking = indelible(['show', 'secret', ...store])
   expect([lacking.status, lacking.stdout]).toEqual([1, ''])
-  expect(lacking.stderr).toMatch(/"secret" is encrypted.*give the key ring: --key-file FILE$/m)
+  expect(lacking.stderr).toMatch(/"secret" is encrypted.*pass the key ring: --key-file FILE$/m)
   expect(indelible(['verify', 'secret', ...store]).stdout).toMatch(/^secret: good, .*; encrypted, and not read$/m)
   expect(indelible(['verify', 'secret', ...store, ...keys]).stdout).toMatch(/^secret: good, .*[0-9a-f…]$/m)
   expect(indelible(['list', ...store]).status).toBe(0)
@@ -114,7 +114,7 @@ it('says what is missing, and shows what a fork has of its own', () => {
   expect(run('append', 'f', 'of the fork').status).toBe(0)
 
   const wrong = indelible(['show', 'p', '--store', at('fork.db'), '--key-file', at('other.keys')])
-  expect(wrong.stderr).toMatch(/this is another key ring or key file than it was encrypted with/)
+  expect(wrong.stderr).toMatch(/the session was encrypted with another key ring or key file/)
   expect(run('prove', 'p', '1').stderr).toMatch(/message 1 of "p" can't be proven alone: the session is encrypted/)
 
   expect(run('encryption', 'destroy', 'p', '--yes').status).toBe(0)
@@ -127,7 +127,7 @@ it('says what is missing, and shows what a fork has of its own', () => {
     ['export', 'f', '--to', 'indelible'],
   ])
     expect(run(...words).stderr).toMatch(
-      /it shares its first 3 messages with "p", and of those the key \w+ was destroyed/,
+      /it shares its first 3 messages with "p", and for those the key \w+ was destroyed/,
     )
 })
 

@@ -278,7 +278,9 @@ describe('keys', () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
     const wrong = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('one')])), 's'))
-    expect(faultMessage(wrong)).toMatch(/^"s" is encrypted.* another key of that name, or the wrapped key was altered$/)
+    expect(faultMessage(wrong)).toMatch(
+      /^"s" is encrypted.* another key with that name, or the wrapped key was altered$/,
+    )
     const lacking = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
     expect(faultMessage(lacking)).toContain('host key "one", which the key ring lacks')
     expect([...(await ok(openSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)

@@ -20,13 +20,13 @@ const sized = sizedAt('entries')
 const rules: readonly Rule[] = [
   {
     table: 'segment',
-    what: 'it is marked as that of a removed log, and its log is there',
+    what: 'it is marked as that of a removed log, but its log exists',
     find: (s) =>
       `select s.scope, s.key::text as name from ${s}.segment s join ${s}.log l on l.scope = s.scope and l.key = s.key where s.state <> 0`,
     repair: {
       text: (s) =>
         `update ${s}.segment g set state = 0 where g.state <> 0 and exists (select 1 from ${s}.log l where l.scope = g.scope and l.key = g.key)`,
-      done: 'the mark was taken away',
+      done: 'the mark was removed',
     },
   },
   {
@@ -99,7 +99,7 @@ const rules: readonly Rule[] = [
   },
   {
     table: 'block',
-    what: 'no row speaks of it, and it is not kept',
+    what: 'no row references it, and it was not stored on its own',
     find: (s) =>
       `select b.scope, encode(b.id, 'hex') as name from ${s}.block b where not b.kept and not exists (select 1 from ${s}.mention m where m.scope = b.scope and m.block = b.id)`,
   },
@@ -164,7 +164,7 @@ const unlike = async (query: Query, schema: string): Promise<readonly StoreFindi
       const say = (what: string): void =>
         void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
       const isMeta = ofMeta === metaSum(scope, id, meta, Number(changes))
-      if (ofCreated !== createdSum(scope, id, Number(created))) say('when it was created is not what was stored')
+      if (ofCreated !== createdSum(scope, id, Number(created))) say('its creation time is not what was stored')
       if (!isMeta) say('its metadata is not what was stored')
       else if (!sameTerms(terms, termsIn(scope, meta)))
         say('its terms are not those of its metadata, so lists may not find it: update its metadata')

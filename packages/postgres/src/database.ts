@@ -258,7 +258,7 @@ export class Database {
           if (stateOf(error) !== undefined) throw error
           broken = true
           throw new ConnectionLost(
-            `the connection to PostgreSQL was lost before the answer came (${messageOf(error)})`,
+            `the connection to PostgreSQL was lost before the response arrived (${messageOf(error)})`,
             {
               cause: error,
             },
@@ -309,7 +309,7 @@ const adviceFor = (error: unknown): string => {
   if (code === '3D000') return 'create the database, or name another'
   if (code === 'ENOTFOUND') return 'check the name of the host'
   if (/password must be a string/.test(messageOf(error)))
-    return 'the server wants a password: put it in the address or in PGPASSWORD'
+    return 'the server requires a password: put it in the address or in PGPASSWORD'
   return 'try again'
 }
 

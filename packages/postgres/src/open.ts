@@ -46,7 +46,7 @@ const update = async (
       return left({
         _tag: 'NotAStore',
         path: place.name,
-        found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8`,
+        found: `in a database with the encoding ${String(encoding)}, but a store needs UTF8`,
       })
     await query(`create schema if not exists ${schema}`)
     await query(

@@ -141,7 +141,7 @@ export class LogRows {
 
 /** A range over all rows is computed without reading any. */
 const neverAsked = (): RowPlace => {
-  throw new Error('no row is asked for')
+  throw new Error('no row should be needed')
 }
 
 /** PostgreSQL text has no U+0000. U+0001 escapes it (as U+0001 and 0), and itself (U+0001 and 1). JSON has neither. */

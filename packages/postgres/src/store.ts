@@ -122,7 +122,7 @@ const poolOf = (
       _tag: 'Io',
       operation: 'read the connection string',
       cause: new Error(
-        'it should be postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded',
+        'expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters in USER and PASSWORD percent-encoded',
       ),
     })
   try {

@@ -515,7 +515,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const found = (await done(store.check())).map(({ where, what }) => `${where}: ${what}`)
     expect(found).toEqual([
       '"one" of scope "default": its metadata is not what was stored',
-      '"two" of scope "default": when it was created is not what was stored',
+      '"two" of scope "default": its creation time is not what was stored',
       '"three" of scope "default": its terms are not those of its metadata, so lists may not find it: update its metadata',
     ])
     await done(store.update('three', { expected: 1, meta: { of: 'one' } }))
@@ -559,7 +559,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const address = new URL(url)
     address.pathname = `/${name}`
     expect(await said(postgresStore({ connectionString: address.href }))).toMatch(
-      /^NotAStore: .* in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/,
+      /^NotAStore: .* in a database with the encoding LATIN1, but a store needs UTF8; nothing was changed/,
     )
     await sql(`drop database ${name} with (force)`)
   })
@@ -661,7 +661,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       )
     await cut(schema)
     expect(await going).toMatch(
-      /^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*the change may have been made/,
+      /^Io: the store failed to append: the connection to PostgreSQL was lost before the response arrived .*the change may have been made/,
     )
     await holder.query('commit')
     await holder.end()
@@ -1008,7 +1008,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       return (await done(store.check())).map(findingText)
     }
     expect(await found('update @segment set state = 1 where key = 1')).toEqual([
-      'segment "1" of scope "default": it is marked as that of a removed log, and its log is there',
+      'segment "1" of scope "default": it is marked as that of a removed log, but its log exists',
     ])
     expect(await found('update @log set used = used - 1 where key = 2')).toContainEqual(
       'log "b" of scope "default": it is not listed at the time of its last use',
@@ -1018,7 +1018,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     )
     await done(store.remove('fork'))
     expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual([
-      'the mark was taken away',
+      'the mark was removed',
       'it was listed at the time of its last row',
       'it was listed by the number of its entries',
     ])

@@ -169,7 +169,7 @@ describe('values', () => {
     )
     expect(outline(messages)[1]).toBe('user: a\ufffd')
     expect(losses.map(({ line, path, reason }) => `${line} ${path.join('.')} ${reason}`)).toEqual([
-      '3 timestamp stands twice: the last one is read',
+      '3 timestamp occurs twice: the last one is used',
       '3 message.content has half a surrogate pair, which is no character: read as U+FFFD',
       '3 message.n.0 is 1e999, which is out of range: read as null',
       '3 message.n.1 is 0.1000000000000000055: read as 0.1',
@@ -177,7 +177,7 @@ describe('values', () => {
     const whole = read('[\n{"role":"user","content":"a",\n"content":"b"}]')
     expect([outline(whole.messages), whole.losses]).toEqual([
       ['user: b'],
-      [{ line: 3, path: [0, 'content'], reason: 'stands twice: the last one is read' }],
+      [{ line: 3, path: [0, 'content'], reason: 'occurs twice: the last one is used' }],
     ])
   })
   it(`a line of ${megabytes} MB is read`, () => {

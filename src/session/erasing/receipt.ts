@@ -301,13 +301,13 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
     for (const one of rows) proven.push({ session: id, ...one })
     said.push({ id, at, ...present({ reason, by }) })
   }
-  if (!said.some(({ id }) => id === session)) return badProof(`no proof is of the session ${JSON.stringify(session)}`)
+  if (!said.some(({ id }) => id === session)) return badProof(`no proof covers the session ${JSON.stringify(session)}`)
   const keys = new Set(proven.map(keyOf))
   const missing = receipt.rows.find((row) => !keys.has(keyOf(row)))
-  if (missing !== undefined) return badProof(`the ledger does not say that row ${missing.row} was erased`)
+  if (missing !== undefined) return badProof(`the ledger does not record that row ${missing.row} was erased`)
   const messages = new Set(proven.flatMap(({ kind, index }) => (kind === 'entry' ? [index] : [])))
   const unsaid = receipt.messages.find((index) => !messages.has(index))
-  if (unsaid !== undefined) return badProof(`the ledger does not say that message ${unsaid} was erased`)
+  if (unsaid !== undefined) return badProof(`the ledger does not record that message ${unsaid} was erased`)
   return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
 }
 
@@ -335,7 +335,7 @@ export const saidBy = (
   if (!isIn) return left(`row ${row} is not in the ledger with that head`)
   const read = readLedgerRow({ position: row, body })
   return isLeft(read) || read.right?.type !== 'erased'
-    ? left(`row ${row} of the ledger says of no erasure`)
+    ? left(`row ${row} of the ledger does not record an erasure`)
     : right(read.right)
 }
 

@@ -76,7 +76,7 @@ async function* copyKey(
       _tag: 'NoKey',
       id: of,
       key: name,
-      reason: `its key is wrapped for the scope ${JSON.stringify(from.scope)}: to copy it into ${JSON.stringify(to.scope)}, give the store that is read its key ring (withKeys)`,
+      reason: `its key is wrapped for the scope ${JSON.stringify(from.scope)}: to copy it into ${JSON.stringify(to.scope)}, open the source store with its key ring (withKeys)`,
     })
   const wrapped =
     from.scope === to.scope || encryption === undefined ? meta : yield* need(encryption.keyFor(name, of, to.scope))

@@ -46,7 +46,7 @@ export const importRecord = (
     !isObject(record) ||
     typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
   )
-    throw new TypeError(`importRecord takes a record, as exportSession gives it, found ${describe(record)}`)
+    throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
   const { id, progress } = optionsOf('importRecord', options, knownOfImport)
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once

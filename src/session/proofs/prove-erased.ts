@@ -119,7 +119,7 @@ export const checkErased = (
   if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right
   if (!rows.some((one) => one.row === row && one.leaf === leaf && one.kind === 'entry'))
-    return badProof(`the ledger does not say that row ${row} was erased`)
+    return badProof(`the ledger does not record that row ${row} was erased`)
   const { at } = proof.said
   const said = Object.freeze({ id, at, ...present({ reason, by }) })
   return right(Object.freeze({ session, row, leaf, head: own, ledger: book, said }))

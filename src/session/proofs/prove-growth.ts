@@ -78,9 +78,7 @@ export const checkGrowth = (proof: unknown, known?: Head): Either<SessionFaultOf
     root: hexToBytes(head.root),
     proof: path.map(hexToBytes),
   })
-  return holds
-    ? right(proof)
-    : badProof(`the record with the head ${headText(head)} does not continue ${headText(from)}`)
+  return holds ? right(proof) : badProof(`the record with the head ${headText(head)} does not extend ${headText(from)}`)
 }
 
 const headText = ({ size, root }: Head): string => `${size} ${root}`

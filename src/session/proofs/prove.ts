@@ -193,9 +193,9 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
     return badProof(`the message is not at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return badProof(`the row ${entry.left}`)
-  if (!isRowText(proof.body, entry.right)) return badProof('the row is not written as this library writes it')
+  if (!isRowText(proof.body, entry.right)) return badProof('the row is not in the form that this library writes')
   const other = Object.keys(proof.blocks).find((id) => !entry.right.blocks.some((block) => block.id === id))
-  if (other !== undefined) return badProof(`block ${other} is none of the message`)
+  if (other !== undefined) return badProof(`block ${other} does not belong to the message`)
   const bytes = new Map<BlockId, Uint8Array>()
   for (const { id } of entry.right.blocks) {
     const content = bytesOfBase64(proof.blocks[id] ?? '?')
@@ -206,7 +206,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   const history = createHistory<Message>()
   const reason = takeMessage(history, entry.right, bytes)
   const message = history.view().at(0)
-  if (reason !== undefined || message === undefined) return badProof(reason ?? 'it holds no message')
+  if (reason !== undefined || message === undefined) return badProof(reason ?? 'it contains no message')
   return right(
     Object.freeze({
       session: proof.session,

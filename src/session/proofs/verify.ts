@@ -119,7 +119,7 @@ const inspector = (
           ? note.left
           : undefined
       if (sealed || reason !== undefined) {
-        damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row stands behind the seal' }
+        damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row comes after the seal' }
         break
       }
       sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'

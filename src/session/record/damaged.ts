@@ -40,7 +40,7 @@ const unreadable = 'the row can not be read'
 
 const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))
 
-/** The result, if the store failed. Damage does not count: it gets a placeholder. */
+/** The failure of a call, if any. Damage is not a failure here: it gets a placeholder. */
 const failureOf = (answer: Either<LogFault, unknown>): Left<LogFault> | undefined =>
   isLeft(answer) && answer.left._tag !== 'DamagedLog' ? answer : undefined
 

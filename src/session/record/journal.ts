@@ -216,9 +216,9 @@ const openStep = ({ step, lease, answer, together, blocks, started, results, wai
 /** Why no run can have written this note: its answer is not an assistant message, or a result is not a tool result. */
 export const againstJournal = ({ answer, results = [] }: JournalNote): string | undefined => {
   if (answer !== undefined && answerOf({ content: [], ...answer }) === undefined)
-    return '`answer` of a journal note is no assistant message'
+    return '`answer` of a journal note is not an assistant message'
   const wrong = results.findIndex((result) => !partsOf([result]).some(({ type }) => type === 'tool_result'))
-  return wrong === -1 ? undefined : `results[${wrong}] of a journal note is no tool_result part`
+  return wrong === -1 ? undefined : `results[${wrong}] of a journal note is not a tool_result part`
 }
 
 const answerOf = (value: unknown): Message | undefined => {

@@ -82,7 +82,7 @@ export const storedMeta = (
   const metadata = checked.right
   const key = Object.keys(metadata).find((key) => key.startsWith(ownPrefix))
   if (key !== undefined)
-    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${ownPrefix}…)` })
+    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name reserved for this library (${ownPrefix}…)` })
   return right({
     [formatKey]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),

@@ -78,5 +78,5 @@ const sharedFault = (fault: LogFault, { forkedFrom }: SessionInfo, log: LogInfo)
     ? fault
     : {
         ...fault,
-        reason: `it shares its first ${forkedFrom.at} messages with ${JSON.stringify(forkedFrom.id)}, and of those ${fault.reason}; its own messages, from ${forkedFrom.at} on, can be read (readRange, "indelible show")`,
+        reason: `it shares its first ${forkedFrom.at} messages with ${JSON.stringify(forkedFrom.id)}, and for those ${fault.reason}; its own messages, from ${forkedFrom.at} on, can be read (readRange, "indelible show")`,
       }

@@ -43,7 +43,7 @@ export const messageRows = (
 export const erasedCause = ({ content }: Message): MessageFault => ({
   _tag: 'UnexpectedShape',
   path: ['content', content.findIndex(({ type }) => type === 'erased'), 'type'],
-  expected: 'another one: only erase() makes it',
+  expected: 'another type: only erase() makes this one',
   found: '"erased"',
 })
 
@@ -98,10 +98,9 @@ export const checkedNote = (
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
   const problem = decoded.right.type === 'journal' ? againstJournal(decoded.right) : undefined
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
-  if (decoded.right.type === 'seal')
-    return left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
+  if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
   return decoded.right.type === 'erased'
-    ? left({ _tag: 'InvalidNote', reason: 'only erase() writes the note that stands for an erased one' })
+    ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
     : decoded
 }
 
@@ -161,7 +160,7 @@ export const retractionRows = (
   if (!Number.isSafeInteger(from) || from < 0 || from > len)
     return left({
       _tag: 'InvalidNote',
-      reason: `the conversation can go back to a position from 0 to ${len}, found ${typeof from === 'number' ? from : typeof from}`,
+      reason: `a conversation can be rewound to a position from 0 to ${len}, found ${typeof from === 'number' ? from : typeof from}`,
     })
   const note: RetractionNote | undefined =
     conversation.before(to) > conversation.before(from) ? { type: 'retraction', from, to } : undefined

@@ -230,7 +230,7 @@ const none = Object.freeze({ message: undefined, position: undefined })
 const selfAppending: CallbackThrew = Object.freeze({
   _tag: 'CallbackThrew',
   callback: 'make',
-  cause: new TypeError('it appended to the session that it was asked for: give the messages back instead'),
+  cause: new TypeError('it appended to the session itself: return the messages instead'),
 })
 
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>

@@ -504,7 +504,7 @@ export class Writer {
 export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
   _tag: 'Io',
   operation: 'append',
-  cause: new TypeError('code of this process changed the messages on their way to the store; nothing was appended'),
+  cause: new TypeError('code in this process changed the messages on their way to the store; nothing was appended'),
 })
 
 export const otherRows = 'the store did not append the rows that it was given'

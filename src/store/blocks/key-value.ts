@@ -176,10 +176,11 @@ export const valuesOf = async (
   const found: (Uint8Array | undefined)[] = []
   for (const chunk of chunks(keys, keysPerCall)) {
     const values = await keyValue.mget(chunk)
-    if (values.length !== chunk.length) throw new Error(`mget gave ${values.length} values for ${chunk.length} keys`)
+    if (values.length !== chunk.length)
+      throw new Error(`mget returned ${values.length} values for ${chunk.length} keys`)
     for (const value of values) {
       if (value !== undefined && value !== null && !(value instanceof Uint8Array))
-        throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
+        throw new Error(`mget returned a value of type ${typeof value}, not bytes`)
       found.push(value === undefined || value === null ? undefined : new Uint8Array(value))
     }
   }

@@ -47,7 +47,7 @@ const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): s
   if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
   if (typeof body !== 'string') return 'has a body that is not a string'
   if (!body.isWellFormed()) return 'has a lone surrogate'
-  if (!isMoment(at)) return 'has an `at` that is no moment in whole milliseconds since 1970'
+  if (!isMoment(at)) return 'has an `at` that is not a time in whole milliseconds since 1970'
   if (salt !== undefined && !isSalt(salt)) return 'has a `salt` that is not 32 lowercase hexadecimal digits'
   return undefined
 }

@@ -7,6 +7,6 @@ export const latest = 8.64e15
 export const momentOf = (now: () => number): number => {
   const moment = now()
   if (!Number.isInteger(moment) || Math.abs(moment) > latest)
-    throw new RangeError(`now() gave ${String(moment)}; expected whole milliseconds since 1970, at most ${latest}`)
+    throw new RangeError(`now() returned ${String(moment)}; expected whole milliseconds since 1970, at most ${latest}`)
   return moment
 }

@@ -155,7 +155,7 @@ export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'
   _tag: 'NoKey',
   id,
   key: key ?? 'unknown',
-  reason: 'it was opened without keys: give the key ring',
+  reason: 'it was opened without keys: pass the key ring',
 })
 
 /** A row for an append to another store in its encrypted form: the ciphertext, with the blocks that it references. */

@@ -37,11 +37,11 @@ export const quietly =
 export const storeNoticeText = (notice: StoreNotice): string => {
   switch (notice._tag) {
     case 'OpenedReadOnly':
-      return `${notice.path} is opened for reading only: ${storeFaultText(notice.reason)}`
+      return `${notice.path} was opened read-only: ${storeFaultText(notice.reason)}`
     case 'NetworkFileSystem':
       return `${notice.path} is on a network file system (${notice.type}): SQLite files are not supported there, and can be damaged; use a disk of this machine, or PostgreSQL`
     case 'LogGrows':
-      return `${notice.path}-wal has grown to ${notice.bytes} bytes, because an earlier state of the file is still read${notice.readers.length === 0 ? '' : ` by process ${notice.readers.join(', ')}`}: end that reading`
+      return `${notice.path}-wal has grown to ${notice.bytes} bytes, because an earlier state of the file is still read${notice.readers.length === 0 ? '' : ` by process ${notice.readers.join(', ')}`}: end that read`
     case 'DamageFound':
       return `scope ${JSON.stringify(notice.scope)}: ${storeFaultText(notice.fault)}`
   }

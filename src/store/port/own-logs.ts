@@ -48,7 +48,7 @@ export const againstOwnId = (id: unknown, call: OwnCall = {}): StoreFaultOf<'Inv
     ? {
         _tag: 'InvalidId',
         what: 'log',
-        reason: `${JSON.stringify(id)} begins with ${JSON.stringify(beginning)}: such logs are the library's own, and no other call changes them`,
+        reason: `${JSON.stringify(id)} starts with ${JSON.stringify(beginning)}: such ids are reserved for the library's own logs`,
       }
     : undefined
 
@@ -71,5 +71,5 @@ const sameMember = (one: JsonObject, other: JsonObject, name: string): boolean =
 export const ownMember = (name: string): StoreFaultOf<'InvalidMeta'> => ({
   _tag: 'InvalidMeta',
   path: [name],
-  reason: `is a name that only this library gives (${beginning}…)`,
+  reason: `is a name reserved for this library (${beginning}…)`,
 })

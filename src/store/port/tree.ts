@@ -23,6 +23,6 @@ export const headOf = (range: CompactRange, hash: Hash): Head =>
 export const rangeOf = ({ size, root }: Head, peaks: readonly Uint8Array[], hash: Hash): CompactRange => {
   const range = { size, peaks }
   if (peaks.length !== peakEnds(size).length || headOf(range, hash).root !== root)
-    throw new Damaged(size, 'the peaks that are kept beside its head are not of that head')
+    throw new Damaged(size, 'the peaks stored beside its head do not match it')
   return range
 }

@@ -52,7 +52,11 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       copy.push([key, value])
     else if (!isObject(value) || path.length > 100)
-      return left({ _tag: 'InvalidMeta', path: here, reason: 'is no scalar and no object: nothing can be found by it' })
+      return left({
+        _tag: 'InvalidMeta',
+        path: here,
+        reason: 'is neither a scalar nor an object, so nothing can match it',
+      })
     else {
       const inner = checkWhere(value, here)
       if (isLeft(inner)) return inner

@@ -445,7 +445,7 @@ const judgedRows = async (
   const bad = firstUnaccounted(content.right, rows, identities.right, store.hash)
   return bad === undefined
     ? right(rows)
-    : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
+    : left(damaged(bad, 'its text is missing, and the ledger does not record that it was erased'))
 }
 
 /** The fault of appending rows without a text that the ledger does not record as erased. */
@@ -458,7 +458,7 @@ const againstErased = async (
   const index = rows.findIndex(({ erased }) => erased !== undefined)
   if (index === -1) return undefined
   if (driver.erasing === undefined)
-    return { _tag: 'InvalidRow', index, reason: 'was erased, which this store can not keep' }
+    return { _tag: 'InvalidRow', index, reason: "was erased, and this store can't store erased rows" }
   const content = await ledgerContent(store)
   if (isLeft(content)) return content.left
   const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
@@ -470,7 +470,7 @@ const againstErased = async (
     : {
         _tag: 'InvalidRow',
         index: bad.position - expected.size,
-        reason: 'was erased, and the ledger of this store does not say so',
+        reason: 'was erased, and the ledger of this store does not record that',
       }
 }
 

@@ -46,4 +46,4 @@ export const undoneErasures = async (
 
 /** The problem of an undone erasure, as a clause. */
 export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
-  `the ledger says that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, and its text is there: an older state of it was put back; erase it again`
+  `the ledger records that it was erased${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${reason === undefined ? '' : ` (${reason})`}, but its text is still there: an older state was restored; erase it again`

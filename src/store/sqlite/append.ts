@@ -66,7 +66,7 @@ export class Appender {
   append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, Appended> {
     return this.#parts.logs.on(scope, id, (log, raw) => {
       // After an altered head, appended rows might not be found again.
-      if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
+      if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head was altered')
       return hasKey(String(raw['meta']), given.ownKey)
         ? this.#appendTo(scope, log, raw, given)
         : left(divergedFault(id, given.expected, headIn(log)))
@@ -106,7 +106,7 @@ export class Appender {
     if (found === undefined) return undefined
     const { base: from, size, root, sum } = found
     if (!fits(sum, log.key, operation, from, size, root))
-      throw new Damaged(log.size, `what it knows of operation ${JSON.stringify(operation)} is not as it was written`)
+      throw new Damaged(log.size, `its record of operation ${JSON.stringify(operation)} was altered`)
     const head = { size, root: Buffer.from(root).toString('hex') }
     return repeatedAppend(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
   }

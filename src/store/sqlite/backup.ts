@@ -44,7 +44,7 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       return left({
         _tag: 'Io',
         operation: `write ${target}`,
-        cause: new Error('there is a file already; choose another name'),
+        cause: new Error('the file already exists; choose another name'),
       })
     const opened = await openDatabase(path, { wait: 5000, create: false, readOnly: true })
     if (isLeft(opened)) return opened

@@ -54,7 +54,8 @@ export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
       yield findingsOf('block', where, `it counts ${String(uses)} uses, and has ${String(mentions)}`, () =>
         setBlock(facts, key, 'uses', mentions as bigint, `set to ${String(mentions)}`),
       )
-    if (mentions === 0n && kept === 0n) yield findingsOf('block', where, 'no row speaks of it, and it is not kept')
+    if (mentions === 0n && kept === 0n)
+      yield findingsOf('block', where, 'no row references it, and it was not stored on its own')
   }
 }
 

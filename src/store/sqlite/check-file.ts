@@ -12,7 +12,7 @@ export function* checkFile(facts: Facts): Generator<Finding | undefined> {
   const reindex = (): string => {
     if (!reindexed) facts.db.exec('reindex')
     reindexed = true
-    return 'the indexes were built anew from their tables'
+    return 'the indexes were rebuilt from their tables'
   }
   for (const row of facts.all(`pragma integrity_check(${mostLines})`)) {
     const [line] = Object.values(row)
@@ -44,12 +44,12 @@ export function* checkSchema(facts: Facts): Generator<Finding | undefined> {
         yield findingsOf(
           'schema',
           name,
-          actual.has(name) ? 'it is not as it was made' : 'it is missing',
+          actual.has(name) ? 'it was altered' : 'it is missing',
           remakeIndex(facts, JSON.parse(made) as Raw),
         )
     for (const name of actual.keys())
       if (!expected.has(name) && !isOfSearch(name.replace(/^table /, '')))
-        yield findingsOf('schema', name, 'it is not of this library')
+        yield findingsOf('schema', name, 'it does not belong to this library')
   } finally {
     own.close()
   }
@@ -65,7 +65,7 @@ const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | u
   if (type !== 'index' || typeof sql !== 'string') return undefined
   return () => {
     facts.db.exec(`drop index if exists ${String(name)}; ${sql}`)
-    return 'it was built anew from its table'
+    return 'it was rebuilt from its table'
   }
 }
 
@@ -79,7 +79,7 @@ export function* checkSequences(facts: Facts): Generator<Finding | undefined> {
     const most = name === 'segment' ? 2n ** 31n - 1n : BigInt(Number.MAX_SAFE_INTEGER)
     const is = typeof seq === 'bigint' && seq >= 0n && (last === null || seq >= (last as bigint)) && seq <= most
     if (is) continue
-    yield findingsOf('sequence', name, `the last key is ${String(last)}, and ${String(seq)} stands there`, () => {
+    yield findingsOf('sequence', name, `the last key is ${String(last)}, but the sequence is at ${String(seq)}`, () => {
       facts.db.prepare('delete from sqlite_sequence where name = ?').run(name)
       facts.db.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(name, (last as bigint | null) ?? 0n)
       return `set to ${String(last ?? 0)}`

@@ -50,7 +50,7 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
       if (!facts.scopes.has(log.scope)) yield findingsOf('log', facts.logName(log), 'its scope is missing')
       const info = infoIn(raw)
       if (!metaIsSound(raw, info))
-        yield findingsOf('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
+        yield findingsOf('log', facts.logName(log), 'its metadata or creation time is not what was stored')
       else if (headIsSound(raw, log) && raw['used'] !== BigInt(usedAt(info.appended)))
         yield findingsOf('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
           facts.db.prepare('update log set used = ? where key = ?').run(usedAt(info.appended), log.key)
@@ -112,7 +112,7 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
       yield findingsOf(
         'row',
         `${where} at ${beside.position}`,
-        'what is kept beside the row is not that of the row',
+        'the data stored beside the row does not match it',
         () => rebuildBeside(facts, log.segment, beside),
       )
   }

@@ -47,7 +47,7 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
       yield findingsOf(
         'segment',
         where,
-        'where it begins, or what it was forked from, is not what was stored',
+        'its start or its parent is not what was stored',
         proven &&
           (() => {
             facts.db
@@ -70,9 +70,9 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
         return `set to ${children}`
       })
     if (orphan !== 0 && logs > 0)
-      yield findingsOf('segment', where, 'it is marked as that of a removed log, and its log is there', () => {
+      yield findingsOf('segment', where, 'it is marked as that of a removed log, but its log exists', () => {
         facts.db.prepare('update segment set orphan = 0 where key = ?').run(key)
-        return 'the mark was taken away'
+        return 'the mark was removed'
       })
     if (orphan === 0 && logs === 0) yield findingsOf('segment', where, 'its log is missing')
     if (orphan !== 0 && orphan !== 1) yield findingsOf('segment', where, 'its mark of a removed log can not be read')
@@ -82,7 +82,7 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
         yield findingsOf(
           'row',
           `segment ${key} at ${beside.position}`,
-          'what is kept beside the row is not that of the row',
+          'the data stored beside the row does not match it',
         )
     }
   }

@@ -185,7 +185,7 @@ export class Logs {
       if (unleased !== undefined) return left(unleased)
       if (info.version !== expected)
         return left({ _tag: 'MetaConflict', id, expected, actual: info.version, meta: info.meta })
-      if (!metaIsSound(raw, info)) throw new Damaged(log.size, 'its metadata is not as it was written')
+      if (!metaIsSound(raw, info)) throw new Damaged(log.size, 'its metadata was altered')
       const text = JSON.stringify(meta)
       const version = expected + 1
       this.#statements.update().run(text, version, metaSum(log.scope, id, info.created, text, version), log.key)

@@ -85,7 +85,7 @@ const openToRead = (
       const before = stateOf(path)
       if (hasLog(path))
         throw new Error(
-          `${path}-wal has appends that are not in the file yet, and can't be read here: copy both files to a folder that can be written to, and open the copy`,
+          `${path}-wal has appends that are not in the file yet, and can't be read here: copy both files to a writable folder, and open the copy`,
           { cause: error },
         )
       const url = pathToFileURL(path)

@@ -15,7 +15,7 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
         ? left({
             _tag: 'Io',
             operation: `read ${path}`,
-            cause: new Error('somebody writes to it, and it was opened where that can not be followed: open it again'),
+            cause: new Error('another process writes to it, and it was opened as immutable: open it again'),
           })
         : answered
     }

@@ -180,7 +180,7 @@ export class Rows {
     let below = Infinity
     for (let key: number | null = segment; key !== null;) {
       const { parent, base } = this.#baseOf(key)
-      if (base >= below) throw new Damaged(base, `segment ${key}, which should hold the rows before, begins after them`)
+      if (base >= below) throw new Damaged(base, `segment ${key}, which should have the rows before, starts after them`)
       below = base
       yield { key, parent, base }
       key = parent
@@ -193,10 +193,9 @@ export class Rows {
     const found = this.#segment.get(segment) as
       | { readonly scope: number; readonly parent: number | null; readonly base: number; readonly sum: number | null }
       | undefined
-    if (found === undefined) throw new Damaged(0, `segment ${segment}, which holds its rows, is missing`)
+    if (found === undefined) throw new Damaged(0, `segment ${segment}, which has its rows, is missing`)
     const { scope, parent, base, sum } = found
-    if (!fits(sum, scope, parent, base))
-      throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
+    if (!fits(sum, scope, parent, base)) throw new Damaged(0, `segment ${segment}, which has its rows, was altered`)
     const { writing = false, transaction = -1 } = this.#writer ?? {}
     if (writing && this.#added.in === transaction && this.#added.keys.has(segment)) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()

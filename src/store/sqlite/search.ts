@@ -376,8 +376,7 @@ const isTable = "select 1 from sqlite_schema where name = 'search_until'"
  */
 export const forgetRow = (db: DatabaseSync, segment: number, position: number): boolean => {
   if (db.prepare(isTable).get() === undefined) return false
-  if (!hasFullText(db))
-    throw new Error(`the row stands in a search index, and ${noFullText.reason}; nothing was erased`)
+  if (!hasFullText(db)) throw new Error(`the row is in a search index, and ${noFullText.reason}; nothing was erased`)
   return db.prepare('delete from search where rowid = ?').run(idOf(segment, position)).changes > 0
 }
 

@@ -166,7 +166,7 @@ export class Writer {
       } catch (cause) {
         // It is committed, and others may have read it. Only reopening the file shows whether it is on disk.
         const reason = reasonOf(cause)
-        const why = `the disk has refused a sync before (${reason}); nothing was changed: open the store again`
+        const why = `an earlier sync to the disk failed (${reason}); nothing was changed: open the store again`
         this.#broken = { _tag: 'Io', operation: 'write', cause: new Error(why, { cause }) }
         const unsure: StoreFault = { _tag: 'Io', operation: 'sync to the disk', cause, outcome: 'unknown' }
         results = results.map((result) => (isLeft(result) ? result : left(unsure)))

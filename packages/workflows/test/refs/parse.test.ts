@@ -67,7 +67,7 @@ describe('what we have saved', () => {
         'scope should be an unambiguous value, found a value that has half a surrogate pair',
       )
     expect(refused('{"type":"indelible.refs","version":1,"scope":"a","scope":"b","refs":[]}')).toContain(
-      'scope should be an unambiguous value, found a value that stands twice',
+      'scope should be an unambiguous value, found a value that occurs twice',
     )
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['k\udc00'], role: 'user' }] })).toContain(
       'refs[0].blockKeys[0] should be an unambiguous value',
@@ -342,7 +342,7 @@ describe('a legacy list of chat messages', () => {
       { position: 0, path: ['content'] },
     ])
     expect(read('messages', '[{"role":"user","content":"LOST","content":"hi"}]').losses).toMatchObject([
-      { position: 0, path: ['content'], reason: 'stands twice: the last one is read' },
+      { position: 0, path: ['content'], reason: 'occurs twice: the last one is used' },
     ])
     expect(read('messages', '[{"role":"user","content":"half \\ud83d"}]').losses).toMatchObject([
       { position: 0, path: ['content'] },
