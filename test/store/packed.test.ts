@@ -1,5 +1,6 @@
 /** Blocks in a store file: compressed by a compaction where that pays, found by their texts, and whole again however they are stored. */
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -266,4 +267,38 @@ it('a compaction with an option that it does not have, without a path, or with a
     [{ path, wait: -1 }, 'wait'],
   ] as const)
     expect(() => compactSqlite(options as unknown as { path: string })).toThrow(message)
+})
+
+it('where Node has no zstd, a compaction changes nothing, and it and the reading of compressed blocks say so', async () => {
+  const path = join(folder, 'no-zstd.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const [id] = await store.putBlocks([text(1000)])
+  await compactSqlite({ path })
+  const [plain] = await store.putBlocks([text(2000)])
+  await store.close()
+  const before = readFileSync(path)
+  const program = `
+    import * as module from 'node:module'
+    const zlib = process.getBuiltinModule('node:zlib')
+    for (const name of ['zstdCompressSync', 'zstdDecompressSync']) delete zlib[name]
+    module.syncBuiltinESMExports()
+    const { compactSqlite, sqliteStore } = await import('indelible/store/sqlite')
+    const [path, id, plain] = process.argv.slice(1)
+    const said = (fault) => fault.message
+    const store = await sqliteStore({ path })
+    console.log(JSON.stringify([
+      await compactSqlite({ path }).catch(said),
+      await store.getBlocks([id]).catch(said),
+      await store.check().catch(said),
+      (await store.getBlocks([plain]))[0].length,
+    ]))
+    await store.close()`
+  const run = spawnSync(process.execPath, ['--conditions=@indelible/source', '--input-type=module', '-e', program, path, id as string, plain as string]) // oxfmt-ignore
+  expect(JSON.parse(String(run.stdout) || String(run.stderr))).toEqual([
+    expect.stringContaining("can't write compressed blocks: use 22.16 or later"),
+    expect.stringContaining("can't read compressed blocks: use 22.16 or later"),
+    expect.stringContaining("can't read compressed blocks: use 22.16 or later"),
+    text(2000).length,
+  ])
+  expect(readFileSync(path).equals(before)).toBe(true)
 })

@@ -34,6 +34,9 @@ const pieceBytes = 4 << 20
 const { zstdCompressSync, zstdDecompressSync } = zlib as Partial<typeof zlib>
 const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
 
+const noZstd = (use: 'read' | 'write'): Error =>
+  new Error(`Node ${process.version} can't ${use} compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
+
 export const pack = (bytes: Uint8Array): Packed => {
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
@@ -50,8 +53,7 @@ export const isPacked = ({ size }: Pick<Packed, 'size'>): boolean => size !== nu
 /** Damaged bytes are returned unchanged, and their digest then differs. Throws if this Node has no zstd. */
 export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   if (!isPacked({ size })) return bytes
-  if (zstdDecompressSync === undefined)
-    throw new Error(`Node ${process.version} can't read compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
+  if (zstdDecompressSync === undefined) throw noZstd('read')
   try {
     if (!isPlausible({ bytes, size }) || frameIn(bytes).end !== bytes.length) return bytes
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
@@ -97,11 +99,12 @@ const frameIn = (bytes: Uint8Array): { readonly end: number; readonly size: numb
 }
 
 /**
- * Compress the blocks of a file that no compaction has tried yet, in several transactions.
+ * Compress the blocks of a file that no compaction has tried yet, in several transactions. Throws if this Node has no zstd.
  *
  * @param atOnce runs a transaction
  */
 export const packBlocks = async (db: DatabaseSync, atOnce: <T>(work: () => T) => Promise<T>): Promise<void> => {
+  if (zstdCompressSync === undefined) throw noZstd('write')
   const next =
     db.prepare(`select block, length(bytes) as length from content where block > ? and size is null and length(bytes) >= ${least}
     order by block limit ${piece}`)
