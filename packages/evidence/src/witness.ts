@@ -4,7 +4,7 @@
  * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, isLeft, left, right, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { base64Of, isLeft, left, right, utf8Of } from 'indelible/json/kit'
 import { after, reasonOf } from 'indelible/task/kit'
 import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
 import type { Head } from 'indelible/store'
@@ -119,7 +119,7 @@ const beginningOf = async (response: WitnessResponse): Promise<string> => {
     length = Math.min(mostBytes, length + value.length)
   }
   await reader.cancel()
-  return textOfUtf8(bytes.subarray(0, length)) ?? ''
+  return new TextDecoder().decode(bytes.subarray(0, length)) // as `response.text()` decodes
 }
 
 /** The result of a request, or an error after the timeout, even if `fetch` ignores the signal. */

@@ -131,6 +131,9 @@ it('a witness whose answer has no end is read up to a limit', async () => {
     { _tag: 'WitnessRefused', reason: 'it did not answer with signature lines' },
   ])
   expect(pieces).toBeLessThan(20)
+  // 100,000 bytes end in the middle of a character.
+  const cut = new Response(`a${'ü'.repeat(60_000)}`, { status: 400 })
+  expect((await witnessLedger(store, [witness], { fetch: async () => cut })).refusals).toMatchObject([{ status: 400 }])
   // What has no body is asked for its text.
   const text = await witnessLedger(store, [witness], { fetch: async () => ({ status: 400, text: async () => ' no such log ' }) }) // oxfmt-ignore
   expect(text.refusals).toMatchObject([{ _tag: 'WitnessRefused', status: 400, reason: 'no such log' }])

@@ -475,7 +475,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   async #dump(value: unknown): Promise<DumpedValue> {
     const [type, bytes] = await this.serde.dumpsTyped(value)
-    return type === 'json' ? [type, textOfUtf8(bytes) ?? ''] : [type, base64Of(bytes)]
+    return type === 'json' ? [type, textOfUtf8(bytes)] : [type, base64Of(bytes)]
   }
 
   async #load([type, text]: DumpedValue): Promise<unknown> {

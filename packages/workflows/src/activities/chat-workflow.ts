@@ -350,10 +350,12 @@ export const createChat = (options: ChatOptions): Chat => {
       const outcome = outcomes[index] as MessageRef | { readonly error: unknown }
       if (!('error' in outcome)) history.append(outcome)
       else if (stopped) history.append(await runOne(call, stopText, '/stopped'))
-      // A tool whose activity failed permanently has no result. The record stays settled, and the model reads why.
-      else if (host.failure?.(outcome.error) !== undefined)
-        history.append(await runOne(call, `The tool could not be run: ${host.failure(outcome.error)}`, '/failed'))
-      else throw outcome.error
+      else {
+        // A tool whose activity failed permanently has no result. The record stays settled, and the model reads why.
+        const reason = host.failure?.(outcome.error)
+        if (reason === undefined) throw outcome.error
+        history.append(await runOne(call, `The tool could not be run: ${reason}`, '/failed'))
+      }
     }
   }
 

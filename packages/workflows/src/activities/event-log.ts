@@ -70,11 +70,13 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
     },
     read: (topic, { after = -1, signal } = {}) => ({
       [Symbol.asyncIterator]: async function* () {
-        const counts = counting()
-        const { events, wakes } = at(topic)
+        let counts = counting()
+        let { events, wakes } = at(topic)
         let next = 0
         for (;;) {
           if (signal?.aborted === true) return
+          const current = at(topic)
+          if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, counting(), 0, -1] // removed
           const found = events[next]
           if (found === undefined) await nextWake(wakes, signal)
           else {
@@ -87,7 +89,7 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
     remove: async (topic) => {
       const found = topics.get(topic)
       topics.delete(topic)
-      if (found?.wakes.size === 0) found.events.length = 0
+      for (const wake of found?.wakes ?? []) wake()
     },
   })
 }

@@ -134,3 +134,14 @@ it('several workers write one topic, and its readers are told each end once', as
   expect(all.filter(({ event }) => event.type === 'stream_end').length).toBe(1)
   expect(all.length).toBe(41)
 })
+
+it('a reader of events in memory reads on when its topic is removed and begun again', async () => {
+  const log = eventsInMemory()
+  const reading = take(log.read('a'), 3)
+  await log.publish(event(1, 0))
+  await new Promise(setImmediate)
+  await log.remove('a')
+  await new Promise(setImmediate)
+  for (const seq of [0, 1]) await log.publish(event(1, seq))
+  expect((await reading).map(({ sequence }) => sequence)).toEqual([0, 0, 1])
+})
