@@ -19,7 +19,7 @@ import { asBetterSqlite } from './better-sqlite.ts'
 import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-import { conversationOf, measured, ok, turns, type Kept } from './turns.ts'
+import { conversationOf, measured, ok, turns, type MessageStore } from './turns.ts'
 
 const storeIn = async (folder: string): Promise<Store> =>
   ok(await sqliteStore({ path: join(folder, 'store.db'), durability: 'os' })())
@@ -57,7 +57,7 @@ const claudeLine = (message: Message): { type: string; uuid: string } =>
 const langgraph = '@indelible/langgraph'
 const { IndelibleSaver } = (await import(langgraph)) as { readonly IndelibleSaver: new (store: Store) => Saver }
 
-const contenders: { readonly [name: string]: (folder: string) => Kept | Promise<Kept> } = {
+const contenders: { readonly [name: string]: (folder: string) => MessageStore | Promise<MessageStore> } = {
   'OpenAI Agents: agentsSession': async (folder) => {
     const store = await storeIn(folder)
     const session = agentsSession(store, { sessionId: 's' })

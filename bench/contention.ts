@@ -72,13 +72,13 @@ const inProcesses = async (address: string, id: string): Promise<readonly Figure
   const children = Array.from({ length: writers }, (_, index) =>
     fork(fileURLToPath(import.meta.url), ['writer', address, id, String(index), String(seconds)]),
   )
-  const heard = (child: (typeof children)[number]): Promise<unknown> =>
+  const nextMessage = (child: (typeof children)[number]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       child.once('message', resolve)
       child.once('exit', (code) => reject(new Error(`a writer ended with ${code}`)))
     })
-  await Promise.all(children.map(heard))
-  const figures = children.map(heard)
+  await Promise.all(children.map(nextMessage))
+  const figures = children.map(nextMessage)
   for (const child of children) child.send('begin')
   return (await Promise.all(figures)) as readonly Figures[]
 }
@@ -104,7 +104,7 @@ if (process.argv[2] === 'writer') {
     '| store | writers | appends/s | appends of a writer: most, median, fewest | mean wait | longest wait of a writer: most, median | longest / mean | between, most | tries of each writer, most |',
   )
   console.log('|---|---|---:|---:|---:|---:|---:|---:|---:|')
-  const wanted = (name: string): boolean => only.length === 0 || only.includes(name.toLowerCase())
+  const isSelected = (name: string): boolean => only.length === 0 || only.includes(name.toLowerCase())
   /** The most appends of others between two of one writer. */
   const between = async (store: Store, id: string): Promise<number> => {
     const behind = new Map<string, number>()
@@ -129,7 +129,7 @@ if (process.argv[2] === 'writer') {
     }
   }
   const both = async (name: string, address: (round: string) => string): Promise<void> => {
-    if (!wanted(name)) return
+    if (!isSelected(name)) return
     await show(`${name} | handles`, async (round) => {
       const stores: Store[] = []
       for (let index = 0; index < writers; index++) stores.push(await openStore(address(`h${round}`)))
@@ -148,7 +148,7 @@ if (process.argv[2] === 'writer') {
       return { figures, most }
     })
   }
-  if (wanted('memory'))
+  if (isSelected('memory'))
     await show('memory | handles', async () => {
       const store = memoryStore()
       await orThrow(createSession(store, { id: 's' }))
@@ -158,7 +158,7 @@ if (process.argv[2] === 'writer') {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-contention-'))
   await both('SQLite', (name) => join(folder, `${name}.db`))
   rmSync(folder, { recursive: true, force: true })
-  const server = wanted('PostgreSQL') ? await startPostgres(true) : undefined
+  const server = isSelected('PostgreSQL') ? await startPostgres(true) : undefined
   if (server !== undefined) {
     await both('PostgreSQL', () => server.url)
     await server.stop()

@@ -16,13 +16,13 @@ import { summarizationMiddleware } from 'langchain'
 /** A peer, with the messages that it would send for the call after the first `upTo` messages. */
 export interface Peer {
   readonly name: string
-  readonly trim: (upTo: number, budget: number) => Promise<Sent>
+  readonly trim: (upTo: number, budget: number) => Promise<SentContext>
 }
 
 /** Makes a peer for a recording. */
 export type MakePeer = (recording: readonly Message[]) => Peer
 
-export interface Sent {
+export interface SentContext {
   readonly messages: readonly Message[]
   /** The call that summarized messages just before, if there was one. */
   readonly summary?: Summary
@@ -83,7 +83,7 @@ export const langChain = (recording: readonly Message[]): Peer => {
   return {
     name: 'LangChain trimMessages',
     trim: async (upTo, budget) => {
-      const kept = await trimMessages(converted.slice(0, upTo), {
+      const rememberPart = await trimMessages(converted.slice(0, upTo), {
         maxTokens: budget,
         strategy: 'last',
         startOn: 'human',
@@ -92,7 +92,9 @@ export const langChain = (recording: readonly Message[]): Peer => {
         tokenCounter: (messages: readonly BaseMessage[]) => tokensIn(messages.map(recorded)),
       })
       // Where nothing is left, it returns an array with a hole.
-      return { messages: kept.filter((message: BaseMessage | undefined) => message !== undefined).map(recorded) }
+      return {
+        messages: rememberPart.filter((message: BaseMessage | undefined) => message !== undefined).map(recorded),
+      }
     },
   }
 }
@@ -178,16 +180,16 @@ export const openaiCompaction: MakePeer = compaction(
 export const aiSdk = (recording: readonly Message[]): Peer => {
   const parts = new Map<object, Part>()
   const roles = { tool: 'tool', assistant: 'assistant', user: 'user', system: 'system', developer: 'system' } as const
-  const kept = <T extends object>(made: T, part: Part): T => (parts.set(made, part), made)
+  const rememberPart = <T extends object>(made: T, part: Part): T => (parts.set(made, part), made)
   const converted = recording.map((message): ModelMessage => {
     const content = message.content.map((part) => {
       if (part.type === 'tool_call')
-        return kept(
+        return rememberPart(
           { type: 'tool-call', toolCallId: part.id, toolName: part.name, input: argumentsOf(part.arguments) },
           part,
         )
       if (part.type === 'tool_result')
-        return kept(
+        return rememberPart(
           {
             type: 'tool-result',
             toolCallId: part.callId,
@@ -196,8 +198,8 @@ export const aiSdk = (recording: readonly Message[]): Peer => {
           },
           part,
         )
-      if (part.type === 'reasoning') return kept({ type: 'reasoning', text: part.text }, part)
-      return kept({ type: 'text', text: part.type === 'text' ? part.text : part.type }, part)
+      if (part.type === 'reasoning') return rememberPart({ type: 'reasoning', text: part.text }, part)
+      return rememberPart({ type: 'text', text: part.type === 'text' ? part.text : part.type }, part)
     })
     return { role: roles[message.role], content } as ModelMessage
   })

@@ -2,7 +2,7 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages'
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { textOf, type Message } from 'indelible'
-import type { Kept } from './turns.ts'
+import type { MessageStore } from './turns.ts'
 
 /** What every saver of LangGraph does. */
 export interface Saver {
@@ -44,7 +44,7 @@ const langchainOf = (message: Message, id: string): unknown => {
 }
 
 /** A graph of one node. `anew` gives a saver that has read nothing. */
-export const graph = (saver: Saver, anew: () => Saver, close: () => unknown): Kept => {
+export const graph = (saver: Saver, anew: () => Saver, close: () => unknown): MessageStore => {
   const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
   let state: unknown[] = []
   let parent: unknown = config

@@ -12,7 +12,16 @@ import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-import { conversationOf, incompressible, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
+import {
+  conversationOf,
+  incompressible,
+  keptByRefs,
+  keptBySession,
+  measured,
+  ok,
+  turns,
+  type MessageStore,
+} from './turns.ts'
 
 const server = await startPostgres(true)
 if (server === undefined) process.exit(1)
@@ -22,7 +31,7 @@ await client.connect()
 
 const storeIn = async (schema: string): Promise<Store> => ok(await postgresStore({ connectionString: url, schema })())
 
-const peers: { readonly [name: string]: (schema: string) => Promise<Kept> } = {
+const peers: { readonly [name: string]: (schema: string) => Promise<MessageStore> } = {
   'indelible, a session': async (schema) => keptBySession(await storeIn(schema)),
   'indelible, a reference history': async (schema) => keptByRefs(await storeIn(schema)),
   'LangGraph PostgresSaver': async (schema) => {

@@ -11,7 +11,7 @@ const each = async (count: number, work: (index: number) => unknown): Promise<vo
   for (let index = 0; index < count; index++) await work(index)
 }
 
-const around = (length: number): readonly Contender[] => [
+const contendersFor = (length: number): readonly Contender[] => [
   {
     name: 'recordCall',
     operations: calls,
@@ -116,8 +116,8 @@ const detecting = (bytes: number): readonly Contender[] => {
 const rounds = smallest ? 2 : 9
 console.log(`${machine()}. Medians; in brackets, how many times the first column.`)
 report('One call, around an empty body, at a log length of', [
-  ['0', await measure(around(0), rounds)],
-  ['100,000', await measure(around(smallest ? 1000 : 100_000), rounds)],
+  ['0', await measure(contendersFor(0), rounds)],
+  ['100,000', await measure(contendersFor(smallest ? 1000 : 100_000), rounds)],
 ])
 report('Encode one value of', [
   ['1 kB', await measure(encoding(rows(12), smallest ? 10 : 5000), rounds)],

@@ -15,9 +15,9 @@ import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { machine } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 10_000)
-const said = (position: number): string => `message ${position}: `.padEnd(1000, 'words of a turn ')
+const messageText = (position: number): string => `message ${position}: `.padEnd(1000, 'words of a turn ')
 const messages: readonly Message[] = Array.from({ length: count }, (_, position) =>
-  (position % 2 === 0 ? user : assistant)(said(position)),
+  (position % 2 === 0 ? user : assistant)(messageText(position)),
 )
 
 const must = <T>(answer: Either<Parameters<typeof refsFaultMessage>[0], T>): T => {
@@ -33,7 +33,7 @@ interface Bench {
   readonly end: () => Promise<unknown>
 }
 
-const counted = (inner: BlockStore): { readonly store: BlockStore; readonly trips: () => number } => {
+const countingStore = (inner: BlockStore): { readonly store: BlockStore; readonly trips: () => number } => {
   let trips = 0
   return {
     trips: () => trips,
@@ -45,14 +45,18 @@ const counted = (inner: BlockStore): { readonly store: BlockStore; readonly trip
   }
 }
 
-const memory = async (): Promise<Bench> => ({ name: 'memory', ...counted(memoryStore()), end: async () => undefined })
+const memory = async (): Promise<Bench> => ({
+  name: 'memory',
+  ...countingStore(memoryStore()),
+  end: async () => undefined,
+})
 
 const sqlite = async (): Promise<Bench> => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
   const store = must(await sqliteStore({ path: join(folder, 'refs.db') })())
   return {
     name: 'sqlite',
-    ...counted(store),
+    ...countingStore(store),
     end: async () => (await store.close()(), rmSync(folder, { recursive: true })),
   }
 }
@@ -68,7 +72,7 @@ const postgres = async (): Promise<Bench> => {
       scope: `bench-${Date.now()}`,
     })(),
   )
-  return { name: 'postgres', ...counted(store), end: () => store.close()() }
+  return { name: 'postgres', ...countingStore(store), end: () => store.close()() }
 }
 
 /** A map, where every call takes as long as one to another machine does. */
@@ -88,7 +92,7 @@ const keyValue = (name: string, milliseconds: number) => async (): Promise<Bench
 }
 
 const cached = async (): Promise<Bench> => {
-  const { store, trips } = counted(memoryStore())
+  const { store, trips } = countingStore(memoryStore())
   return { name: 'memory, cached', store: cachedBlocks(store, blockCache()), trips, end: async () => undefined }
 }
 
@@ -115,7 +119,7 @@ for (const open of [
   const [stored, persisting] = await timed(async () => must(await persist(store, pending)()))
   const tripsToPersist = trips()
   const going = stored.extend()
-  for (let more = 0; more < 10; more++) going.append(user(`more ${said(more)}`))
+  for (let more = 0; more < 10; more++) going.append(user(`more ${messageText(more)}`))
   const [longer, goingOn] = await timed(async () => must(await persist(store, going)()))
   const tripsToGoOn = trips() - tripsToPersist
   const [hydrated, hydrating] = await timed(async () => must(await hydrate(store, longer.refHistory())()))

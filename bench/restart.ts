@@ -20,7 +20,7 @@ const recordOf = (length: number): View<Message> =>
     from: Array.from({ length }, (_, position): Message => {
       const round = Math.floor(position / session.length)
       const { role, content } = session[position % session.length] as Message
-      const own = (part: Part): Part =>
+      const withOwnId = (part: Part): Part =>
         part.type === 'tool_call'
           ? { ...part, id: `${part.id}_${round}` }
           : part.type === 'tool_result'
@@ -29,7 +29,7 @@ const recordOf = (length: number): View<Message> =>
       // Instructions that pile up would be another matter: they may not be dropped.
       return {
         role: round > 0 && (role === 'system' || role === 'developer') ? 'user' : role,
-        content: content.map(own),
+        content: content.map(withOwnId),
       }
     }),
   }).view()

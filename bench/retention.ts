@@ -189,7 +189,7 @@ const plain = (part: Part): string =>
 
 const saidIn = (message: Message): string => message.content.map(plain).join('\n')
 
-interface Kept {
+interface KeptCounts {
   pieces: number
   readable: number
   /** Of these, those that stand as the recorded message and not in a marker. */
@@ -209,7 +209,7 @@ interface Kept {
   refused: number
 }
 
-const nothing = (): Kept => ({
+const nothing = (): KeptCounts => ({
   pieces: 0,
   readable: 0,
   own: 0,
@@ -223,15 +223,15 @@ const nothing = (): Kept => ({
   refused: 0,
 })
 
-const sum = (rows: readonly Kept[]): Kept => {
+const sum = (rows: readonly KeptCounts[]): KeptCounts => {
   const all = nothing()
   for (const row of rows)
-    for (const name of Object.keys(all) as (keyof Kept)[])
+    for (const name of Object.keys(all) as (keyof KeptCounts)[])
       all[name] += name === 'used' ? row.used / rows.length : row[name]
   return all
 }
 
-const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source, rates = opus): Kept => {
+const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source, rates = opus): KeptCounts => {
   const prices = unitsOf(rates)
   const view = createHistory<Message>({ from: messages }).view()
   const asked = Map.groupBy(pieces, ({ at }) => at)
@@ -291,7 +291,7 @@ const ofPeer = async (
   budget: number,
   { messages, pieces }: Source,
   { input, cacheRead, cacheWrite, output }: ModelPrices = opus,
-): Promise<Kept> => {
+): Promise<KeptCounts> => {
   const peer = make(messages)
   const kept = nothing()
   const asked = Map.groupBy(pieces, (piece) => piece.at)
@@ -329,7 +329,7 @@ const ofPeer = async (
 }
 
 /** How many pieces one recall finds with the question as its query. */
-const found = ({ messages, pieces }: Source, limit: number): number => {
+const piecesFound = ({ messages, pieces }: Source, limit: number): number => {
   const view = createHistory<Message>({ from: messages }).view()
   const search = lexicalSearch()
   return pieces.filter(({ query, at, position }) =>
@@ -342,7 +342,7 @@ const found = ({ messages, pieces }: Source, limit: number): number => {
 const shared = '../../shared/data/transcripts/'
 const percent = (part: number, of: number): string => (of === 0 ? '' : `${((100 * part) / of).toFixed(1)} %`)
 
-const row = (name: string, budget: number, kept: Kept): string =>
+const row = (name: string, budget: number, kept: KeptCounts): string =>
   `| ${budget.toLocaleString('en')} | ${name} | ${percent(kept.readable, kept.pieces)} | ${percent(kept.readable + kept.short, kept.pieces)} | ${percent(kept.pointed, kept.pieces)} | ${kept.dollars === 0 ? '' : `$${kept.dollars.toFixed(2)}`} | ${percent(kept.used, 1)} |`
 
 /** A budget at which a policy costs about so much. */
@@ -362,7 +362,7 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
   for (const limit of [5, 10])
     console.log(
       `- recall with ${limit} answers finds ${percent(
-        sources.reduce((total, source) => total + found(source, limit), 0),
+        sources.reduce((total, source) => total + piecesFound(source, limit), 0),
         pieces,
       )}`,
     )
@@ -372,14 +372,14 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
   for (const budget of budgets) {
     for (const policy of [paged(), thrifty, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
-    const atMoneyOf = (name: string, { dollars }: Kept): void => {
+    const atMoneyOf = (name: string, { dollars }: KeptCounts): void => {
       const same = budgetFor(paged(), dollars, budget, sources)
       const kept = sum(sources.map((source) => ofPolicy(paged(), same, source)))
       console.log(row(`paged, at ${name}'s money`, same, kept))
     }
     atMoneyOf('window', sum(sources.map((source) => ofPolicy(window, budget, source))))
     for (const make of [langChain, aiSdk]) {
-      const rows: Kept[] = []
+      const rows: KeptCounts[] = []
       for (const source of sources) rows.push(await ofPeer(make, budget, source))
       const { name } = make([])
       console.log(row(name, budget, sum(rows)))
@@ -394,7 +394,10 @@ const atBudgets = (source: Source, thousandsOf: readonly number[]): void => {
   const view = createHistory<Message>({ from: source.messages }).view()
   console.log(`### ${source.name}: ${source.pieces.length} pieces of evidence\n`)
   console.log('| budget | cost: paged, thrifty | readable | rereads |\n|---:|---:|---:|---:|')
-  const line = (name: string, of: readonly (Kept & { readonly cost: number; readonly rereads: number })[]): void => {
+  const line = (
+    name: string,
+    of: readonly (KeptCounts & { readonly cost: number; readonly rereads: number })[],
+  ): void => {
     const [costs, rereads] = [of.map(({ cost }) => cost / 1000), of.map((kept) => kept.rereads)]
     const less = (1 - (costs[1] ?? 0) / (costs[0] ?? 1)) * 100
     console.log(
@@ -421,11 +424,11 @@ const atBudgets = (source: Source, thousandsOf: readonly number[]): void => {
 }
 
 /** Our policies beside what frameworks and providers do at a budget, at prices of today. */
-const beside = async (sources: readonly Source[], model: string, budget: number): Promise<void> => {
+const comparePolicies = async (sources: readonly Source[], model: string, budget: number): Promise<void> => {
   const rates = ratesOf(model)
   console.log(`### ${budget.toLocaleString('en')} tokens, ${model} (${rates.source}, read on ${rates.read})\n`)
   console.log('| | readable | money | of it summaries | cacheable | refused |\n|---|---:|---:|---:|---:|---:|')
-  const show = (name: string, rows: readonly Kept[]): void => {
+  const show = (name: string, rows: readonly KeptCounts[]): void => {
     const { pieces, readable, dollars, summaries, cached, tokens, refused } = sum(rows)
     console.log(
       `| ${name} | ${percent(readable, pieces)} | $${(dollars + summaries).toFixed(2)} | $${summaries.toFixed(2)} | ${percent(cached, tokens)} | ${refused} |`,
@@ -438,7 +441,7 @@ const beside = async (sources: readonly Source[], model: string, budget: number)
     )
   const ofProvider = model.startsWith('gpt') ? openaiCompaction : anthropicCompaction
   for (const make of [ofProvider, langChainSummary, langChain, aiSdk]) {
-    const rows: Kept[] = []
+    const rows: KeptCounts[] = []
     for (const source of sources) rows.push(await ofPeer(make, budget, source, rates))
     show(make([]).name, rows)
   }
@@ -458,7 +461,7 @@ if (process.argv.includes('budgets')) {
 } else if (process.argv.includes('compaction')) {
   const sources = isThere ? sessions.map(coding).map(withWholeAnswers) : []
   for (const budget of [32_000, 50_000])
-    for (const model of ['claude-opus-5-5', 'gpt-6.2-sol']) await beside(sources, model, budget)
+    for (const model of ['claude-opus-5-5', 'gpt-6.2-sol']) await comparePolicies(sources, model, budget)
 } else if (process.argv.includes('talk')) {
   const sources = conversations.map(locomo)
   console.log(

@@ -16,9 +16,9 @@ import { asBetterSqlite } from './better-sqlite.ts'
 import { graph, type Saver } from './langgraph.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-import { conversationOf, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
+import { conversationOf, keptByRefs, keptBySession, measured, ok, turns, type MessageStore } from './turns.ts'
 
-const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept> } = {
+const peers: { readonly [name: string]: (folder: string) => MessageStore | Promise<MessageStore> } = {
   "indelible, 'disk'": async (folder) => keptBySession(await storeIn(folder, 'disk')),
   "indelible, 'os'": async (folder) => keptBySession(await storeIn(folder, 'os')),
   'indelible, a reference history': async (folder) => keptByRefs(await storeIn(folder, 'disk')),

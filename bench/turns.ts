@@ -5,7 +5,7 @@ import { createPendingHistory, hydrate, persist } from '@indelible/workflows/ref
 
 export const turns: number = process.argv.includes('--quick') ? 40 : 400
 
-export interface Kept {
+export interface MessageStore {
   readonly add: (messages: readonly Message[], number: number) => unknown
   /** How many messages it finds when it is opened anew. */
   readonly load: () => number | Promise<number>
@@ -18,7 +18,7 @@ export const ok = <T>(answer: Either<unknown, T>): T => {
   return answer.right
 }
 
-export const keptBySession = async (store: Store): Promise<Kept> => {
+export const keptBySession = async (store: Store): Promise<MessageStore> => {
   const session = ok(await createSession(store, { id: 's' })())
   return {
     add: async (messages) => ok(await session.append(messages)()),
@@ -30,7 +30,7 @@ export const keptBySession = async (store: Store): Promise<Kept> => {
   }
 }
 
-export const keptByRefs = async (store: Store): Promise<Kept> => {
+export const keptByRefs = async (store: Store): Promise<MessageStore> => {
   let history = ok(await persist(store, createPendingHistory({ scope: store.scope }))())
   return {
     add: async (messages) => {
@@ -67,7 +67,11 @@ export const incompressible = (noise: () => string): ((position: number) => Mess
 }
 
 /** Keep every turn, then load all and close: the times of turns 10 and the last ones, and of the load. */
-export const measured = async (name: string, kept: Kept, { turn }: Conversation): Promise<readonly string[]> => {
+export const measured = async (
+  name: string,
+  kept: MessageStore,
+  { turn }: Conversation,
+): Promise<readonly string[]> => {
   const times: number[] = []
   for (let number = 0; number < turns; number++) {
     const messages = turn(number)
@@ -80,11 +84,11 @@ export const measured = async (name: string, kept: Kept, { turn }: Conversation)
   const load = performance.now() - from
   if (found !== 2 * turns) throw new Error(`${name} has ${found} messages, not ${2 * turns}`)
   await kept.close()
-  return [around(times, 10), around(times, turns - 5), `${load.toFixed(1)} ms`]
+  return [medianAround(times, 10), medianAround(times, turns - 5), `${load.toFixed(1)} ms`]
 }
 
 /** The median of ten times around one, of milliseconds each. */
-const around = (times: readonly number[], index: number): string => {
+const medianAround = (times: readonly number[], index: number): string => {
   const near = times.slice(Math.max(0, index - 5), index + 5).toSorted((a, b) => a - b)
   return `${((near[near.length >> 1] as number) * 1000).toFixed(0)} µs`
 }

@@ -39,7 +39,7 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-versions-'))
 let files = 0
 const newPath = (): string => join(folder, `${files++}.db`)
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
-const started = async (build: Build, size: number, durability: Durability, erasable = false) => {
+const startSession = async (build: Build, size: number, durability: Durability, erasable = false) => {
   const path = newPath()
   const store = right<Store>(await build.sqliteStore({ path, durability })())
   const session = right<Session>(await build.createSession(store, { id: 's', ...(erasable && { erasable }) })())
@@ -92,7 +92,7 @@ for (const [name, build, erasable] of [
   ['new', fresh, false],
   ['new, erasable', fresh, true],
 ] as const) {
-  const { path, store } = await started(build, rows, 'os', erasable)
+  const { path, store } = await startSession(build, rows, 'os', erasable)
   right(await store.close()())
   const bytes = statSync(path).size / rows
   first ||= bytes
@@ -101,7 +101,7 @@ for (const [name, build, erasable] of [
 
 const each = quick ? 20 : 200
 for (const durability of ['disk', 'os'] as const) {
-  const [one, other] = [await started(old, 1000, durability), await started(fresh, 1000, durability)]
+  const [one, other] = [await startSession(old, 1000, durability), await startSession(fresh, 1000, durability)]
   const db = new DatabaseSync(newPath())
   db.exec(
     `pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null) strict`,
@@ -172,7 +172,7 @@ await compare(`One append of 64 sessions at once, 'os'`, quick ? 3 : 21, [
 ])
 
 const large = quick ? 2000 : 100_000
-const [small, big] = [await started(old, large, 'os'), await started(fresh, large, 'os')]
+const [small, big] = [await startSession(old, large, 'os'), await startSession(fresh, large, 'os')]
 const texts = Array.from({ length: large }, (_, at) => JSON.stringify(messageAt(at)))
 await compare(`Opening ${large.toLocaleString('en')} messages, for one of them`, quick ? 2 : 9, [
   ['JSON.parse of the same texts', large, () => texts.map((text) => JSON.parse(text) as unknown)],

@@ -16,14 +16,14 @@ import { machine } from './measure.ts'
 
 const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1000, 20_000]
 const rounds = 9
-const said = (position: number): Message =>
+const messageAt = (position: number): Message =>
   (position % 2 === 0 ? user : assistant)(`message ${position}: `.padEnd(1000, 'words of a turn '))
 
 /** Answers at once: what is measured is everything around the model. */
 const model: Model = {
   name: 'quick',
   stream: async function* () {
-    yield { type: 'finish', message: said(1), reason: 'end_turn', usage: { input: 1, output: 1 } }
+    yield { type: 'finish', message: messageAt(1), reason: 'end_turn', usage: { input: 1, output: 1 } }
   },
 }
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
@@ -33,7 +33,7 @@ for (const count of counts) {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
   const store = await sqliteStore({ path: join(folder, 'workflows.db') })
   const host = historyActivities({ store, registry: { openai: { apiKey: 'k', model: () => model } } })
-  const messages = Array.from({ length: count }, (_, position) => said(position))
+  const messages = Array.from({ length: count }, (_, position) => messageAt(position))
   const refs = (await persist(store, createPendingHistory({ from: messages }))).refHistory().refs()
 
   /** What an engine writes of a step: inputs and results of its activities, as JSON. */
@@ -47,7 +47,7 @@ for (const count of counts) {
   let action = 0
   const limit = { maxChars: 20_000 }
   const withRefs = (history: RefHistory, tree: boolean) => async (): Promise<void> => {
-    const question = said(2 * ++action)
+    const question = messageAt(2 * ++action)
     const { ref } = await host.appendMessage({ action: `${count} message ${action} ${tree}`, message: question })
     history.append(ref)
     const activities = { stream: (input: StreamInput) => recorded(input, () => host.stream(input)) }
@@ -61,7 +61,7 @@ for (const count of counts) {
   /** The same with the messages in the workflow's state: each step is given all of them. */
   const contents = [...messages]
   const withContents = async (): Promise<void> => {
-    contents.push(said(2 * ++action))
+    contents.push(messageAt(2 * ++action))
     const answer = await recorded({ messages: contents }, async () => {
       const { messages: given } = JSON.parse(JSON.stringify({ messages: contents })) as {
         readonly messages: readonly Message[]

@@ -301,7 +301,7 @@ const askedOrThrow = async ({ name, program }: Program, args: readonly string[])
 }
 
 /** A session of an agent that has used a tool. Gemini CLI can't continue its own after that. */
-const made = async (program: Program): Promise<Source & { readonly own: string }> => {
+const makeSession = async (program: Program): Promise<Source & { readonly own: string }> => {
   await askedOrThrow(program, program.ask('Hello.'))
   await askedOrThrow(program, program.more('Please read note.txt and tell me its second word.'))
   if (program.name !== 'gemini') await askedOrThrow(program, program.more('Please read note.txt again.'))
@@ -406,13 +406,16 @@ const many = (): Source => {
 }
 
 /** The text of a session as its program reads it, and how it is put where the program looks. */
-interface Own {
+interface ProgramSession {
   readonly text: string
   /** Gives the id by which the program resumes it, and how it is taken away. */
   readonly put: (text: string) => Promise<{ readonly id: string; readonly remove: () => void }>
 }
 
-const ownOf = async ({ name, command }: Program, { own, path }: Source & { readonly own: string }): Promise<Own> => {
+const ownOf = async (
+  { name, command }: Program,
+  { own, path }: Source & { readonly own: string },
+): Promise<ProgramSession> => {
   if (name !== 'opencode') {
     const text = readFileSync(path, 'utf8')
     const id =
@@ -456,7 +459,12 @@ const continuesItself = async (id: string, { command, resume }: Program, said: r
 }
 
 /** A session that breaks: whether its own program refuses or shortens it, and its continuation there by us. */
-const broken = async (brick: Brick, source: Source, own: Own, program: Program): Promise<readonly Continuation[]> => {
+const tryBrokenSession = async (
+  brick: Brick,
+  source: Source,
+  own: ProgramSession,
+  program: Program,
+): Promise<readonly Continuation[]> => {
   const from = `${brick.in}: ${brick.what}`
   const begun = Date.now()
   const text = brick.change(own.text)
@@ -479,7 +487,7 @@ const broken = async (brick: Brick, source: Source, own: Own, program: Program):
 const long = join(work, ...Array.from({ length: 5 }, (_, index) => `${index}`.repeat(60)))
 mkdirSync(long, { recursive: true })
 
-const made5 = await Promise.all(programs.map(made))
+const made5 = await Promise.all(programs.map(makeSession))
 const helpers = await Promise.all(programs.filter(({ name }) => name !== 'pi').map(withHelpers))
 const results: Continuation[] = []
 const failed = (from: string, error: unknown): Continuation => ({ from, in: '', seconds: 0, wrong: [String(error)] })
@@ -495,7 +503,7 @@ await Promise.all(
     const own = await ownOf(program, source)
     for (const brick of bricks.filter((one) => one.in === program.name))
       results.push(
-        ...(await broken(brick, source, own, program).catch((error: unknown) => [
+        ...(await tryBrokenSession(brick, source, own, program).catch((error: unknown) => [
           failed(`${brick.in}: ${brick.what}`, error),
         ])),
       )

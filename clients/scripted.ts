@@ -8,7 +8,7 @@ import type { Reply, Request } from '../test/run/provider-server.ts'
 type Wire = { readonly [field: string]: unknown }
 
 /** What the model says to one request. */
-interface Said {
+interface ScriptedAnswer {
   readonly text: string
   readonly calls?: readonly Called[]
 }
@@ -22,7 +22,7 @@ interface Called {
 }
 
 /** What the model was asked: the last thing said, whether that is a tool's result, the tools, and how much it was in all. */
-interface Asked {
+interface ReceivedRequest {
   readonly last: string
   readonly isResult: boolean
   readonly tools: readonly Tool[]
@@ -44,7 +44,7 @@ const wantsSummary = /summar|compact|hand-?off|handover/i
 /** The file that a question is about. */
 const fileIn = (text: string): string | undefined => /\bread (\S+\.txt)/i.exec(text)?.[1]
 
-const answerTo = ({ last, isResult, tools, messages }: Asked): Said => {
+const answerTo = ({ last, isResult, tools, messages }: ReceivedRequest): ScriptedAnswer => {
   const all = JSON.stringify(messages)
   const helper = all.includes('two helpers') ? undefined : /helper (?:left|right)/.exec(all)?.[0]
   const count = helper === undefined ? String(messages.length) : `${messages.length}, ${helper}`

@@ -8,7 +8,7 @@ import { format } from 'oxfmt'
 import type { Command } from '../packages/cli/src/terminal/command.ts'
 import { groups } from '../packages/cli/src/commands.ts'
 import { general, optionsOf, paragraphsOf } from '../packages/cli/src/help.ts'
-import { wrapped } from '../packages/cli/src/terminal/screen.ts'
+import { wrapText } from '../packages/cli/src/terminal/screen.ts'
 import { root } from './run.ts'
 
 /** Where the page stands. */
@@ -62,7 +62,7 @@ const block = (language: string, lines: readonly string[]): string => `\`\`\`${l
 
 /** A text of the help as Markdown, in lines of the page's width: commands in it become code. */
 const prose = (text: string): string =>
-  wrapped(
+  wrapText(
     text
       .replaceAll(/[<*\\]/g, String.raw`\$&`)
       .replaceAll(/"(indelible [^"]+)"/g, (_, command: string) => `\`${command.replaceAll('\\', '')}\``),

@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, type Fault } from 'indelible'
-import { frozen } from '../packages/testing/src/check.ts'
+import { mustBeFrozen } from '../packages/testing/src/check.ts'
 
 interface Tagged {
   readonly _tag: string
@@ -13,7 +13,7 @@ export const ok = async <T>(task: TaskEither<Tagged, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer))
     throw new Error(`${answer.left._tag}: ${faultMessage(answer.left as Fault)}`, { cause: answer.left })
-  return frozen(answer.right)
+  return mustBeFrozen(answer.right)
 }
 
 /** The fault of a task, which must have this tag. */

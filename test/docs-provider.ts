@@ -30,7 +30,7 @@ export const docsProvider = async (
 }
 
 /** What all of them say of a request. */
-interface Read {
+interface ReceivedRequest {
   readonly tool: string | undefined
   readonly parameter: string | undefined
   /** The text of the last message, and whether it is the result of a tool. */
@@ -48,7 +48,7 @@ const answered = ({ path, body }: Request): Reply => {
   return { body: geminiBody(answer) }
 }
 
-const answerOf = ({ tool, parameter, last, isResult }: Read): Answer => {
+const answerOf = ({ tool, parameter, last, isResult }: ReceivedRequest): Answer => {
   if (isResult || tool === undefined) return { text: isResult ? `Done: ${last}.` : 'Noted.', calls: [] }
   const named = /\b(?:\d+|[A-Z][a-z]+)(?=\W*$)/.exec(last)?.[0] ?? last
   const args = parameter === undefined ? {} : { [parameter]: named }
@@ -59,7 +59,7 @@ const answerOf = ({ tool, parameter, last, isResult }: Read): Answer => {
 const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((from, key) => (from as Record<string | number, unknown> | null | undefined)?.[key], value)
 
-const ofOthers = (body: Request['body']): Read => {
+const ofOthers = (body: Request['body']): ReceivedRequest => {
   const message = (at(body, 'messages') as readonly unknown[]).at(-1)
   const blocks = at(message, 'content')
   const block = Array.isArray(blocks) ? (blocks as readonly unknown[]).at(-1) : undefined
@@ -75,7 +75,7 @@ const ofOthers = (body: Request['body']): Read => {
   }
 }
 
-const ofGemini = (body: Request['body']): Read => {
+const ofGemini = (body: Request['body']): ReceivedRequest => {
   const part = at((at(body, 'contents') as readonly unknown[]).at(-1), 'parts', 0)
   const declared = at(body, 'tools', 0, 'functionDeclarations', 0)
   const result = at(part, 'functionResponse', 'response', 'output')

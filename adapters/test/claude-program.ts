@@ -18,14 +18,14 @@ import { claudeSessionStore } from '@indelible/claude-agent'
 import { orThrow, verifySession } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 
-interface Asked {
+interface ReceivedRequest {
   readonly model: string
   readonly stream?: boolean
   readonly messages: readonly unknown[]
 }
-const asked: Asked[] = []
+const asked: ReceivedRequest[] = []
 
-const answer = (response: ServerResponse, { model, messages, stream }: Asked): void => {
+const answer = (response: ServerResponse, { model, messages, stream }: ReceivedRequest): void => {
   const text = `answer ${asked.length} to ${messages.length} messages`
   const usage = { input_tokens: 1, output_tokens: 1 }
   const message = { id: `msg_${asked.length}`, type: 'message', role: 'assistant', model, stop_sequence: null, usage }
@@ -52,7 +52,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     if (request.url?.startsWith('/v1/messages') !== true || request.url.includes('count_tokens'))
       return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"input_tokens":1}')
-    const read = JSON.parse(body) as Asked
+    const read = JSON.parse(body) as ReceivedRequest
     asked.push(read)
     answer(response, read)
   })

@@ -54,7 +54,7 @@ const graphWith = (checkpointer: BaseCheckpointSaver) =>
     .addEdge('tool', 'model')
     .compile({ checkpointer })
 
-const said = (messages: readonly BaseMessage[]): readonly unknown[] =>
+const messageSummaries = (messages: readonly BaseMessage[]): readonly unknown[] =>
   messages.map((message) => [message.type, message.text, (message as AIMessage).tool_calls ?? []])
 
 /** A conversation with interrupts, an edited state and a fork; what was seen of it. */
@@ -65,7 +65,7 @@ const talk = async (savers: () => Promise<BaseCheckpointSaver>): Promise<readonl
     const state = await graphWith(await savers()).getState(thread)
     const { messages = [], steps } = state.values as { messages?: BaseMessage[]; steps?: number }
     seen.push([
-      said(messages),
+      messageSummaries(messages),
       steps,
       state.next,
       state.tasks.map(({ name, interrupts }) => [name, interrupts.map(({ value }) => value as unknown)]),
@@ -84,7 +84,7 @@ const talk = async (savers: () => Promise<BaseCheckpointSaver>): Promise<readonl
       state.next,
       state.metadata?.step,
       state.metadata?.source,
-      said((state.values as { messages?: BaseMessage[] }).messages ?? []),
+      messageSummaries((state.values as { messages?: BaseMessage[] }).messages ?? []),
     ])
   seen.push(history)
   // Back to the first turn, another way on.

@@ -24,7 +24,7 @@ const begin = async (): Promise<{ readonly base: string; readonly child: ChildPr
   throw new Error('the example has not started')
 }
 
-interface Told {
+interface StreamedEvent {
   readonly id: number
   readonly event: StreamEvent
 }
@@ -34,10 +34,10 @@ const read = async (
   base: string,
   id: string,
   after: number,
-  until: (told: Told) => boolean,
-): Promise<readonly Told[]> => {
+  until: (told: StreamedEvent) => boolean,
+): Promise<readonly StreamedEvent[]> => {
   const response = await fetch(`${base}/${id}/events`, { headers: { 'last-event-id': String(after) } })
-  const all: Told[] = []
+  const all: StreamedEvent[] = []
   let text = ''
   for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(
     new TextDecoderStream() as never,
@@ -47,7 +47,7 @@ const read = async (
       const [, id, data = ''] = /^id: (\d+)\ndata: (.*)$/s.exec(text.slice(0, end)) ?? []
       text = text.slice(end + 2)
       all.push({ id: Number(id), event: JSON.parse(data) as StreamEvent })
-      if (until(all.at(-1) as Told)) return all
+      if (until(all.at(-1) as StreamedEvent)) return all
     }
   }
   throw new Error('the events ended')

@@ -68,7 +68,7 @@ const serve = (from: unknown, model: object, runId?: string) => {
   }
 }
 
-const stored = async (text: string) => {
+const storeMessage = async (text: string) => {
   const store = await sqliteStore({ path })
   const { ref } = await historyActivities({ store, registry: {} }).appendMessage({ action: text, message: user(text) })
   await store.close()
@@ -76,7 +76,7 @@ const stored = async (text: string) => {
 }
 
 it('runs in its sandbox, survives kill -9 in a stream, and tries a 503 again', async () => {
-  const ref = await stored('SECRET question')
+  const ref = await storeMessage('SECRET question')
   control.say({ status: 503 }, { line: assistant('SECRET one two three'), hold: true })
   const first = serve(ref, { name: 'gpt-x' })
   const runId = await first.runId()
@@ -103,7 +103,7 @@ it('runs in its sandbox, survives kill -9 in a stream, and tries a 503 again', a
 it('ends with the cause of a permanent failure, after one attempt', async () => {
   const before = control.asked.length
   control.say({ status: 401 })
-  const server = serve(await stored('another question'), { name: 'gpt-x' })
+  const server = serve(await storeMessage('another question'), { name: 'gpt-x' })
   await server.runId()
   expect(JSON.stringify(await server.end())).toContain('ModelFailed: remote failed with HTTP 401')
   expect(control.asked.length - before).toBe(1)

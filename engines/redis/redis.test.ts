@@ -63,7 +63,7 @@ describe.skipIf(!there)('Redis', () => {
 
   let place = 0
   /** The cases make a store each, empty at first: a prefix of its own is one. */
-  const within = (prefix: string, all: Required<KeyValueStore>): Required<KeyValueStore> => ({
+  const withPrefix = (prefix: string, all: Required<KeyValueStore>): Required<KeyValueStore> => ({
     mget: (keys) => all.mget(keys.map((key) => prefix + key)),
     mset: (entries) => all.mset(entries.map(([key, value]) => [prefix + key, value] as const)),
     putIfAbsent: (key, value) => all.putIfAbsent(prefix + key, value),
@@ -73,7 +73,7 @@ describe.skipIf(!there)('Redis', () => {
     deletePrefix: (start) => all.deletePrefix(prefix + start),
   })
   for (const { name, run } of keyValueContract('redis', async () => ({
-    store: within(`place-${place++}:`, redisStore(redis)),
+    store: withPrefix(`place-${place++}:`, redisStore(redis)),
   })))
     it(name, run)
 

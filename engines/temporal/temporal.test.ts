@@ -126,17 +126,17 @@ const startChat = (name: string, settings: Partial<Settings> = {}, state?: ChatS
 /** What the ids of a chat's actions begin with: a workflow id may be used again, and a run's id may not. */
 const actionsOf = ({ workflowId, firstExecutionRunId }: ChatHandle): string => `${workflowId}/${firstExecutionRunId}`
 
-const stored = async (text: string) => {
+const storeMessage = async (text: string) => {
   const store = await sqliteStore({ path: place.path })
   const { ref } = await historyActivities({ store, registry: {} }).appendMessage({ action: text, message: user(text) })
   await store.close()
   return ref
 }
 const say = async (handle: ChatHandle, text: string): Promise<void> =>
-  handle.signal(chatSignal, { type: 'message', ref: await stored(text) })
+  handle.signal(chatSignal, { type: 'message', ref: await storeMessage(text) })
 
 /** The conversation, once the chat has ended: `role: text`. */
-const said = async (history: RefHistoryJson): Promise<readonly string[]> => {
+const conversationTexts = async (history: RefHistoryJson): Promise<readonly string[]> => {
   const store = await sqliteStore({ path: place.path })
   const parsed = parseHistoryJson(history)
   if (parsed._tag === 'Left' || parsed.right.kind !== 'refs') throw new Error('no refs')
@@ -215,7 +215,7 @@ it('survives kill -9 in the middle of a stream and of a tool, and tells each end
   control.say({ line: assistant('SECRET done') })
   await handle.signal(chatSignal, { type: 'end' })
   const { history } = await handle.result()
-  expect(await said(history)).toEqual([
+  expect(await conversationTexts(history)).toEqual([
     'user: SECRET question',
     'assistant: SECRET one two',
     'tool: ',
@@ -254,7 +254,7 @@ it('keeps signals that come during a stream and a tool behind what the model saw
     'user: during the stream',
     'user: during the tool',
   ]
-  expect(await said(history)).toEqual([...texts, 'assistant: done'])
+  expect(await conversationTexts(history)).toEqual([...texts, 'assistant: done'])
   expect(control.requests.map(({ length }) => length)).toEqual([1, 5])
   await recorded(handle, 'signals')
 })
@@ -281,7 +281,7 @@ it('waits for an approval, and a stop ends the turn but not the chat', async () 
   await say(handle, 'something else')
   await handle.signal(chatSignal, { type: 'end' })
   const { history } = await handle.result()
-  expect((await said(history)).map((text) => text.split(':')[0])).toEqual([
+  expect((await conversationTexts(history)).map((text) => text.split(':')[0])).toEqual([
     'user',
     'assistant',
     'tool',
@@ -305,7 +305,7 @@ it('tries a 503 again, and waits as long as the provider says', async () => {
   await say(handle, 'question')
   await handle.signal(chatSignal, { type: 'end' })
   const { history } = await handle.result()
-  expect(await said(history)).toEqual(['user: question', 'assistant: at last'])
+  expect(await conversationTexts(history)).toEqual(['user: question', 'assistant: at last'])
   const [, second = 0, third = 0] = control.asked
   expect(third - second).toBeGreaterThanOrEqual(1900)
   expect(await ends(handle.workflowId, 1)).toEqual([`${actionsOf(handle)}/1.1 answered`])
@@ -315,7 +315,7 @@ it('gives the workflow the first cause of a permanent failure, at the first atte
   const { control } = place
   await startWorker()
   control.say({ status: 401 })
-  const ref = await stored('SECRET question')
+  const ref = await storeMessage('SECRET question')
   for (const [workflowId, wanted, type, tag, status] of [
     ['refused', model, 'PermanentFailure', 'ModelFailed', 401],
     ['unknown', { name: 'x', type: 'nonsense' }, 'PermanentFailure', 'UnknownModelType', null],
@@ -342,7 +342,7 @@ it('gives the workflow the first cause of a permanent failure, at the first atte
   control.say({ line: assistant('better') })
   await say(handle, 'again')
   await handle.signal(chatSignal, { type: 'end' })
-  expect((await said((await handle.result()).history)).at(-1)).toBe('assistant: better')
+  expect((await conversationTexts((await handle.result()).history)).at(-1)).toBe('assistant: better')
 })
 
 it('cancelled between two attempts, tells one end', async () => {
@@ -371,7 +371,7 @@ it('continues as new at the size that it was given, also with 20,000 messages', 
   }
   await handle.signal(chatSignal, { type: 'end' })
   const { history } = await handle.result()
-  expect((await said(history)).length).toBe(6)
+  expect((await conversationTexts(history)).length).toBe(6)
   const runs = []
   for await (const run of client.workflow.list({ query: `WorkflowId = '${handle.workflowId}'` }))
     runs.push(run.status.name)
@@ -379,7 +379,7 @@ it('continues as new at the size that it was given, also with 20,000 messages', 
 
   // A list of 25,000 refs is more than Temporal takes in one payload (2 MB); a reference to it is not.
   const store = await sqliteStore({ path: place.path })
-  const ref = await stored('same')
+  const ref = await storeMessage('same')
   const refs = Array.from({ length: 20_000 }, () => ref)
   const tree = await growRefTree(store, undefined, refs)
   await store.close()
@@ -398,7 +398,7 @@ it('continues as new at the size that it was given, also with 20,000 messages', 
   await large.signal(chatSignal, { type: 'end' })
   const end = await large.result()
   expect(end.history.tree?.len).toBe(20_001)
-  expect((await said(end.history)).at(-1)).toBe('assistant: still here')
+  expect((await conversationTexts(end.history)).at(-1)).toBe('assistant: still here')
   await recorded(large, 'large')
 })
 

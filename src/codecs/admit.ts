@@ -48,7 +48,11 @@ export const decodeWire = (
 }
 
 /** A loss for every unknown field of a body. */
-export const lossesBeside = (body: JsonObject, known: readonly string[], of: 'request' | 'response'): readonly Loss[] =>
+export const lossesForUnread = (
+  body: JsonObject,
+  known: readonly string[],
+  of: 'request' | 'response',
+): readonly Loss[] =>
   Object.keys(body)
     .filter((field) => !known.includes(field))
     .map((field) =>

@@ -7,7 +7,7 @@ import { settle, type Message, type PairingFault, type Settled } from '../messag
 import type { Sequence } from '../sequence/index.ts'
 
 /** Makes a codec's `encode` from a function that writes any sequence. */
-export const encodeWith =
+export const encoderFor =
   <Wire, Options extends EncodeOptions = EncodeOptions>(
     write: (messages: Sequence<Message>, options?: Options) => Either<EncodeFault, Encoded<Wire>>,
   ): Encode<Wire, Options> =>

@@ -33,7 +33,7 @@ export class CallIds {
     writing: Writing,
     path: Path,
   ): { readonly id: string; readonly name: string } {
-    const written = { id: this.of(id, asItIs), name: asItIs || fitsName(name) ? name : fitting(name) }
+    const written = { id: this.of(id, asItIs), name: asItIs || fitsName(name) ? name : replaceInvalid(name) }
     if (written.id !== id)
       writing.lose(
         [...path, 'id'],
@@ -58,7 +58,7 @@ export class CallIds {
   }
 
   #near(id: string): string {
-    const start = fitting(id.slice(0, this.#longest - 9))
+    const start = replaceInvalid(id.slice(0, this.#longest - 9))
     for (let attempt = 0; ; attempt++) {
       const near = `${start}_${digest(`${id}${attempt || ''}`)}`
       if (this.#isFree(near)) return near
@@ -66,7 +66,7 @@ export class CallIds {
   }
 }
 
-const fitting = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
+const replaceInvalid = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
 
 /** Eight hexadecimal digits that usually differ for ids with the same beginning: FNV-1a. */
 const digest = (text: string): string => {

@@ -1,6 +1,6 @@
 /** Converts call arguments: text in a message, an object in the formats of Anthropic and Gemini. */
 import { admit, formatPath, inspectJson, isLeft, isObject, jsonIn, type Json } from '../json/index.ts'
-import { thaw } from './residual.ts'
+import { mutableCopy } from './residual.ts'
 
 export interface Input {
   readonly input: { [name: string]: unknown }
@@ -25,7 +25,9 @@ export const inputOf = (text: string): Input => {
   if (findings.length === 0) return { input: value as { [name: string]: unknown }, losses: none }
   const admitted = admit(value)
   return {
-    input: isLeft(admitted) ? { arguments: text } : (thaw(admitted.right.value as Json) as { [name: string]: unknown }), // an object stays an object
+    input: isLeft(admitted)
+      ? { arguments: text }
+      : (mutableCopy(admitted.right.value as Json) as { [name: string]: unknown }), // an object stays an object
     losses: findings.map(({ path, reason }) => `${formatPath(path)} ${reason}`),
   }
 }

@@ -1,7 +1,7 @@
 /** Reads lists of items, for OpenAI Responses and the Agents SDK. */
 import { anObject, isObject, readEach, readIn, Unexpected, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ProviderPart, Role, TextPart } from '../message/index.ts'
-import { keep, type Fresh } from './residual.ts'
+import { keepResidual, type MutableObject } from './residual.ts'
 
 /**
  * The messages so far, and the pending parts of the assistant: its consecutive items become one message.
@@ -70,9 +70,9 @@ export interface ItemFormat {
   /** The format's key in `meta`. */
   readonly format: string
   /** Writes an assistant message. */
-  readonly messageItem: (role: string, content: unknown) => Fresh
-  readonly outputText: (text: string) => Fresh
-  readonly refusalText: (text: string) => Fresh
+  readonly messageItem: (role: string, content: unknown) => MutableObject
+  readonly outputText: (text: string) => MutableObject
+  readonly refusalText: (text: string) => MutableObject
   /** The mark for content that is a string. */
   readonly ofString: string | undefined
   /** The mark for content that is one text or refusal. */
@@ -94,7 +94,7 @@ export interface FormatReading {
 export const readingOf = (of: ItemFormat): FormatReading => {
   const { format } = of
   const difference: FormatReading['difference'] = (wire, written, as, skip) =>
-    keep(format, wire, written as JsonObject, as, skip)
+    keepResidual(format, wire, written as JsonObject, as, skip)
   const raw: FormatReading['raw'] = (wire) => freeze({ type: 'provider', provider: format, raw: wire })
   const readSaid: FormatReading['readSaid'] = (wire, said) => {
     const item = of.messageItem('assistant', said) // the same content, so that it is not a difference

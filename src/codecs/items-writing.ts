@@ -3,24 +3,24 @@ import { isObject, type Path, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Writing } from './losses.ts'
 import { asContent as partsOrText } from './content.ts'
-import { restore, type Fresh, type Kept } from './residual.ts'
+import { restoreResidual, type MutableObject, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
 /** A single plain text as a string, unless it was read from a part; an empty string for no text. */
-export const asContent = (parts: Fresh[], asParts: boolean): unknown =>
+export const asContent = (parts: MutableObject[], asParts: boolean): unknown =>
   parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
 
-interface Both {
-  readonly item?: Fresh
-  readonly part?: Fresh
+interface WrittenItem {
+  readonly item?: MutableObject
+  readonly part?: MutableObject
 }
 
 /** Restores the kept fields of an item and a part. Kept values of another shape are ignored. */
-export const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
+export const withKept = <T extends WrittenItem>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
   const item = kept.fields && ownField(kept.fields, 'item')
   const part = kept.fields && ownField(kept.fields, 'part')
-  return restore(written, {
+  return restoreResidual(written, {
     ...kept,
     fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
   })

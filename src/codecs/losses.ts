@@ -4,9 +4,9 @@ import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/i
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
 import { isErased, type Message, type Part, type Source } from '../message/index.ts'
-import { erasedMark, standIn } from '../message/kit.ts'
+import { erasedMark, withErasedText } from '../message/kit.ts'
 import { foreignFields } from './residual.ts'
-import { BlockMissing, resolve, type Resolved } from './source.ts'
+import { BlockMissing, resolveSource, type Resolved } from './source.ts'
 
 /** Passed to a message writer: the position, and functions to report losses and resolve sources. */
 export interface Writing {
@@ -18,7 +18,7 @@ export interface Writing {
 }
 
 /** Fields kept by other formats that this writer can write. */
-export type Understood = { readonly [format: string]: readonly string[] }
+export type UnderstoodFields = { readonly [format: string]: readonly string[] }
 
 /**
  * Calls a format's writer for every message.
@@ -31,7 +31,7 @@ export const encodeMessages = <Wire>(
   options: EncodeOptions,
   wire: Wire,
   write: (message: Message, writing: Writing) => void,
-  understood: Understood = {},
+  understood: UnderstoodFields = {},
   finish?: (writing: Writing) => void,
 ): Either<EncodeFault, Encoded<Wire>> => {
   const losses: Loss[] = []
@@ -41,15 +41,15 @@ export const encodeMessages = <Wire>(
     position,
     lose: (path: Path, reason: string, at = position): undefined =>
       void losses.push(Object.freeze({ position: at, path, reason })),
-    resolve: (source: Source, path: Path) => resolve(source, options, format, position, path),
+    resolve: (source: Source, path: Path) => resolveSource(source, options, format, position, path),
   }
   try {
     for (const given of messages) {
       const message = polluted ? (withoutPrototypes(given) as Message) : given
       writing.position = position
-      foreign(format, message, writing, understood)
+      loseForeignFields(format, message, writing, understood)
       if (isErased(message)) writing.lose(['content'], `was erased: written as ${erasedMark}`)
-      write(standIn(message), writing)
+      write(withErasedText(message), writing)
       position += 1
     }
     finish?.(writing)
@@ -61,18 +61,18 @@ export const encodeMessages = <Wire>(
 }
 
 /** Reports fields in `meta` that only another format understands. */
-const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {
-  const look = (owner: Message | Part, ...at: Path): void => {
+const loseForeignFields = (format: string, message: Message, { lose }: Writing, understood: UnderstoodFields): void => {
+  const checkOwner = (owner: Message | Part, ...at: Path): void => {
     for (const name of foreignFields(format, owner, understood)) lose([...at, 'meta', name], `is known only to ${name}`)
   }
-  if (message.meta !== undefined) look(message)
+  if (message.meta !== undefined) checkOwner(message)
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as Part
-    if (part.meta !== undefined) look(part, 'content', index)
+    if (part.meta !== undefined) checkOwner(part, 'content', index)
     if (part.type !== 'tool_result') continue
     for (let inner = 0; inner < part.content.length; inner++) {
       const answer = part.content[inner] as Part
-      if (answer.meta !== undefined) look(answer, 'content', index, 'content', inner)
+      if (answer.meta !== undefined) checkOwner(answer, 'content', index, 'content', inner)
     }
   }
 }

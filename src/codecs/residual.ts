@@ -23,7 +23,7 @@ export interface Kept {
  *
  * @param skip fields whose difference is kept elsewhere or known to be empty
  */
-export const keep = (
+export const keepResidual = (
   format: string,
   wire: JsonObject,
   written: JsonObject,
@@ -32,7 +32,7 @@ export const keep = (
 ): { readonly meta?: Meta } => {
   const absent: (readonly string[])[] = []
   const fields = difference(wire, written, skip, (path) => void absent.push(path))
-  if (fields === undefined && absent.length === 0 && as === undefined) return nothing
+  if (fields === undefined && absent.length === 0 && as === undefined) return emptyObject
   const kept = {
     ...(fields !== undefined && { fields }),
     ...(absent.length > 0 && { absent: freeze(absent.map((path) => freeze(path))) }),
@@ -42,37 +42,37 @@ export const keep = (
 }
 
 /** Restores kept fields. Modifies and returns `written`, which must belong to the caller. */
-export const restore = <T extends object>(written: T, kept: Kept | undefined): T => {
+export const restoreResidual = <T extends object>(written: T, kept: Kept | undefined): T => {
   if (kept === undefined) return written
   const fields = ownField(kept, 'fields')
-  if (fields !== undefined) merge(written as Fresh, fields)
-  for (const path of ownField(kept, 'absent') ?? []) remove(written as Fresh, path)
+  if (fields !== undefined) mergeFields(written as MutableObject, fields)
+  for (const path of ownField(kept, 'absent') ?? []) remove(written as MutableObject, path)
   return written
 }
 
 /** A wire object being written. */
-export type Fresh = { [field: string]: unknown }
+export type MutableObject = { [field: string]: unknown }
 
-const merge = (target: Fresh, fields: JsonObject): void => {
+const mergeFields = (target: MutableObject, fields: JsonObject): void => {
   for (const key of Object.keys(fields)) {
     const value = fields[key] as Json
     const there = Object.hasOwn(target, key) ? target[key] : undefined
-    if (isObject(there) && isObject(value)) merge(there as Fresh, value)
-    else if (key === '__proto__') define(target, key, thaw(value))
-    else target[key] = thaw(value)
+    if (isObject(there) && isObject(value)) mergeFields(there as MutableObject, value)
+    else if (key === '__proto__') define(target, key, mutableCopy(value))
+    else target[key] = mutableCopy(value)
   }
 }
 
-const remove = (target: Fresh, path: readonly string[]): void => {
+const remove = (target: MutableObject, path: readonly string[]): void => {
   const [key, ...rest] = path
   if (key === undefined || !Object.hasOwn(target, key)) return
   const there = target[key]
   if (rest.length === 0) delete target[key]
-  else if (isObject(there)) remove(there as Fresh, rest)
+  else if (isObject(there)) remove(there as MutableObject, rest)
 }
 
 /** The data that a codec kept with a message or part. Data of another shape is ignored. */
-export const keptBy = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
+export const residualOf = (format: string, owner: { readonly meta?: Meta }): Kept | undefined => {
   const meta = ownField(owner, 'meta')
   if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
   const kept = meta[format]
@@ -100,7 +100,7 @@ export const foreignFields = (
     ? none
     : Object.keys(meta).filter((name) => {
         if (name === format || !formats.has(name)) return false
-        return Object.keys(keptBy(name, owner)?.fields ?? {}).some(
+        return Object.keys(residualOf(name, owner)?.fields ?? {}).some(
           (field) => ownField(understood, name)?.includes(field) !== true,
         )
       })
@@ -121,12 +121,12 @@ const formats: ReadonlySet<string> = new Set([
 ])
 
 /** A mutable copy of recorded JSON. */
-export const thaw = (value: Json): Mutable => {
+export const mutableCopy = (value: Json): Mutable => {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return (value as readonly Json[]).map(thaw)
+  if (Array.isArray(value)) return (value as readonly Json[]).map(mutableCopy)
   const fresh: { [key: string]: Mutable } = {}
   for (const key of Object.keys(value)) {
-    const copy = thaw((value as JsonObject)[key] as Json)
+    const copy = mutableCopy((value as JsonObject)[key] as Json)
     if (key === '__proto__') define(fresh, key, copy)
     else fresh[key] = copy
   }
@@ -137,4 +137,4 @@ export const thaw = (value: Json): Mutable => {
 export type Mutable = string | number | boolean | null | Mutable[] | { [key: string]: Mutable }
 
 const { freeze } = Object
-const nothing = freeze({})
+const emptyObject = freeze({})

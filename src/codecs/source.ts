@@ -35,7 +35,7 @@ export class BlockMissing {
 }
 
 /** A source with its bytes or URL. Throws BlockMissing. */
-export const resolve = (
+export const resolveSource = (
   source: Source,
   options: EncodeOptions,
   format: string,

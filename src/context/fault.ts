@@ -52,22 +52,22 @@ export type SummaryFault = {
 
 export const contextSentences: Sentences<ContextFault | SummaryFault> = {
   MinimumDoesNotFit: (fault) =>
-    `the smallest context that may be sent takes ${groupThousands(fault.needed)} tokens, but the budget is ${groupThousands(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`,
+    `the smallest context that may be sent takes ${groupThousands(fault.needed)} tokens, but the budget is ${groupThousands(fault.budget)}${windowText(fault)}${largestPageText(fault.pages[0])}; ${shrinkAdvice(fault.pages)}`,
   SummarizerFailed: (fault) =>
-    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${whatToDo(fault.done.length)}`,
+    `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${summaryAdvice(fault.done.length)}`,
 }
 
 /** A context fault as a sentence. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** What to do with the summaries made before one failed. */
-const whatToDo = (count: number): string =>
+const summaryAdvice = (count: number): string =>
   count === 0
     ? 'no summary was made: call prepareSummaries again'
     : `append the ${count === 1 ? 'summary' : `${count} summaries`} in \`done\`, and call prepareSummaries again for the rest`
 
 /** Why a budget is so small: the parts of the window that are not for messages. */
-const madeOf = ({ window, reserved, factor }: ContextFault): string => {
+const windowText = ({ window, reserved, factor }: ContextFault): string => {
   const counted = factor === undefined ? '' : `; the provider counts ${factor.toFixed(2)} tokens for each estimated one`
   const others = [
     ...(window === undefined
@@ -83,7 +83,7 @@ const madeOf = ({ window, reserved, factor }: ContextFault): string => {
 }
 
 /** The advice for this fault: unpinning helps only if a rule is in the context. */
-const wayOut = (pages: readonly MinimumPage[]): string => {
+const shrinkAdvice = (pages: readonly MinimumPage[]): string => {
   if (pages.some(({ kinds }) => kinds.includes('constraint')))
     return 'use a larger budget, or unpin or retag the rules that may be shortened'
   return pages[0]?.kinds.includes('bootstrap') === true
@@ -91,7 +91,7 @@ const wayOut = (pages: readonly MinimumPage[]): string => {
     : 'use a larger budget'
 }
 
-const largest = (page: MinimumPage | undefined): string => {
+const largestPageText = (page: MinimumPage | undefined): string => {
   if (page === undefined) return ''
   const where = page.to - page.from === 1 ? `position ${page.from}` : `positions ${page.from}–${page.to - 1}`
   return `; the largest part, ${groupThousands(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`

@@ -1,5 +1,5 @@
 /** Caches a function's result per object. The result must be immutable. */
-export const once = <Key extends WeakKey, Value>(find: (key: Key) => Value): ((key: Key) => Value) => {
+export const memoize = <Key extends WeakKey, Value>(find: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new WeakMap<Key, Value>()
   return (key) => {
     let value = known.get(key)

@@ -39,7 +39,7 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
  * @param text the message as JSON
  * @returns false if it has none
  */
-export const mayAttach = (text: string): boolean => exec(blockWord, text) !== null
+export const mayHaveAttachments = (text: string): boolean => exec(blockWord, text) !== null
 
 const blockWord = /"block"|\\u006/ // each letter of block is between 0x60 and 0x6f
 
@@ -53,7 +53,7 @@ const blockWord = /"block"|\\u006/ // each letter of block is between 0x60 and 0
  * @param from the store to read them from; undefined if there is none
  * @returns the bytes of the missing blocks; or `MissingBlock` if neither store has them
  */
-export const lacking = async (
+export const missingBlocks = async (
   store: BlockStore,
   ids: readonly BlockId[],
   from: BlockStore | undefined,

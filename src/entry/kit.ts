@@ -1,6 +1,6 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
-export { attachedTo, lacking, mayAttach } from './attached.ts'
-export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
+export { attachedTo, missingBlocks, mayHaveAttachments } from './attached.ts'
+export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording } from './recording.ts'
 export {
   type DecodedRow,
@@ -14,7 +14,7 @@ export {
   takeMessage,
   takeRow,
 } from './row.ts'
-export { againstStub } from './stub.ts'
+export { stubFault } from './stub.ts'
 export {
   type SearchText,
   kindTerm,

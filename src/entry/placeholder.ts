@@ -33,7 +33,7 @@ export const isPlaceholder = (message: Message | Immutable<Message>): boolean =>
  * @param message a message
  * @returns the fault; undefined if the message can be stored
  */
-export const againstStoring = (message: Message): MessageFault | undefined => {
+export const placeholderFault = (message: Message): MessageFault | undefined => {
   const missing = missingOf(message)
   if (missing === undefined) return undefined
   return {

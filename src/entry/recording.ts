@@ -5,10 +5,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { History } from '../history/index.ts'
-import { build, emptyList, freeze, isLeft, right } from '../json/index.ts'
+import { buildArray, emptyList, freeze, isLeft, right } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { GrownRows, type CompactRange, type Hash } from '../proof/kit.ts'
+import { RowTree, type CompactRange, type Hash } from '../proof/kit.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 
@@ -36,8 +36,8 @@ export class Recording {
 
   /** The rows to store, and the contents of the blocks extracted from them. */
   static rowsOf(recording: Recording): { readonly rows: readonly Row[]; readonly blocks: readonly Uint8Array[] } {
-    const rows = build(recording.#entries.length, (index) => (recording.#entries[index] as { row: Row }).row)
-    const blocks = build(recording.#blocks.length, (index) => recording.#blocks[index] as Uint8Array)
+    const rows = buildArray(recording.#entries.length, (index) => (recording.#entries[index] as { row: Row }).row)
+    const blocks = buildArray(recording.#blocks.length, (index) => recording.#blocks[index] as Uint8Array)
     return { rows, blocks }
   }
 
@@ -46,8 +46,8 @@ export class Recording {
    *
    * @param encrypted true if the bodies are encrypted; then the rows are only counted
    */
-  static isIn(recording: Recording | undefined, grown: GrownRows, before: CompactRange, encrypted: boolean): boolean {
-    const rows = GrownRows.rowsIn(grown, before)
+  static isIn(recording: Recording | undefined, grown: RowTree, before: CompactRange, encrypted: boolean): boolean {
+    const rows = RowTree.rowsIn(grown, before)
     if (rows === undefined) return false
     let count = 0
     for (let index = 0; index < rows.length; index++) {

@@ -52,7 +52,7 @@ import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
 import { hashedBlock, isEncrypted } from '../store/kit.ts'
 import { attachedTo } from './attached.ts'
-import { againstStoring } from './placeholder.ts'
+import { placeholderFault } from './placeholder.ts'
 
 /** A message in its stored form. */
 export interface EncodedRow {
@@ -73,11 +73,11 @@ export interface DecodedRow {
   /** The message as JSON text, without the texts in blocks. */
   readonly text: string
   /** The texts in blocks. Usually empty. */
-  readonly blocks: readonly TakenOut[]
+  readonly blocks: readonly ExtractedText[]
 }
 
 /** A text of a message, stored as a block. */
-export interface TakenOut {
+export interface ExtractedText {
   /** The path of the text in the message. */
   readonly path: Path
   /** The id of its block. */
@@ -114,12 +114,12 @@ export const encodeRow = (
   tagged: boolean,
   hash: Hash,
 ): Either<MessageFault, EncodedRow> => {
-  const problem = againstStoring(message)
+  const problem = placeholderFault(message)
   if (problem !== undefined) return left(problem)
   let text = textOfJson(message as unknown as Json)
-  const out = emptyList<TakenOut & { readonly bytes: Uint8Array }>()
+  const out = emptyList<ExtractedText & { readonly bytes: Uint8Array }>()
   if (text.length >= longBase64) {
-    const rest = takeOut(message as unknown as Json, [], (path, as, bytes) => {
+    const rest = extractText(message as unknown as Json, [], (path, as, bytes) => {
       out[out.length] = { path, id: hashedBlock(bytes, hash), as, bytes }
     })
     if (out.length > 0) text = textOfJson(rest)
@@ -131,7 +131,7 @@ export const encodeRow = (
   const ids = emptyList<BlockId>()
   const known = new OwnSet<BlockId>()
   for (let index = 0; index < out.length; index++) {
-    const { id } = out[index] as TakenOut
+    const { id } = out[index] as ExtractedText
     known.add(id)
     ids[index] = id
   }
@@ -211,9 +211,9 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   const blocks = ownField(found, 'blocks')
   if (!isPageKind(kind) || !isArray(blocks)) return left('is not a stored message')
   for (let index = 0; index < blocks.length; index++)
-    if (!isTakenOut(blocks[index])) return left('is not a stored message')
+    if (!isExtractedText(blocks[index])) return left('is not a stored message')
   freezeParsed(blocks)
-  return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly TakenOut[] })
+  return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly ExtractedText[] })
 }
 
 /** The message in the body of a row. Its key can't occur before it, because paths are arrays. */
@@ -230,14 +230,14 @@ export const isRowText = (body: string, { page, tagged, text, blocks }: DecodedR
   body === `${envelopeOf(page, tagged, blocks)}${text}}`
 
 /** The text before the message. */
-const envelopeOf = (page: PageKind, tagged: boolean, out: readonly TakenOut[]): string => {
+const envelopeOf = (page: PageKind, tagged: boolean, out: readonly ExtractedText[]): string => {
   const blocks =
     out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
   return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
 
 /** Turns a block back into its text. Throws TypeError if the bytes are not valid. */
-const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({
+const fillOf = ({ path, as }: ExtractedText, bytes: Uint8Array): Fill => ({
   path,
   text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes),
 })
@@ -258,15 +258,18 @@ export const takeMessage = (
   check: (message: unknown) => unknown = checkMessage,
 ): string | undefined => {
   const fills = fillsOf(blocks, bytes)
-  if (fills === undefined) return notItsText
+  if (fills === undefined) return blockMismatch
   const added = appendText(history, text, { page, fills, check })
   return isLeft(added) ? textFaultText(added.left) : undefined
 }
 
-const notItsText = 'a block of the row does not decode to its text'
+const blockMismatch = 'a block of the row does not decode to its text'
 
 /** The texts in blocks. The caller has found all blocks. Undefined if one is not valid text. */
-const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): readonly Fill[] | undefined => {
+const fillsOf = (
+  blocks: readonly ExtractedText[],
+  bytes: ReadonlyMap<BlockId, Uint8Array>,
+): readonly Fill[] | undefined => {
   try {
     return mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array))
   } catch {
@@ -276,18 +279,18 @@ const fillsOf = (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8A
 
 /** A function of its own: made in another one, it would keep what that one has. */
 const fillsLater =
-  (blocks: readonly TakenOut[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
+  (blocks: readonly ExtractedText[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
   () =>
     fillsOf(blocks, bytes)
 
 /** Copies of the blocks that a row names, so that no other code can change them before they are read. */
 const copiesOf = (
-  blocks: readonly TakenOut[],
+  blocks: readonly ExtractedText[],
   bytes: ReadonlyMap<BlockId, Uint8Array>,
 ): ReadonlyMap<BlockId, Uint8Array> => {
   const copies = new OwnMap<BlockId, Uint8Array>()
   for (let index = 0; index < blocks.length; index++) {
-    const { id } = blocks[index] as TakenOut
+    const { id } = blocks[index] as ExtractedText
     copies.set(id, new Bytes(getFrom(bytes, id) as Uint8Array))
   }
   return copies
@@ -343,18 +346,18 @@ export const takeRow = (
   hash: Hash,
 ): Either<string, Uint8Array> => {
   const content = ReadRow.content(row)
-  const reason = againstBlocks(row, bytes, hash) ?? takeMessage(history, row, bytes)
+  const reason = blockFaultOf(row, bytes, hash) ?? takeMessage(history, row, bytes)
   return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
 }
 
 /** The reason why the blocks of a row don't match their ids. */
-const againstBlocks = (
+const blockFaultOf = (
   { blocks }: DecodedRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   hash: Hash,
 ): string | undefined => {
   for (let index = 0; index < blocks.length; index++) {
-    const { id, key } = blocks[index] as TakenOut
+    const { id, key } = blocks[index] as ExtractedText
     const found = key === undefined ? getFrom(bytes, id) : undefined // encrypted blocks have an authentication tag instead
     if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
   }
@@ -404,13 +407,13 @@ export class UnreadRows {
     const content = ReadRow.content(row)
     const { page, blocks } = row
     const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
-    const problem = againstBlocks(row, own, hash)
+    const problem = blockFaultOf(row, own, hash)
     if (problem !== undefined) return left(problem)
     if (unread.#texts.length === chunkLength) {
       appendChunk(unread.#history, unread.#texts, unread.#reader)
       unread.#texts = emptyList()
     }
-    const fills = blocks.length === 0 ? none : fillsLater(blocks, own)
+    const fills = blocks.length === 0 ? readNoFills : fillsLater(blocks, own)
     unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
     return right(rowLeaf(content, hash))
   }
@@ -427,7 +430,7 @@ export class UnreadRows {
       const { stored, page, fills } = unread.#texts[index] as ChunkText
       const given = fills()
       const position = unread.#history.len
-      if (given === undefined) return { position, reason: notItsText }
+      if (given === undefined) return { position, reason: blockMismatch }
       const added = appendText(unread.#history, messageText(stored), { page, fills: given, check: checkMessage })
       if (isLeft(added)) return { position, reason: textFaultText(added.left) }
     }
@@ -458,22 +461,23 @@ class ReadRow extends ReturnsArgument {
 
 const messageKey = '"message":'
 
-const noBlocks: readonly TakenOut[] = freeze([])
+const noBlocks: readonly ExtractedText[] = freeze([])
 const noFills: readonly Fill[] = freeze([])
-const none: ChunkText['fills'] = () => noFills
+const readNoFills: ChunkText['fills'] = () => noFills
 const Bytes = Uint8Array // taken when this module loads
 const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
 
 const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()
-for (const tagged of [false, true])
-  for (const page of pageKinds) plainEnvelopes.set(`{"${tagged ? 'tag' : 'page'}":"${page}",`, { page, tagged })
+for (const isTagged of [false, true])
+  for (const page of pageKinds)
+    plainEnvelopes.set(`{"${isTagged ? 'tag' : 'page'}":"${page}",`, { page, tagged: isTagged })
 
-const isTakenOut = (value: unknown): value is TakenOut => {
+const isExtractedText = (value: unknown): value is ExtractedText => {
   if (typeof value !== 'object' || value === null) return false
-  const path: unknown = ownField(value as TakenOut, 'path')
-  const id: unknown = ownField(value as TakenOut, 'id')
-  const as: unknown = ownField(value as TakenOut, 'as')
-  const key: unknown = ownField(value as TakenOut, 'key')
+  const path: unknown = ownField(value as ExtractedText, 'path')
+  const id: unknown = ownField(value as ExtractedText, 'id')
+  const as: unknown = ownField(value as ExtractedText, 'as')
+  const key: unknown = ownField(value as ExtractedText, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)
@@ -481,10 +485,10 @@ const isTakenOut = (value: unknown): value is TakenOut => {
   return true
 }
 
-type Take = (path: Path, as: TakenOut['as'], bytes: Uint8Array) => void
+type Take = (path: Path, as: ExtractedText['as'], bytes: Uint8Array) => void
 
 /** The value with an empty string for each text passed to `take`; the value itself if there are none. */
-const takeOut = (value: Json, path: Path, take: Take): Json => {
+const extractText = (value: Json, path: Path, take: Take): Json => {
   if (typeof value === 'string') {
     if (value.length < longBase64) return value
     const bytes = bytesOfBase64(value)
@@ -495,7 +499,7 @@ const takeOut = (value: Json, path: Path, take: Take): Json => {
   if (typeof value !== 'object' || value === null) return value
   let changed = false
   const next = (item: Json, step: string | number): Json => {
-    const rest = takeOut(item, joinPaths(path, [step]), take)
+    const rest = extractText(item, joinPaths(path, [step]), take)
     changed ||= rest !== item
     return rest
   }

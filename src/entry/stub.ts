@@ -10,7 +10,7 @@ import { decodeRow, isErasedRow } from './row.ts'
  * @param body the body
  * @returns the reason; undefined if an erasure could have written it
  */
-export const againstStub = (kind: RowKind, body: string): string | undefined =>
+export const stubFault = (kind: RowKind, body: string): string | undefined =>
   (kind === 'note' ? isNoteStub(body) : isMessageStub(body))
     ? undefined
     : `has more than the stub of an erased ${kind === 'note' ? 'note' : 'message'}`

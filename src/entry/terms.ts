@@ -129,7 +129,7 @@ export const messageIn = (
       if (path.at(-1) === 'data' && path.at(-2) === 'source') continue // data of an image or a file is not searched
       const bytes = block(id)
       if (bytes === undefined) return undefined
-      if (!fill(message, path, as === 'utf8' ? textOfUtf8(bytes) : base64Of(bytes))) return undefined
+      if (!putTextBack(message, path, as === 'utf8' ? textOfUtf8(bytes) : base64Of(bytes))) return undefined
     }
     return isReadable(message) ? message : undefined
   } catch {
@@ -138,7 +138,7 @@ export const messageIn = (
 }
 
 /** Put an extracted text back. */
-const fill = (message: unknown, path: Path, text: string): boolean => {
+const putTextBack = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
   const last = path.at(-1)

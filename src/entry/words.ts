@@ -23,7 +23,7 @@ const asciiWord = /[a-z0-9]+/g
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\x00-\x7f]*$/
 /** A run of a script without spaces, or of Hangul, whose words include their particles; or a run of other scripts. */
-const run =
+const wordRun =
   /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+|[^\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+/gu
 const isUnspaced =
   /^[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
@@ -40,7 +40,7 @@ export function* wordsIn(text: string): Generator<Word> {
       yield { text: found.toLowerCase(), start: index, end: index + found.length, unspaced: false, joined: false }
       continue
     }
-    for (const { 0: piece, index: at } of found.matchAll(run)) {
+    for (const { 0: piece, index: at } of found.matchAll(wordRun)) {
       const [start, end] = [index + at, index + at + piece.length]
       const plain = foldWord(piece)
       if (plain === '') continue
@@ -63,11 +63,11 @@ function* charactersOf(plain: string, start: number, end: number): Generator<Wor
 
 /** Normalizes a word. Some characters decompose into ASCII punctuation, which is removed. */
 const foldWord = (found: string): string =>
-  found.normalize('NFKD').replace(accents, '').toLowerCase().normalize('NFC').replace(besideWords, '')
+  found.normalize('NFKD').replace(accents, '').toLowerCase().normalize('NFC').replace(asciiSeparators, '')
 
 const accents = /[\u0300-\u036f]/g
 // oxlint-disable-next-line no-control-regex
-const besideWords = /[\x00-\x2f:-@[-`{-\x7f]/g
+const asciiSeparators = /[\x00-\x2f:-@[-`{-\x7f]/g
 
 /** The maximum length of a term, in UTF-16 units. */
 const longestTerm = 64

@@ -26,20 +26,20 @@ export interface HistoryOptions<M> {
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0
  */
-export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = none): History<M> => {
-  optionsOf('createHistory', options, known)
+export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = noOptions): History<M> => {
+  optionsOf('createHistory', options, optionNames)
   const from = ownField(options, 'from')
   const classify = ownField(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
-  if (from !== undefined) fill(log, from)
+  if (from !== undefined) appendAll(log, from)
   return handleOf(log)
 }
 
-const known = { from: true, classify: true } as const
+const optionNames = { from: true, classify: true } as const
 
-const none: object = freeze(create(null))
+const noOptions: object = freeze(create(null))
 
-const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
+const appendAll = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
   const part = partOf<M>(from)
   if (part !== undefined) {
     continueFrom(log, part)
@@ -47,14 +47,14 @@ const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
   }
   if (isArray(from))
     // by index: code elsewhere can replace the array iterator
-    for (let position = 0; position < from.length; position++) take(log, from[position] as M, position)
+    for (let position = 0; position < from.length; position++) appendOrThrow(log, from[position] as M, position)
   else {
     let position = 0
-    for (const message of from as Iterable<M>) take(log, message, position++)
+    for (const message of from as Iterable<M>) appendOrThrow(log, message, position++)
   }
 }
 
-const take = <M>(log: Log<M>, message: M, position: number): void => {
+const appendOrThrow = <M>(log: Log<M>, message: M, position: number): void => {
   try {
     append(log, message)
   } catch (error) {

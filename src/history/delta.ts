@@ -42,7 +42,7 @@ export interface DeltaOptions {
   readonly resume?: boolean
 }
 
-const none: DeltaOptions = freeze(create(null))
+const noOptions: DeltaOptions = freeze(create(null))
 
 /**
  * Append the messages of a delta: all of them, or none and a fault.
@@ -70,14 +70,14 @@ const none: DeltaOptions = freeze(create(null))
 export const applyDelta = <M>(
   history: History<M>,
   delta: HistoryDelta<M>,
-  options: DeltaOptions = none,
+  options: DeltaOptions = noOptions,
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
   const resume = ownField(options, 'resume') === true
   const log = logOf(history)
   if (log === undefined) throw new TypeError('applyDelta needs a history from createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
   const { id, expectedLen, append } = delta // read once, so that the checked values are the used values
-  const problem = notADelta(id, expectedLen, append)
+  const problem = deltaShapeFault(id, expectedLen, append)
   if (problem !== undefined) return left(problem)
 
   const messages = emptyList<Immutable<M>>()
@@ -115,7 +115,7 @@ export const applyDelta = <M>(
     const position = expectedLen + index
     const same = position < len && jsonEqual(messageAt(log.content, position) as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
-    const owner = appliedAt(log.deltas, position)
+    const owner = deltaAt(log.deltas, position)
     if (owner === undefined) unknown ??= position
     if (owner !== undefined && owner.id !== id)
       return left({ _tag: 'DeltaMismatch', position, len, appliedBy: owner.id })
@@ -124,7 +124,7 @@ export const applyDelta = <M>(
 }
 
 /** Finds the delta that filled a position by binary search; the deltas are in order. */
-const appliedAt = (deltas: readonly Applied[], position: number): Applied | undefined => {
+const deltaAt = (deltas: readonly Applied[], position: number): Applied | undefined => {
   let from = 0
   let to = deltas.length
   while (from < to) {
@@ -137,7 +137,11 @@ const appliedAt = (deltas: readonly Applied[], position: number): Applied | unde
   return undefined
 }
 
-const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFaultOf<'NotADelta'> | undefined => {
+const deltaShapeFault = (
+  id: unknown,
+  expectedLen: number,
+  append: unknown,
+): HistoryFaultOf<'NotADelta'> | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
   if (!isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a whole number of at least 0' }

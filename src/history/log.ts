@@ -5,7 +5,7 @@
 import { emptyList, freeze, ReturnsArgument, snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf, kindOfCode } from '../pages/kit.ts'
-import { inspectKey, keptAt, rankAt, seclude, shownInConsole } from '../sequence/index.ts'
+import { inspectKey, positionOfRank, rankAt, seclude, consoleTextOf } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
 import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
@@ -70,7 +70,7 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
   }
   const last = rankAt(gaps, end)
   for (let rank = rankAt(gaps, start); rank < last; rank++) {
-    const position = keptAt(gaps, rank)
+    const position = positionOfRank(gaps, rank)
     record(log, messageAt(content, position), kindOfCode(codeOfKindAt(content, position)))
   }
 }
@@ -81,14 +81,14 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
 }
 
-const wholeOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
+const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
 /** The handle of a log. */
 export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
-    __proto__: printing,
+    __proto__: handlePrototype,
     append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
-    view: () => wholeOf(log),
+    view: () => fullViewOf(log),
     get len() {
       return lenOf(log.content)
     },
@@ -101,7 +101,7 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
 /** The prototype of handles. It prints them, and keeps Immer from taking them for drafts. */
-const printing = {
+const handlePrototype = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {
     const log = Handle.log(this)
@@ -111,10 +111,10 @@ const printing = {
     const log = Handle.log(this)
     return log === undefined
       ? '[History]'
-      : shownInConsole(`History(${lenOf(log.content)})`, wholeOf(log), depth, options, inspect)
+      : consoleTextOf(`History(${lenOf(log.content)})`, fullViewOf(log), depth, options, inspect)
   },
 }
-seclude(printing)
+seclude(handlePrototype)
 
 class Handle extends ReturnsArgument {
   readonly #log: Log<unknown>

@@ -10,14 +10,14 @@ import {
   defineGetter,
   getterFrom,
   indexAt,
-  keptAt,
-  keptNextTo,
+  positionOfRank,
+  runLengthAt,
   rankAt,
   seclude,
   sliceBounds,
   Span,
   spanPrototype,
-  withGaps,
+  addGaps,
   type Gaps,
   type Range,
   type SpanKind,
@@ -60,7 +60,7 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
 export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
   const part = partOf<M>(view)
   if (part === undefined) throw new TypeError('without needs a view from a history of this library')
-  return viewOf(part.content, withGaps(part.gaps, ranges), part.start, part.end)
+  return viewOf(part.content, addGaps(part.gaps, ranges), part.start, part.end)
 }
 
 class RecordView<M> extends Span<Immutable<M>> {
@@ -76,13 +76,14 @@ class RecordView<M> extends Span<Immutable<M>> {
 
   static readonly #kind: SpanKind<RecordView<unknown>, unknown> = freeze({
     name: 'View',
-    read: (view, rank) => messageAt(view.#content, keptAt(view.#gaps, rank)),
-    piece: (view, rank) => messagesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+    read: (view, rank) => messageAt(view.#content, positionOfRank(view.#gaps, rank)),
+    piece: (view, rank) => messagesFrom(view.#content, positionOfRank(view.#gaps, rank), runLengthAt(view.#gaps, rank)),
   } as SpanKind<RecordView<unknown>, unknown>)
 
   static readonly #kinds: KindSource<RecordView<unknown>> = freeze({
-    codeAt: (view, rank) => codeOfKindAt(view.#content, keptAt(view.#gaps, rank)),
-    codesFrom: (view, rank) => codesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+    codeAt: (view, rank) => codeOfKindAt(view.#content, positionOfRank(view.#gaps, rank)),
+    codesFrom: (view, rank) =>
+      codesFrom(view.#content, positionOfRank(view.#gaps, rank), runLengthAt(view.#gaps, rank)),
   } as KindSource<RecordView<unknown>>)
 
   constructor(content: Content<M>, gaps: Gaps | undefined, start: number, end: number) {
@@ -123,7 +124,7 @@ class RecordView<M> extends Span<Immutable<M>> {
       const wanted = +index // converted once: an object may convert to another number each time
       if (wanted === length) return this.#end as Position
       const rank = indexAt(wanted, this.#from, this.#from + length)
-      return rank === -1 ? undefined : (keptAt(this.#gaps, rank) as Position)
+      return rank === -1 ? undefined : (positionOfRank(this.#gaps, rank) as Position)
     })
   }
 
@@ -145,7 +146,7 @@ class RecordView<M> extends Span<Immutable<M>> {
   /** The position of a slice's bound: of the message at an index, or this view's own start or end. */
   #boundAt(index: number): number {
     if (index === 0) return this.#start
-    return index === this.length ? this.#end : keptAt(this.#gaps, this.#from + index)
+    return index === this.length ? this.#end : positionOfRank(this.#gaps, this.#from + index)
   }
 }
 

@@ -55,13 +55,13 @@ export const restoreHistory = <M extends Recordable<M>>(
   decode: (message: unknown) => Either<unknown, M>,
   options: { readonly classify?: Classify<M> } = noOptions,
 ): Either<RestoreFault, Restored<M>> => {
-  optionsOf('restoreHistory', options, known)
-  if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
+  optionsOf('restoreHistory', options, optionNames)
+  if (typeof saved !== 'object' || saved === null) return left(savedShapeFault([], 'an object with messages and pages'))
   const messages: unknown = ownField(saved, 'messages')
   const given: unknown = ownField(saved, 'pages')
   const pages = given === undefined ? none : given
-  if (!isArray(messages)) return left(notSaved(['messages'], 'an array of messages'))
-  if (!isArray(pages)) return left(notSaved(['pages'], 'an array of page kinds'))
+  if (!isArray(messages)) return left(savedShapeFault(['messages'], 'an array of messages'))
+  if (!isArray(pages)) return left(savedShapeFault(['pages'], 'an array of page kinds'))
   const kinds = emptyList<PageKind>()
   for (let position = 0; position < pages.length; position++) {
     const kind = elementOf(pages, position)
@@ -89,7 +89,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   return right(freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
 
-const known = { classify: true } as const
+const optionNames = { classify: true } as const
 
 const none: readonly never[] = freeze([])
 const noOptions: object = freeze(create(null))
@@ -98,7 +98,7 @@ const noOptions: object = freeze(create(null))
 const elementOf = (values: readonly unknown[], index: number): unknown =>
   hasOwn(values, index) ? values[index] : undefined
 
-const notSaved = (path: Path, expected: string): HistoryFaultOf<'NotSavedHistory'> => ({
+const savedShapeFault = (path: Path, expected: string): HistoryFaultOf<'NotSavedHistory'> => ({
   _tag: 'NotSavedHistory',
   path,
   expected,

@@ -120,7 +120,7 @@ export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, m
   const inTail = position >= state.len
   const values = inTail ? tail.messages : chunkAt(state, position).messages
   const index = inTail ? position - state.len : position & chunkMask
-  return { values, index, count: lesser(most, values.length - index) }
+  return { values, index, count: minOf(most, values.length - index) }
 }
 
 /** The page kind codes from a position that are in one list, as characters: at most `most`. */
@@ -128,8 +128,8 @@ export const codesFrom = ({ state, tail }: Content<unknown>, position: number, m
   const inTail = position >= state.len
   const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds
   const index = inTail ? position - state.len : position & chunkMask
-  const count = lesser(most, kinds.length - index)
+  const count = minOf(most, kinds.length - index)
   return count === kinds.length ? kinds : sliceText(kinds, index, index + count)
 }
 
-const lesser = (one: number, other: number): number => (one < other ? one : other)
+const minOf = (one: number, other: number): number => (one < other ? one : other)

@@ -67,7 +67,7 @@ export interface TextOptions {
 export const appendText = <M>(
   history: History<M>,
   text: string,
-  options: TextOptions = none,
+  options: TextOptions = noOptions,
 ): Either<TextFault, Position> => {
   const log = logOf(history)
   if (log === undefined) throw new TypeError('appendText needs a history from createHistory or restoreHistory')
@@ -76,7 +76,7 @@ export const appendText = <M>(
     lenOf(log.content),
     text,
     ownField(options, 'fills') ?? noFills,
-    ownField(options, 'check') ?? unchecked,
+    ownField(options, 'check') ?? noTextCheck,
   )
   if (isLeft(read)) return read
   const message = read.right
@@ -211,25 +211,25 @@ const readText = <M>(
   fills: readonly Fill[],
   check: (message: unknown) => unknown,
 ): Either<TextFault, Immutable<M>> => {
-  const unrecordable = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
+  const unrecordableFault = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
     message = parseText(text)
   } catch {
-    return unrecordable([], 'is not JSON text')
+    return unrecordableFault([], 'is not JSON text')
   }
   for (let index = 0; index < fills.length; index++) {
     const { path, text: filling } = fills[index] as Fill
     // Anything but a string would be recorded unfrozen.
-    if (typeof filling !== 'string') return unrecordable(path, 'can only be filled with a string')
+    if (typeof filling !== 'string') return unrecordableFault(path, 'can only be filled with a string')
     if (!fillText(message, path, filling))
-      return unrecordable(path, 'is not an empty string, so no text can be inserted there')
+      return unrecordableFault(path, 'is not an empty string, so no text can be inserted there')
   }
   try {
     freezeParsed(message)
   } catch (error) {
-    if (error instanceof NotJson) return unrecordable(error.path, error.reason)
+    if (error instanceof NotJson) return unrecordableFault(error.path, error.reason)
     throw error
   }
   try {
@@ -241,8 +241,8 @@ const readText = <M>(
   return right(message as Immutable<M>) // the check found no problem
 }
 
-const unchecked = (): undefined => undefined
-const none: object = freeze(create(null))
+const noTextCheck = (): undefined => undefined
+const noOptions: object = freeze(create(null))
 const noFills: readonly Fill[] = freeze([])
 
 /** Put a text at its path. Returns false if the path does not lead to an empty string. */

@@ -41,7 +41,7 @@ export interface Admitted {
  */
 export const admit = (value: unknown): Either<Replaced, Admitted> => {
   try {
-    return right({ value: foreignSnapshot(value) as Json, replaced: none })
+    return right({ value: foreignSnapshot(value) as Json, replaced: noReplacements })
   } catch (error) {
     const first = problemOf(error)
     try {
@@ -54,7 +54,7 @@ export const admit = (value: unknown): Either<Replaced, Admitted> => {
   }
 }
 
-const none: readonly Replaced[] = freeze([])
+const noReplacements: readonly Replaced[] = freeze([])
 
 const problemOf = (error: unknown): Replaced =>
   error instanceof NotJson ? { path: error.path, reason: error.reason } : { path: [], reason: 'could not be read' } // a Proxy whose traps throw

@@ -32,8 +32,8 @@ const Bytes = Uint8Array
  */
 export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
   if (text.length % 4 !== 0 || exec(base64, text) === null) return undefined
-  const binary = there(fromBase64, 'atob')(text)
-  if (there(toBase64, 'btoa')(binary) !== text) return undefined // the unused bits of the last digit are not 0
+  const binary = requireGlobal(fromBase64, 'atob')(text)
+  if (requireGlobal(toBase64, 'btoa')(binary) !== text) return undefined // the unused bits of the last digit are not 0
   const bytes = new Bytes(binary.length)
   for (let index = 0; index < binary.length; index++) bytes[index] = codeAt(binary, index)
   return bytes
@@ -50,14 +50,14 @@ export const base64Of = (bytes: Uint8Array): string => {
     for (let index = from; index < from + 8192 && index < length; index++) codes[index - from] = bytes[index] as number
     binary += fromCodes(codes)
   }
-  return there(toBase64, 'btoa')(binary)
+  return requireGlobal(toBase64, 'btoa')(binary)
 }
 
 /** Encodes a text as UTF-8. Throws TypeError without `TextEncoder`. */
-export const utf8Of = (text: string): Uint8Array => there(encode, 'TextEncoder')(encoder as Encoder, text)
+export const utf8Of = (text: string): Uint8Array => requireGlobal(encode, 'TextEncoder')(encoder as Encoder, text)
 
 /** Decodes UTF-8. Throws TypeError if it is invalid, or without `TextDecoder`. */
-export const textOfUtf8 = (bytes: Uint8Array): string => there(decode, 'TextDecoder')(decoder as Decoder, bytes)
+export const textOfUtf8 = (bytes: Uint8Array): string => requireGlobal(decode, 'TextDecoder')(decoder as Decoder, bytes)
 
 /** Encodes a text's UTF-8 as base64. Throws TypeError without `TextEncoder`. */
 export const base64OfText = (text: string): string => base64Of(utf8Of(text))
@@ -65,7 +65,7 @@ export const base64OfText = (text: string): string => base64Of(utf8Of(text))
 /** The text whose UTF-8 is encoded in base64; undefined if it is invalid. */
 export const textOfBase64 = (data: string): string | undefined => {
   try {
-    const binary = there(fromBase64, 'atob')(data)
+    const binary = requireGlobal(fromBase64, 'atob')(data)
     const bytes = new Bytes(binary.length)
     for (let index = 0; index < binary.length; index++) bytes[index] = codeAt(binary, index)
     return textOfUtf8(bytes)
@@ -74,7 +74,7 @@ export const textOfBase64 = (data: string): string | undefined => {
   }
 }
 
-const there = <T>(found: T | undefined, name: string): T => {
+const requireGlobal = <T>(found: T | undefined, name: string): T => {
   if (found === undefined) throw new TypeError(`${name} is needed, but this runtime has none`)
   return found
 }

@@ -25,9 +25,11 @@ export const descriptorOf: (value: object, key: PropertyKey) => PropertyDescript
   Object.getOwnPropertyDescriptor
 export const hasOwn: (value: object, key: PropertyKey) => boolean = Object.hasOwn
 /** Whether an object has an own field. Narrows like `in`, which also checks prototypes. */
-export const hasField: <T extends object, K extends string>(value: T, field: K) => value is Having<T, K> =
+export const hasField: <T extends object, K extends string>(value: T, field: K) => value is WithMember<T, K> =
   Object.hasOwn as never
-type Having<T, K extends string> = [Member<T, K>] extends [never] ? T & { readonly [P in K]: unknown } : Member<T, K>
+type WithMember<T, K extends string> = [Member<T, K>] extends [never]
+  ? T & { readonly [P in K]: unknown }
+  : Member<T, K>
 type Member<T, K> = T extends unknown ? (K extends keyof T ? T : never) : never
 export const apply: <Result>(method: (...given: never) => Result, self: unknown, given: readonly unknown[]) => Result =
   Reflect.apply
@@ -109,7 +111,7 @@ export const isPolluted = (): boolean => {
 export const ownFields = <T extends object>(value: T): T => ({ __proto__: null, ...value })
 
 /** Remove the prototypes from a result of `JSON.parse`, if `Object.prototype` is polluted. */
-export const bare = <T>(value: T): T => {
+export const withoutPollution = <T>(value: T): T => {
   if (!isPolluted()) return value
   const open = setPrototypeOf([value as unknown], null)
   for (let last = 0; last >= 0;) {

@@ -10,24 +10,25 @@ import { maxDepth, NotJson, snapshot } from './snapshot.ts'
  *         1e999, nesting beyond `maxDepth`. The value may then be partly frozen
  */
 export const freezeParsed = (value: unknown): void => {
-  if (!freezes(value, 1)) {
+  if (!freezeWithin(value, 1)) {
     snapshot(value) // throws with the path
     throw new NotJson([], 'could not be read')
   }
 }
 
-const freezes = (value: unknown, depth: number): boolean => {
+const freezeWithin = (value: unknown, depth: number): boolean => {
   if (typeof value === 'string') return isWellFormed(value)
   if (typeof value === 'number') return isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > maxDepth) return false
   if (isArray(value)) {
-    for (let index = 0; index < value.length; index++) if (!freezes(value[index], depth + 1)) return false
+    for (let index = 0; index < value.length; index++) if (!freezeWithin(value[index], depth + 1)) return false
   } else {
     const keys = keysOf(value)
     for (let index = 0; index < keys.length; index++) {
       const key = keys[index] as string
-      if (!isWellFormed(key) || !freezes((value as { readonly [key: string]: unknown })[key], depth + 1)) return false
+      if (!isWellFormed(key) || !freezeWithin((value as { readonly [key: string]: unknown })[key], depth + 1))
+        return false
     }
   }
   freeze(value)

@@ -10,10 +10,10 @@ export { freezeParsed } from './freeze.ts'
 export { ReturnsArgument } from './returns-argument.ts'
 export { formatPath, joinPaths, type Path } from './path.ts'
 export { textOfJson } from './written.ts'
-export { arrayOf, build, emptyList, filterEach, freezeEach, mapEach } from './list.ts'
+export { arrayOf, buildArray, emptyList, filterEach, freezeEach, mapEach } from './list.ts'
 export {
   apply,
-  bare,
+  withoutPollution,
   codeAt,
   create,
   define,

@@ -40,7 +40,7 @@ export const inspectJson = (text: string): Either<JsonTextProblem, Inspected> =>
   const parsed = parseJson(text)
   if (isLeft(parsed)) return parsed
   const value = parsed.right
-  return right({ value, findings: writesBack(value, text) ? none : findings(text) })
+  return right({ value, findings: writesBack(value, text) ? none : findingsIn(text) })
 }
 
 const none: readonly Finding[] = Object.freeze([])
@@ -62,7 +62,7 @@ interface Open {
 }
 
 /** Scan a text that is known to be valid JSON. */
-const findings = (text: string): readonly Finding[] => {
+const findingsIn = (text: string): readonly Finding[] => {
   const found: Finding[] = []
   const open: Open[] = []
   const halves = !text.isWellFormed() || /\\u[dD][89a-fA-F]/.test(text)

@@ -15,7 +15,7 @@ export {
   admit,
   anObject,
   arrayAt,
-  bare,
+  withoutPollution,
   base64Of,
   bytesOfBase64,
   describe,
@@ -50,4 +50,4 @@ export {
   textOfUtf8,
   utf8Of,
 } from './index.ts'
-export { type Tag, liveOf, plainOf } from './plain.ts'
+export { type Tag, revivePlain, plainOf } from './plain.ts'

@@ -8,7 +8,7 @@ export const emptyList = <T>(): T[] => setPrototypeOf<T[]>([], null)
 export const arrayOf = <T>(list: T[]): readonly T[] => freeze(setPrototypeOf(list, arrayPrototype))
 
 /** A frozen array of `length` items. Short ones are literals, which run no setters and cost a tenth of a list. */
-export const build = <T>(length: number, make: (index: number) => T): readonly T[] => {
+export const buildArray = <T>(length: number, make: (index: number) => T): readonly T[] => {
   switch (length) {
     case 0:
       return freeze([])
@@ -30,7 +30,7 @@ export const build = <T>(length: number, make: (index: number) => T): readonly T
 
 /** A frozen array of the results of `make` for each item. */
 export const mapEach = <T, U>(items: readonly T[], make: (item: T, index: number) => U): readonly U[] =>
-  build(items.length, (index) => make(items[index] as T, index))
+  buildArray(items.length, (index) => make(items[index] as T, index))
 
 /** A frozen array of the items, which are frozen as they are. */
 export const freezeEach = <T>(items: readonly T[]): readonly T[] => mapEach(items, (item) => freeze(item) as T)

@@ -1,5 +1,5 @@
 import { exec, stringify } from './builtins.ts'
-import { build } from './list.ts'
+import { buildArray } from './list.ts'
 
 /** A place inside a value: object keys and array indexes from the root. The empty path is the value itself. */
 export type Path = readonly (string | number)[]
@@ -14,7 +14,7 @@ export type Path = readonly (string | number)[]
 export const formatPath = (path: Path, root = ''): string => {
   let text = root
   for (let index = 0; index < path.length; index++) {
-    if (path.length > longest && index === 6) {
+    if (path.length > mostSteps && index === 6) {
       text += '…'
       index = path.length - 5
     }
@@ -28,10 +28,10 @@ export const formatPath = (path: Path, root = ''): string => {
 
 /** Concatenates two paths. */
 export const joinPaths = (first: Path, then: Path): Path =>
-  build(
+  buildArray(
     first.length + then.length,
     (index) => (index < first.length ? first[index] : then[index - first.length]) as string | number,
   )
 
-const longest = 12
+const mostSteps = 12
 const plainKey = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u

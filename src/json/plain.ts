@@ -63,7 +63,7 @@ const plainObject = (value: object, path: Path, tags: Tag[], around: Set<object>
     tags.push([path, 'bytes'])
     return base64Of(value as Uint8Array)
   }
-  if (!Array.isArray(value) && stateful.test(kind)) throw notRecordable(path, value)
+  if (!Array.isArray(value) && statefulTag.test(kind)) throw notRecordable(path, value)
   around.add(value)
   let copy: Json
   if (Array.isArray(value))
@@ -83,7 +83,7 @@ const plainObject = (value: object, path: Path, tags: Tag[], around: Set<object>
 }
 
 /** Objects with state outside their fields. */
-const stateful =
+const statefulTag =
   /^\[object (?:Map|Set|WeakMap|WeakSet|RegExp|Promise|Error|ArrayBuffer|SharedArrayBuffer|DataView|(?:Ui|I)nt\d+Array|Uint8ClampedArray|Float\d+Array|Big(?:Ui|I)nt64Array)\]$/
 
 const halfPair = /\p{Surrogate}/u
@@ -97,7 +97,7 @@ const notRecordable = (path: Path, value: unknown): TypeError =>
   )
 
 /** Rebuilds the original value. Changes and returns `value`, which must be the caller's own. */
-export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
+export const revivePlain = (value: unknown, tags: readonly Tag[]): unknown => {
   const root = { root: value }
   for (const [path, kind, text] of tags) {
     const steps = ['root', ...path]
@@ -107,7 +107,7 @@ export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
       owner = owner !== undefined && Object.hasOwn(owner, step) ? (owner[step] as typeof owner) : undefined
     if (typeof owner !== 'object' || owner === null) continue // the containing value was removed
     Object.defineProperty(owner, last, {
-      value: liveAt(owner[last], kind, text),
+      value: revivedValue(owner[last], kind, text),
       writable: true,
       enumerable: true,
       configurable: true,
@@ -116,7 +116,7 @@ export const liveOf = (value: unknown, tags: readonly Tag[]): unknown => {
   return root.root
 }
 
-const liveAt = (value: unknown, kind: TagKind, text: string | undefined): unknown => {
+const revivedValue = (value: unknown, kind: TagKind, text: string | undefined): unknown => {
   switch (kind) {
     case 'undefined':
       return undefined

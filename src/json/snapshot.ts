@@ -28,7 +28,7 @@ import {
 } from './builtins.ts'
 import { ReturnsArgument } from './returns-argument.ts'
 import type { Immutable } from './immutable.ts'
-import { build, emptyList } from './list.ts'
+import { buildArray, emptyList } from './list.ts'
 import { formatPath, type Path } from './path.ts'
 
 /** Thrown by `snapshot`: the problem and its path. */
@@ -137,7 +137,7 @@ class Offence {
 
   path(): Path {
     const { length } = this.#steps
-    return build(length, (index) => this.#steps[length - 1 - index] as string | number)
+    return buildArray(length, (index) => this.#steps[length - 1 - index] as string | number)
   }
 }
 
@@ -197,7 +197,7 @@ const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object
     throw new Offence('is an array with properties that are not elements')
   let at = 0
   try {
-    return build(length, (index) => {
+    return buildArray(length, (index) => {
       at = index
       if (!hasOwn(value, index)) throw new Offence('is missing (the array is sparse)')
       if (getterOf(value, index) !== undefined) throw new Offence('is an accessor')

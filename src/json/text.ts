@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from './either.ts'
-import { bare, parseText } from './builtins.ts'
+import { withoutPollution, parseText } from './builtins.ts'
 
 /** The place where a text stops being JSON. */
 export interface JsonTextProblem {
@@ -23,7 +23,7 @@ export interface JsonTextProblem {
 /** The value of JSON text; undefined if it is not JSON. See `isPolluted`. */
 export const jsonIn = (text: string): unknown => {
   try {
-    return bare(parseText(text))
+    return withoutPollution(parseText(text))
   } catch {
     return undefined
   }
@@ -32,7 +32,7 @@ export const jsonIn = (text: string): unknown => {
 /** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; if it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {
-    return right(bare(parseText(text)))
+    return right(withoutPollution(parseText(text)))
   } catch (error) {
     const { offset, expected } = firstError(text)
     const before = text.slice(0, offset)

@@ -12,19 +12,20 @@ export const textOfJson = (value: Json): string =>
   !hasOwn(arrayPrototype, 'toJSON') &&
   !hasOwn(objectPrototype, 'toJSON')
     ? stringify(value) // an own `toJSON` is data, and so not a function
-    : write(value)
+    : stringifyWithoutToJson(value)
 
-const write = (value: Json): string => {
+const stringifyWithoutToJson = (value: Json): string => {
   if (typeof value !== 'object' || value === null) return stringify(value)
   let text = ''
   if (isArray(value)) {
-    for (let index = 0; index < value.length; index++) text += `${index === 0 ? '' : ','}${write(value[index] as Json)}`
+    for (let index = 0; index < value.length; index++)
+      text += `${index === 0 ? '' : ','}${stringifyWithoutToJson(value[index] as Json)}`
     return `[${text}]`
   }
   const keys = keysOf(value)
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    text += `${index === 0 ? '' : ','}${stringify(key)}:${write(value[key] as Json)}`
+    text += `${index === 0 ? '' : ','}${stringify(key)}:${stringifyWithoutToJson(value[key] as Json)}`
   }
   return `{${text}}`
 }

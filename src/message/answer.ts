@@ -82,14 +82,14 @@ export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
 }
 
 /** The library's own data about a message, under `meta.indelible`. */
-export const oursIn = (message: Partial<Message>): JsonObject => {
+export const indelibleMetaOf = (message: Partial<Message>): JsonObject => {
   const meta = ownField(message, 'meta')
   const ours = meta && ownField(meta, 'indelible')
   return isObject(ours) ? ours : {}
 }
 
 /** Whether an answer was interrupted. */
-export const isCut = (message: Message): boolean => hasOwn(oursIn(message), 'interrupted')
+export const isCut = (message: Message): boolean => hasOwn(indelibleMetaOf(message), 'interrupted')
 
 /** A value as a message; undefined if it is not one. */
 export const messageIn = (value: unknown): Message | undefined => {

@@ -75,7 +75,7 @@ type Shape = { readonly [field: string]: Check }
 
 const problem = (expected: string, value: unknown): Problem => ({ path: [], expected, found: describe(value) })
 
-const within = (key: string | number, inner: Problem | undefined): Problem | undefined =>
+const atKey = (key: string | number, inner: Problem | undefined): Problem | undefined =>
   inner && { expected: inner.expected, found: inner.found, path: joinPaths([key], inner.path) }
 
 const aString: Check = (value) => (typeof value === 'string' ? undefined : problem('a string', value))
@@ -88,7 +88,7 @@ const listOf =
     if (!isArray(value)) return problem(expected, value)
     for (let index = 0; index < value.length; index++) {
       const found = item(value[index])
-      if (found !== undefined) return within(index, found)
+      if (found !== undefined) return atKey(index, found)
     }
     return undefined
   }
@@ -102,16 +102,16 @@ const objectOf = (expected: string, required: Shape, optional: Shape): Check => 
     if (!isObject(value)) return problem(expected, value)
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
-      if (!hasOwn(value, name)) return within(name, (known[name] as Check)(undefined))
+      if (!hasOwn(value, name)) return atKey(name, (known[name] as Check)(undefined))
     }
     const found = keysOf(value)
     for (let index = 0; index < found.length; index++) {
       const name = found[index] as string
       const check = known[name]
       if (check === undefined)
-        return within(name, { path: [], expected: `one of the fields ${list}`, found: 'a field that is not known' })
+        return atKey(name, { path: [], expected: `one of the fields ${list}`, found: 'a field that is not known' })
       const wrong = check(value[name])
-      if (wrong !== undefined) return within(name, wrong)
+      if (wrong !== undefined) return atKey(name, wrong)
     }
     return undefined
   }
@@ -124,7 +124,7 @@ const oneOf = (expected: string, kinds: { readonly [type: string]: Check }): Che
   return (value) => {
     if (!isObject(value)) return problem(expected, value)
     const check = typeof value['type'] === 'string' ? known[value['type']] : undefined
-    return check === undefined ? within('type', problem(types, value['type'])) : check(value)
+    return check === undefined ? atKey('type', problem(types, value['type'])) : check(value)
   }
 }
 

@@ -43,7 +43,7 @@ export const isErased = ({ content }: Pick<Message, 'content'>): boolean => {
 }
 
 /** The part as a type that every format has: a call without arguments, or a result or text that says it was erased. */
-export const standInOf = (part: ErasedPart): ToolCallPart | ToolResultPart | Part => {
+export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart | Part => {
   if (part.id !== undefined) return freeze({ type: 'tool_call', id: part.id, name: 'erased', arguments: '{}' })
   return part.callId === undefined
     ? text(erasedMark)
@@ -57,10 +57,10 @@ export const standInOf = (part: ErasedPart): ToolCallPart | ToolResultPart | Par
  * @param message any message
  * @returns the message itself if nothing in it was erased
  */
-export const standIn = (message: Message): Message =>
+export const withErasedText = (message: Message): Message =>
   isErased(message)
     ? freeze({
         ...message,
-        content: mapEach(message.content, (part) => (part.type === 'erased' ? standInOf(part) : part)),
+        content: mapEach(message.content, (part) => (part.type === 'erased' ? erasedTextPart(part) : part)),
       })
     : message

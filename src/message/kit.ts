@@ -1,8 +1,8 @@
 /** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
-export { callsOf, cutAnswer, isCut, messageIn, oursIn, resultMessages, withOwnCallId } from './answer.ts'
+export { callsOf, cutAnswer, isCut, messageIn, indelibleMetaOf, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'
-export { erasedMark, erasedMessage, standIn } from './erased.ts'
+export { erasedMark, erasedMessage, withErasedText } from './erased.ts'
 export { type PairingFault, messageFaultText, pairingSentences } from './fault.ts'
 export { isRole, roles } from './guards.ts'
 export { createPairing } from './pairing.ts'

@@ -1,7 +1,7 @@
 /** Pairing: matches results with tool calls. Every provider rejects a request with a call that has no result. */
 import { emptyList, filterEach, freeze, mapEach, OwnMap } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
-import { standInOf } from './erased.ts'
+import { erasedTextPart } from './erased.ts'
 import type { Message, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** A tool call and its place. */
@@ -83,36 +83,36 @@ export interface Pairing<Call, Answer> {
  * Cost    O(1) per call and result
  */
 export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
-  type Met = { -readonly [Key in keyof MetCall<Call, Answer>]: MetCall<Call, Answer>[Key] }
-  const calls = emptyList<Met>()
-  const latest = new OwnMap<string, Met>()
+  type MutableCall = { -readonly [Key in keyof MetCall<Call, Answer>]: MetCall<Call, Answer>[Key] }
+  const calls = emptyList<MutableCall>()
+  const latest = new OwnMap<string, MutableCall>()
   /** The unanswered calls of this turn by id; usually one per id. */
-  let open = new OwnMap<string, Met[]>()
+  let open = new OwnMap<string, MutableCall[]>()
   let waiting = 0
   let turn = 0
-  const other = (position: number): void => {
+  const countOtherPosition = (position: number): void => {
     if (waiting === 0 || turn === position) return
     open = new OwnMap()
     waiting = 0
   }
   return {
     calls: () => mapEach(calls, (met) => met),
-    other,
+    other: countOtherPosition,
     isLate: (id) => {
       const met = latest.get(id)
       return met !== undefined && met.answer === undefined && open.get(id) === undefined
     },
     waiting: () => waiting,
     call: (id, call, position, answer) => {
-      other(position)
+      countOtherPosition(position)
       const before = latest.get(id)
-      const met: Met = { call, answer, adjacent: false }
+      const met: MutableCall = { call, answer, adjacent: false }
       calls[calls.length] = met
       latest.set(id, met)
       turn = position
       if (answer !== undefined) return before
       let same = open.get(id)
-      if (same === undefined) open.set(id, (same = emptyList<Met>()))
+      if (same === undefined) open.set(id, (same = emptyList<MutableCall>()))
       same[same.length] = met
       waiting += 1
       return before
@@ -128,7 +128,7 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
       waiting -= 1
       if (same.length === 1) open.delete(id)
       else {
-        for (let index = 1; index < same.length; index++) same[index - 1] = same[index] as Met
+        for (let index = 1; index < same.length; index++) same[index - 1] = same[index] as MutableCall
         same.length -= 1
       }
       return { type: 'answer', of }
@@ -141,22 +141,22 @@ export const walkMessages = (
   messages: Sequence<Message>,
   call: (part: ToolCallPart, position: number, index: number) => void,
   result: (part: ToolResultPart, position: number, index: number) => void,
-  other: (position: number) => void,
+  countOtherPosition: (position: number) => void,
 ): void => {
   const { length } = messages
   for (let position = 0; position < length; position++) {
     const { content } = itemAt(messages, position)
-    if (content.length === 0) other(position)
+    if (content.length === 0) countOtherPosition(position)
     for (let index = 0; index < content.length; index++) {
       const part = content[index]
       if (part?.type === 'tool_result') result(part, position, index)
       else if (part?.type === 'tool_call') call(part, position, index)
       else if (part?.type === 'erased') {
-        const was = standInOf(part)
+        const was = erasedTextPart(part)
         if (was.type === 'tool_result') result(was, position, index)
         else if (was.type === 'tool_call') call(was, position, index)
-        else other(position)
-      } else other(position)
+        else countOtherPosition(position)
+      } else countOtherPosition(position)
     }
   }
 }

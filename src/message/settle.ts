@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, bindMethod } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
-import { standIn } from './erased.ts'
+import { withErasedText } from './erased.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import { createPairing, walkMessages, type MetCall } from './pairing.ts'
@@ -86,7 +86,7 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
 
   const result = emptyList<Message>()
   for (let position = 0; position < length; position++) {
-    const message = standIn(itemAt(messages, position)) // has the same number of parts, in the same places
+    const message = withErasedText(itemAt(messages, position)) // has the same number of parts, in the same places
     const moved = emptyList<Message>()
     const content = emptyList<Part>()
     for (let index = 0; index < message.content.length; index++) {
@@ -129,7 +129,7 @@ const pair = (
   const problems = emptyList<PairingProblem>()
   const early = emptyList<PartPlace>()
   const latest = new OwnMap<string, PartPlace>()
-  const note = (problem: PairingProblem): void => {
+  const addProblem = (problem: PairingProblem): void => {
     problems[problems.length] = freeze(problem)
   }
   walkMessages(
@@ -137,33 +137,33 @@ const pair = (
     ({ id }, position, part) => {
       const place = { id, position, part }
       const before = pairing.call(id, place, position)
-      if (before !== undefined) note({ _tag: 'DuplicateCallId', ...place, first: before.call })
+      if (before !== undefined) addProblem({ _tag: 'DuplicateCallId', ...place, first: before.call })
       latest.set(id, place)
     },
     (result, position, part) => {
       const place = { id: result.callId, position, part }
       const met = pairing.result(result.callId, { place, part: result })
       if (met.type === 'orphan') early[early.length] = place
-      else if (met.type === 'second') note({ _tag: 'DuplicateResult', ...place, first: met.first.place })
-      else if (met.type === 'late') note({ _tag: 'ResultNotAdjacent', ...place, call: met.of.call })
+      else if (met.type === 'second') addProblem({ _tag: 'DuplicateResult', ...place, first: met.first.place })
+      else if (met.type === 'late') addProblem({ _tag: 'ResultNotAdjacent', ...place, call: met.of.call })
     },
     pairing.other,
   )
   const calls = pairing.calls()
   for (let index = 0; index < calls.length; index++) {
     const { answer, call } = calls[index] as Call
-    if (answer === undefined) note({ _tag: 'UnansweredCall', ...call })
+    if (answer === undefined) addProblem({ _tag: 'UnansweredCall', ...call })
   }
   for (let index = 0; index < early.length; index++) {
     const place = early[index] as PartPlace
     const call = latest.get(place.id)
-    note(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
+    addProblem(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
   }
-  return { calls, problems: freeze(sortInPlace(problems, (a, b) => a.position - b.position || a.part - b.part)) }
+  return { calls, problems: freeze(sortedList(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
 
 /** V8 assigns the only item of a list instead of defining it, which could run a setter on a prototype. */
-const sortInPlace = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
+const sortedList = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
   list.length < 2 ? arrayOf(list) : toSorted(list, compare)
 
 const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = bindMethod(Array.prototype.toSorted)
@@ -211,9 +211,9 @@ export const renamedResult = (part: ToolResultPart, callId: string): ToolResultP
 
 /** The message with these parts; the same object if they are its own. `content` is frozen and used as is. */
 export const withContent = (message: Message, content: Part[]): Message =>
-  same(content, message.content) ? message : freeze({ ...message, content: arrayOf(content) })
+  sameParts(content, message.content) ? message : freeze({ ...message, content: arrayOf(content) })
 
-const same = (left: readonly Part[], right: readonly Part[]): boolean => {
+const sameParts = (left: readonly Part[], right: readonly Part[]): boolean => {
   if (left.length !== right.length) return false
   for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
   return true

@@ -61,7 +61,7 @@ const listOf = (expected: string, holds: (value: unknown) => boolean): Field =>
   optional([`a list of ${expected}`, (value) => Array.isArray(value) && value.every(holds)])
 const texts: Field = listOf('strings', isText)
 const objects: Field = listOf('objects', isObject)
-const whether: Field = ['true or false', (value) => typeof value === 'boolean']
+const boolean: Field = ['true or false', (value) => typeof value === 'boolean']
 const object: Field = ['an object', isObject]
 
 const blockShape: Shape = {
@@ -111,7 +111,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
       (value) => isObject(value) && fieldsOf(value, blockShape) === undefined,
     ),
     answer: optional(object),
-    together: optional(whether),
+    together: optional(boolean),
     started: texts,
     results: objects,
     waiting: texts,

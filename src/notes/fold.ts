@@ -52,9 +52,9 @@ export const kindIn = ({ tagged, pinned }: PageFold, position: number): PageKind
  * @param note any note
  * @returns true for `page`, `pin`, `unpin`, `retraction`, `seal` and `erased`
  */
-export const isMark = ({ type }: Note): boolean => marks.has(type)
+export const isMark = ({ type }: Note): boolean => markTypes.has(type)
 
-const marks: ReadonlySet<Note['type']> = new Set(['page', 'pin', 'unpin', 'retraction', 'seal', 'erased'])
+const markTypes: ReadonlySet<Note['type']> = new Set(['page', 'pin', 'unpin', 'retraction', 'seal', 'erased'])
 
 /**
  * The positions that a note removes from the conversation.

@@ -73,13 +73,13 @@ const codes: { readonly [kind: string]: number } = Object.freeze(
 
 const toStructured: readonly ResidencyLevel[] = Object.freeze(['full', 'structured'] as const)
 const planPath: readonly ResidencyLevel[] = Object.freeze(['full', 'structured', 'pointer'] as const)
-const everyLevel: readonly ResidencyLevel[] = Object.freeze([...residencyLevels])
+const allLevels: readonly ResidencyLevel[] = Object.freeze([...residencyLevels])
 
 const paths: { readonly [Kind in PageKind]: readonly ResidencyLevel[] } = Object.freeze({
   bootstrap: toStructured,
   constraint: toStructured,
   plan: planPath,
-  preference: everyLevel,
-  evidence: everyLevel,
-  conversation: everyLevel,
+  preference: allLevels,
+  evidence: allLevels,
+  conversation: allLevels,
 })

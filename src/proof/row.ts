@@ -110,7 +110,7 @@ export const hashRow = <Id extends string>(
 }
 
 /** A log after an append of rows from `hashRow`. */
-export class GrownRows {
+export class RowTree {
   /** The tree with the rows. */
   readonly range: CompactRange
   /** The nodes to store beside the rows. */
@@ -145,7 +145,7 @@ export class GrownRows {
       : undefined
   }
 }
-freeze(GrownRows)
+freeze(RowTree)
 
 /** A tree after more leaves. */
 export interface GrownTree {

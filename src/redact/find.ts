@@ -62,7 +62,7 @@ export class Finder {
     const found = strings.map((string): readonly Span[] => {
       const { start, end } = string
       while (next < outer.length && (outer[next] as Span).end <= start) next += 1
-      if (beside && isKept(string, text)) return []
+      if (beside && isExempt(string, text)) return []
       const body = text.slice(start, end)
       if (beside && string.name === 'data') {
         const bytes = spanOfBase64(body, this.#all)
@@ -78,7 +78,7 @@ export class Finder {
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
       const all = [...inside.map((span) => shiftSpan(span, start)), ...whole]
       const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal spans, keep a found one
-      return said === body ? spans : spans.map((span) => saidLong(span, text))
+      return said === body ? spans : spans.map((span) => withDecodedLength(span, text))
     })
     return withDistinctKeys(text, strings, found)
   }
@@ -88,7 +88,7 @@ export class Finder {
 const readString = (body: string): string => (body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body)
 
 /** A span in an escaped string, with the length of its unescaped value. */
-const saidLong = (span: Span, text: string): Span =>
+const withDecodedLength = (span: Span, text: string): Span =>
   span.rule === undefined || span.length !== undefined
     ? span
     : { ...span, length: readString(text.slice(span.start, span.end)).length }
@@ -144,6 +144,6 @@ const keptFields: ReadonlySet<string> = new Set([
   'root',
 ])
 
-const isKept = ({ start, end, name, within }: WrittenString, text: string): boolean =>
+const isExempt = ({ start, end, name, within }: WrittenString, text: string): boolean =>
   (name !== undefined && keptFields.has(name) && !within.isForeign) ||
   (end - start === 64 && isBlockId(text.slice(start, end)))

@@ -1,7 +1,7 @@
 /** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
 import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
-import { oursIn } from '../message/kit.ts'
+import { indelibleMetaOf } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
 import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
@@ -48,9 +48,9 @@ export const createRedactor = (given: Redact = true): Redactor => {
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const { text, textFrom, json, ready, counts } = inner
   const part = partRedactor(inner)
-  const message = (whole: Message): Message => {
-    const { result, found } = inner.finding(() => messageWith(whole, part, inner))
-    return result === whole ? whole : markMessage(result, found)
+  const message = (cleanContent: Message): Message => {
+    const { result, found } = inner.finding(() => messageWith(cleanContent, part, inner))
+    return result === cleanContent ? cleanContent : markMessage(result, found)
   }
   const redactor: Redactor = {
     text,
@@ -79,7 +79,7 @@ const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): 
 
 const markMessage = (message: Message, found: readonly Redacted[]): Message => {
   const redacted: { [rule: string]: number } = {}
-  const ours = oursIn(message)
+  const ours = indelibleMetaOf(message)
   const before = ours['redacted']
   if (isObject(before))
     for (const [rule, count] of Object.entries(before)) if (typeof count === 'number') redacted[rule] = count
@@ -99,16 +99,16 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
       case 'reasoning': {
         const before = ownField(part, 'summary')
         const summary = before?.map(text)
-        const clean = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
-        const said = clean.text === part.text && summary?.every((one, index) => one === before?.[index]) !== false
-        if (said) return clean
-        const { signature: _, ...unsigned } = clean
+        const cleanNote = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
+        const said = cleanNote.text === part.text && summary?.every((one, index) => one === before?.[index]) !== false
+        if (said) return cleanNote
+        const { signature: _, ...unsigned } = cleanNote
         return unsigned
       }
       case 'tool_call':
         return { ...part, arguments: text(part.arguments), ...meta }
       case 'tool_result':
-        return { ...part, content: part.content.map((one) => same(one, redact(one) as ResultPart)), ...meta }
+        return { ...part, content: part.content.map((one) => unlessEqual(one, redact(one) as ResultPart)), ...meta }
       case 'image':
         return { ...part, source: sourceWith(part.source, inner), ...meta }
       case 'file': {
@@ -126,11 +126,12 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
         return part
     }
   }
-  return <P extends Part>(part: P): P => same(part, redact(part) as P)
+  return <P extends Part>(part: P): P => unlessEqual(part, redact(part) as P)
 }
 
 /** The original value if the clean one is equal. */
-const same = <T>(value: T, clean: T): T => (JSON.stringify(value) === JSON.stringify(clean) ? value : clean)
+const unlessEqual = <T>(value: T, cleanNote: T): T =>
+  JSON.stringify(value) === JSON.stringify(cleanNote) ? value : cleanNote
 
 const sourceWith = (source: Source, { text, base64 }: InnerRedactor): Source => {
   if (source.type === 'base64') return { ...source, data: base64(source.data) }
@@ -146,13 +147,13 @@ const noteWith = <N extends Note>(
   const note: Note = given
   const parts = <T>(values: readonly T[]): readonly T[] =>
     values.map((value) => part(value as unknown as Part) as unknown as T)
-  const whole = (value: JsonObject): JsonObject => {
+  const cleanContent = (value: JsonObject): JsonObject => {
     const content = Array.isArray(value['content'])
-    const clean = message({ role: 'assistant', content: [], ...value } as unknown as Message)
-    const { content: _, ...rest } = clean
-    return (content ? clean : rest) as unknown as JsonObject
+    const cleanNote = message({ role: 'assistant', content: [], ...value } as unknown as Message)
+    const { content: _, ...rest } = cleanNote
+    return (content ? cleanNote : rest) as unknown as JsonObject
   }
-  const clean = (): Note => {
+  const cleanNote = (): Note => {
     switch (note.type) {
       case 'summary':
         return { ...note, text: inner.text(note.text) }
@@ -174,13 +175,13 @@ const noteWith = <N extends Note>(
               ...(block.part !== undefined && { part: parts([block.part])[0] as JsonObject }),
             })),
           }),
-          ...(note.answer !== undefined && { answer: whole(note.answer) }),
+          ...(note.answer !== undefined && { answer: cleanContent(note.answer) }),
           ...(note.results !== undefined && { results: parts(note.results) }),
         }
       case 'input':
         return {
           ...note,
-          ...(note.message !== undefined && { message: whole(note.message) }),
+          ...(note.message !== undefined && { message: cleanContent(note.message) }),
           ...(note.reason !== undefined && { reason: inner.text(note.reason) }),
         }
       case 'application':
@@ -194,5 +195,5 @@ const noteWith = <N extends Note>(
         return note
     }
   }
-  return same(given, clean() as N)
+  return unlessEqual(given, cleanNote() as N)
 }

@@ -76,7 +76,7 @@ export interface InnerRedactor extends TextRedactor {
 export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactOptions): InnerRedactor => {
   const finder = new Finder(
     rules.map(checkedRule).map((rule) => patternOf(rule, 0)),
-    secrets ? secretRules.map((rule) => patternOf(rule, longestBegin)) : [],
+    secrets ? secretRules.map((rule) => patternOf(rule, longestPrefix)) : [],
   )
   const holdsBack = rules.some(({ spaces = true }) => spaces)
   const counts = new Map<string, number>()
@@ -90,19 +90,19 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
       // a callback that throws must not prevent redaction
     }
   }
-  const changed = (given: string, spans: readonly Span[]): string => {
+  const replaceFound = (given: string, spans: readonly Span[]): string => {
     const { text: clean, found } = replaceSpans(given, spans)
     found.forEach(note)
     return clean
   }
-  const text = (given: string): string => changed(given, finder.inText(given))
+  const text = (given: string): string => replaceFound(given, finder.inText(given))
   const textFrom = (given: string, from: number): string => {
     if (from === 0) return text(given)
-    const before = Math.max(0, from - mostBefore)
+    const before = Math.max(0, from - contextBefore)
     const spans = finder
       .inPiece(given.slice(before))
       .map((span) => clipSpan(shiftSpan(span, before - from), 0, Infinity))
-    return changed(
+    return replaceFound(
       given.slice(from),
       spans.filter((span) => span !== undefined),
     )
@@ -111,7 +111,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     if (typeof value === 'string') return beside && isBlockId(value) ? value : (text(value) as T & string)
     if (typeof value !== 'object' || value === null) return value
     const given = textOfJson(value)
-    const clean = changed(given, finder.inJson(given, beside))
+    const clean = replaceFound(given, finder.inJson(given, beside))
     return clean === given ? value : (JSON.parse(clean) as T)
   }
   const finding: InnerRedactor['finding'] = (work) => {
@@ -128,18 +128,18 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     textFrom,
     json: (value) => ofJson(value, false),
     beside: (value) => ofJson(value, true),
-    base64: (data) => changed(data, finder.inBase64(data)),
-    ready: (given, from = 0) => (holdsBack ? from : readyUpTo(given, from)),
+    base64: (data) => replaceFound(data, finder.inBase64(data)),
+    ready: (given, from = 0) => (holdsBack ? from : redactableEnd(given, from)),
     counts: () => new Map(counts),
     finding,
   }
 }
 
 /** Characters before a position that can be part of a secret's pattern, such as `authorization: basic`. */
-const mostBefore = 64
+const contextBefore = 64
 
 /** The first characters of a secret may also match the end of the token before it. */
-const longestBegin = 'secret_access_key'.length
+const longestPrefix = 'secret_access_key'.length
 
 const checkedRule = (rule: RedactRule): RedactRule => {
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))
@@ -163,7 +163,7 @@ const longestKey = 100_000
 const keyEnd = /-----END [A-Z0-9 ]{0,40}-----/
 
 /** The end of the redactable text: the last white space before any unfinished key. Only keys have spaces. */
-const readyUpTo = (text: string, from: number): number => {
+const redactableEnd = (text: string, from: number): number => {
   let end = text.length
   while (end > from && !/\s/.test(text[end - 1] as string)) end -= 1
   const begin = text.slice(from, end).lastIndexOf(keyBegin)

@@ -84,7 +84,7 @@ export const jsonEscapes: RegExp = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g
 
 const letters: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', 0: '\0' }
 
-const meaning = (escape: string): string => {
+const decodedLength = (escape: string): string => {
   const letter = escape[1] as string
   if (escape.length === 2) return letters[letter] ?? letter
   return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape.slice(escape[0] === '%' ? 1 : 2))?.[0] ?? '', 16))
@@ -125,7 +125,7 @@ export const search = (
   const layers = [text]
   while (layers.length <= mostLayers) {
     const layer = layers.at(-1) as string
-    const next = layer.replaceAll(escapes, meaning)
+    const next = layer.replaceAll(escapes, decodedLength)
     if (next === layer) break
     for (const span of layers.reduceRight(
       (found, outer) => spansInEscaped(found, outer),

@@ -4,7 +4,7 @@ import { isLeft, jsonIn, left, right } from '../json/index.ts'
 import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
 import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { overspent, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
+import { exceedsLimits, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
@@ -32,7 +32,7 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
 }
 
 /** Why an answer's calls are not run and the run ends: the answer was truncated, or a limit is reached. */
-export const whyNot = (
+export const callRefusal = (
   calls: readonly ToolCallPart[],
   { reason }: ModelResponse,
   spent: SpentSoFar,
@@ -43,7 +43,7 @@ export const whyNot = (
   if (reason === 'max_tokens')
     return { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' }
   const { maxToolCalls } = limits
-  const over = overspent(spent, limits)
+  const over = exceedsLimits(spent, limits)
   if (over !== undefined) return over
   if (toolCalls + calls.length > maxToolCalls)
     return {

@@ -10,7 +10,7 @@ export interface Refusal {
 export const askHandler = async (ask: () => unknown, within: number): Promise<Refusal | undefined> => {
   try {
     const asked = ask()
-    const answer: unknown = isObject(asked) ? await answeredWithin(asked, within) : asked
+    const answer: unknown = isObject(asked) ? await settleWithin(asked, within) : asked
     const { _tag, left: cause } = (isObject(answer) ? answer : {}) as {
       readonly _tag?: unknown
       readonly left?: unknown
@@ -22,11 +22,11 @@ export const askHandler = async (ask: () => unknown, within: number): Promise<Re
 }
 
 /** Calls a user function whose answer does not matter, and waits at most `within` milliseconds. */
-export const tellOnly = async (work: () => unknown, within: number): Promise<void> => {
+export const notifyHandler = async (work: () => unknown, within: number): Promise<void> => {
   await askHandler(work, within)
 }
 
-const answeredWithin = (asked: unknown, within: number): Promise<unknown> => {
+const settleWithin = (asked: unknown, within: number): Promise<unknown> => {
   if (within === Infinity) return Promise.resolve(asked)
   return new Promise((resolve, reject) => {
     const timer = after(within, () => reject(new Error(`the handler did not answer within ${within} ms`)))

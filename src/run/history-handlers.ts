@@ -32,10 +32,10 @@ export const historyHandler = (
   target: History<Message> | Message[],
   options: HistoryHandlerOptions = {},
 ): ((event: RunEvent) => Either<DeltaFault, DeltaOutcome>) => {
-  const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, known)
+  const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, optionNames)
   const redactor = redact === undefined ? undefined : createRedactor(redact)
   const keep = strict
-    ? exactly(ours(target))
+    ? strictHandler(checkHistory(target))
     : Array.isArray(target)
       ? intoArray(target, resume)
       : intoHistory(target, resume)
@@ -65,10 +65,10 @@ export interface HistoryHandlerOptions {
 }
 
 /** The deltas already appended to each history and array, by id. */
-const takenBy = new WeakMap<object, Map<string, HistoryDelta<Message>>>()
+const appliedDeltas = new WeakMap<object, Map<string, HistoryDelta<Message>>>()
 
 /** The offset of the run's record in a target that may start with fewer messages. */
-interface Place {
+interface TargetOffset {
   /** Whether the next reported length is that of the record at the start of the run. */
   unread: boolean
   /** The number of the record's messages that the target lacks. */
@@ -76,7 +76,7 @@ interface Place {
 }
 
 /** Finds the offset from an event; `len` is the target's length. */
-const look = (place: Place, event: RunEvent, len: number): void => {
+const noteStart = (place: TargetOffset, event: RunEvent, len: number): void => {
   if (event.seq === 0) place.unread = true
   const length =
     event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
@@ -85,19 +85,19 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-type Keep = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
+type DeltaHandler = (event: RunEvent) => Either<DeltaFault, DeltaOutcome>
 
 /** Applies each delta to `target` once. @param add appends a delta at its position */
-const once = (
+const applyOnce = (
   target: object,
   len: () => number,
   add: (delta: HistoryDelta<Message>) => Either<DeltaFault, DeltaOutcome>,
-): Keep => {
-  const taken = takenBy.get(target) ?? new Map<string, HistoryDelta<Message>>()
-  takenBy.set(target, taken)
-  const place: Place = { unread: len() === 0, missing: 0 }
+): DeltaHandler => {
+  const taken = appliedDeltas.get(target) ?? new Map<string, HistoryDelta<Message>>()
+  appliedDeltas.set(target, taken)
+  const place: TargetOffset = { unread: len() === 0, missing: 0 }
   return (event) => {
-    look(place, event, len())
+    noteStart(place, event, len())
     if (event.type !== 'history_delta') return right('ignored')
     const { id, expectedLen, append } = event
     const before = taken.get(id)
@@ -111,32 +111,33 @@ const once = (
   }
 }
 
-const exactly =
-  (history: History<Message>): Keep =>
+const strictHandler =
+  (history: History<Message>): DeltaHandler =>
   (event) =>
     event.type === 'history_delta' ? applyDelta(history, event) : right('ignored')
 
-const intoHistory = (history: History<Message>, resume: boolean): Keep =>
-  once(
-    ours(history),
+const intoHistory = (history: History<Message>, resume: boolean): DeltaHandler =>
+  applyOnce(
+    checkHistory(history),
     () => history.len,
     (delta) => {
       const applied = applyDelta(history, delta, { resume })
       if (!isLeft(applied) || applied.left._tag !== 'DeltaMismatch') return applied
       // Somebody else appended in between, or the history was saved in the middle of this delta.
       const { id, expectedLen, append } = delta
-      const stands = resume && applied.left.appliedBy === undefined ? standing(history.view(), expectedLen, append) : 0
+      const stands =
+        resume && applied.left.appliedBy === undefined ? matchedCount(history.view(), expectedLen, append) : 0
       return applyDelta(history, { id, expectedLen: history.len, append: append.slice(stands) })
     },
   )
 
-const intoArray = (array: Message[], resume: boolean): Keep =>
-  once(
+const intoArray = (array: Message[], resume: boolean): DeltaHandler =>
+  applyOnce(
     array,
     () => array.length,
     ({ expectedLen, append }) => {
       if (expectedLen > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen })
-      const stands = resume ? standing(array, expectedLen, append) : 0
+      const stands = resume ? matchedCount(array, expectedLen, append) : 0
       for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
       return right(stands === append.length && stands > 0 ? 'duplicate' : 'applied')
     },
@@ -149,7 +150,7 @@ const isSame = (one: HistoryDelta<Message>, { expectedLen, append }: HistoryDelt
   equalFrom(one.append as readonly Message[], 0, append) === append.length
 
 /** How many messages of a delta are already at its position: all, or the first ones if nothing follows them. */
-const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
+const matchedCount = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
   const equal = equalFrom(messages, at, append)
   return equal === append.length || at + equal === messages.length ? equal : 0
 }
@@ -163,9 +164,9 @@ const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta
 }
 
 /** The history, if it is one of this library. Checked with an empty delta, which changes nothing. */
-const ours = (history: History<Message> | Message[]): History<Message> => {
+const checkHistory = (history: History<Message> | Message[]): History<Message> => {
   applyDelta(history as History<Message>, { id: '', expectedLen: 0, append: [] })
   return history as History<Message>
 }
 
-const known = { redact: true, resume: true, strict: true } as const
+const optionNames = { redact: true, resume: true, strict: true } as const

@@ -43,7 +43,7 @@ export const invoke = async (
     return resultOf(call, output)
   } catch (error) {
     if (!given.aborted) return errorResult(call, `The tool failed: ${reasonOf(error)}`)
-    return errorResult(call, begun ? reasonOf(given.reason) : notRun(reasonOf(given.reason)))
+    return errorResult(call, begun ? reasonOf(given.reason) : notRunText(reasonOf(given.reason)))
   } finally {
     timer.cancel()
   }
@@ -61,12 +61,12 @@ export const waitsForApproval = async (
   const found = tools.get(call.name)
   const needs = found?.needsApproval ?? false
   if (found === undefined || needs === false) return false
-  const asked = async (): Promise<boolean> => {
+  const askApproval = async (): Promise<boolean> => {
     const input = await checked(call, found)
     return !isLeft(input) && (needs === true || (await needs(input.right)))
   }
   try {
-    return await Promise.race([rejectOnAbort(signal), asked()])
+    return await Promise.race([rejectOnAbort(signal), askApproval()])
   } catch {
     return true
   }
@@ -77,13 +77,13 @@ export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolRes
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
 /** The result text of a call that never started. */
-export const notRun = (reason: string): string => `Not run. ${reason}`
+export const notRunText = (reason: string): string => `Not run. ${reason}`
 
 export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop) // no options: Node reads them from prototypes, too
+    const rejectAborted = (): void => reject(signal.reason as Error)
+    if (signal.aborted) rejectAborted()
+    else signal.addEventListener('abort', rejectAborted) // no options: Node reads them from prototypes, too
   })
 
 const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<string, unknown>> => {
@@ -108,7 +108,7 @@ const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<str
 
 const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   const { id, name } = call
-  if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(writtenOut(output).toWellFormed())], { name })
+  if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
   const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
   const recordable = decodeMessage({ role: 'tool', content: [result] })
   return isLeft(recordable)
@@ -116,7 +116,7 @@ const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
     : (recordable.right.content[0] as ToolResultPart)
 }
 
-const writtenOut = (output: unknown): string => {
+const outputText = (output: unknown): string => {
   if (typeof output === 'string') return output
   try {
     return JSON.stringify(output) ?? ''

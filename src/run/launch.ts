@@ -24,7 +24,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
-import { tellOnly } from './ask-handler.ts'
+import { notifyHandler } from './ask-handler.ts'
 import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
@@ -125,7 +125,7 @@ export interface Start {
 export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
 
 /** The names of these options. */
-export const knownOfSettings: OptionNames<Omit<RunSettings, 'id'>> = {
+export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   model: true,
   context: true,
   derive: true,
@@ -143,12 +143,12 @@ export const knownOfSettings: OptionNames<Omit<RunSettings, 'id'>> = {
 }
 
 /** The result of a run that has nothing to do. */
-export interface Over {
+export interface NothingToRun {
   readonly over: RunResult
 }
 
 /** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
-export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
+export type Begin<F> = (control: Control) => Promise<Either<F, Start | NothingToRun>>
 
 /**
  * Starts a run whose starting point may have to be found first.
@@ -197,7 +197,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
       channel,
     )
   const known = typeof begin === 'function' ? undefined : loopOf(begin)
-  const going = async (): Promise<Either<F | RunFailure, RunResult>> => {
+  const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
     if (known !== undefined) return known.run()
     const start = await (begin as Begin<F>)(control)
@@ -205,15 +205,18 @@ export const launchRun = <F extends { readonly _tag: string }>(
     control.end()
     const last: RunEvent = isLeft(start)
       ? Object.freeze({ seq: 0, type: 'run_failed', fault: start.left })
-      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as Over).over }) // a `Start` was handled above
+      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
     if (isLeft(start))
       for (const handler of handlers)
-        await tellOnly(() => handler(last, { id: settings.id, together: false, events: [] }), limits.handlerTimeout)
+        await notifyHandler(
+          () => handler(last, { id: settings.id, together: false, events: [] }),
+          limits.handlerTimeout,
+        )
     await channel.push(last, false)
     channel.close()
-    return isLeft(start) ? start : right((start.right as Over).over)
+    return isLeft(start) ? start : right((start.right as NothingToRun).over)
   }
-  const ended = going().then(after)
+  const ended = runToEnd().then(after)
   return Object.freeze({
     interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
       control.interrupt({

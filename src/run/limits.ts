@@ -86,7 +86,7 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
 }
 
 /** The exceeded limit of tokens or dollars, if any. */
-export const overspent = (
+export const exceedsLimits = (
   { usage, dollars }: SpentSoFar,
   { maxTokens, maxDollars }: Limits,
 ): ReachedLimit | undefined => {

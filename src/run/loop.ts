@@ -18,7 +18,7 @@ import {
 } from '../message/index.ts'
 import { callsOf, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
-import { admitAnswer, whyNot } from './answer.ts'
+import { admitAnswer, callRefusal } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -26,18 +26,18 @@ import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf } from '../task/index.ts'
 import type { Ahead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, invoke, notRun, waitsForApproval } from './invoke.ts'
-import { overspent, type Limits, type SpentSoFar } from './limits.ts'
+import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
+import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { approvalOf, denialOf, waitingCall, type Decisions, type OpenAnswer } from './open-answer.ts'
+import { approvalOf, denialOf, withApproval, type Decisions, type OpenAnswer } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
-import { askHandler, tellOnly } from './ask-handler.ts'
+import { askHandler, notifyHandler } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with all defaults. */
@@ -60,14 +60,14 @@ export interface LoopOptions {
   readonly now: () => number
 }
 
-type Untold = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
-type Problem = RunFailure extends infer Fault ? (Fault extends RunFailure ? Omit<Fault, 'partial'> : never) : never
+type EventWithoutSeq = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
+type RunFault = RunFailure extends infer Fault ? (Fault extends RunFailure ? Omit<Fault, 'partial'> : never) : never
 
 /** Thrown to end a run from within. Not an Error: it never leaves the loop. */
 class RunEnded {
-  readonly problem: Problem
+  readonly problem: RunFault
 
-  constructor(problem: Problem) {
+  constructor(problem: RunFault) {
     this.problem = problem
   }
 }
@@ -112,7 +112,7 @@ export class Loop {
 
   /** Runs to the end. Never rejects. */
   async run(): Promise<Either<RunFailure, RunResult>> {
-    let outcome: Either<Problem, StopReason>
+    let outcome: Either<RunFault, StopReason>
     const begun: RunHandler[] = []
     try {
       await this.#begin(begun)
@@ -132,7 +132,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await tellOnly(() => handler.end?.(result), this.#options.limits.handlerTimeout)
+    for (const handler of begun) await notifyHandler(() => handler.end?.(result), this.#options.limits.handlerTimeout)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -148,7 +148,7 @@ export class Loop {
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
       const asked = askHandler(() => handler.begin?.(stop), Infinity) // no timeout: it may wait for a lease
-      const refused = await Promise.race([asked, cutOff(this.#control.signal)])
+      const refused = await Promise.race([asked, untilCut(this.#control.signal)])
       if (refused === 'cut') {
         // When it resolves later, end what it began.
         const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
@@ -156,7 +156,7 @@ export class Loop {
         this.#told = this.#options.handlers.slice(0, index)
         return
       }
-      if (refused !== undefined) throw new RunEnded(notBegun(refused.cause))
+      if (refused !== undefined) throw new RunEnded(startFaultOf(refused.cause))
       begun.push(handler)
     }
   }
@@ -165,7 +165,7 @@ export class Loop {
     for (;;) {
       let stop = await this.#between(this.#control.cut())
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
-      stop ??= overspent(this.#spent, this.#options.limits)?.stop
+      stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -191,7 +191,8 @@ export class Loop {
             left.response,
             callsOf(left.response.message).map(
               (call) =>
-                results.get(call.id) ?? errorResult(call, notRun('Something else was said instead of an approval.')),
+                results.get(call.id) ??
+                errorResult(call, notRunText('Something else was said instead of an approval.')),
             ),
           )
     await this.#record(this.#deltaOf(messages, cut.message))
@@ -215,18 +216,18 @@ export class Loop {
       const calls = callsOf(response.message)
       const spent = this.#with(response)
       this.#spent = spent
-      const refusal = left === undefined ? whyNot(calls, response, spent, this.#toolCalls, limits) : undefined
+      const refusal = left === undefined ? callRefusal(calls, response, spent, this.#toolCalls, limits) : undefined
       const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
       let announced: AnnouncedDelta | undefined
-      const announce = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
+      const announceResults = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
         const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
         return announced.delta
       }
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
-      await this.#tellHeld(held, { response, ...(whole && { delta: announce(whole), last }) })
-      const results = whole ?? (await this.#runTools(calls, response, announce))
+      await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
+      const results = whole ?? (await this.#runTools(calls, response, announceResults))
       if (results === 'approval') return 'approval'
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
@@ -324,7 +325,7 @@ export class Loop {
       }
       await this.#tellHeld(held)
     } catch (error) {
-      const problem: Problem | undefined =
+      const problem: RunFault | undefined =
         error instanceof RunEnded
           ? error.problem
           : signal.aborted
@@ -364,7 +365,7 @@ export class Loop {
     const message = partial.message('savePartial') && partial.message('saveMarked')
     if (message === undefined) return
     const response = this.#admitted({ message, reason: 'other', usage: noUsage })
-    const results = callsOf(response.message).map((call) => errorResult(call, notRun('The answer broke off.')))
+    const results = callsOf(response.message).map((call) => errorResult(call, notRunText('The answer broke off.')))
     await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
   }
 
@@ -375,14 +376,14 @@ export class Loop {
   ): Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'> {
     return new Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'>((resolve, reject) => {
       const timer = wait === undefined ? undefined : setTimeout(() => resolve('waited'), wait)
-      const come =
+      const whenDone =
         <T>(done: (value: T) => void) =>
         (value: T): void => {
           clearTimeout(timer)
           done(value)
         }
-      this.#control.onCut = () => come(resolve)('cut')
-      coming.then(come(resolve), come(reject))
+      this.#control.onCut = () => whenDone(resolve)('cut')
+      coming.then(whenDone(resolve), whenDone(reject))
     })
   }
 
@@ -448,7 +449,7 @@ export class Loop {
   async #runTools(
     calls: readonly ToolCallPart[],
     response: ModelResponse,
-    announce: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
+    announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
   ): Promise<readonly ToolResultPart[] | 'approval'> {
     const { tools, toolConcurrency, now } = this.#options
     const step = this.#step
@@ -461,24 +462,24 @@ export class Loop {
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
       const denial = this.#open && denialOf(approvalOf(this.#open.step, call), this.#options.decisions)
       if (denial !== undefined) return errorResult(call, denial)
-      if (signal.aborted) return errorResult(call, notRun(reasonOf(signal.reason)))
+      if (signal.aborted) return errorResult(call, notRunText(reasonOf(signal.reason)))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? errorResult(call, notRun(reasonOf(signal.reason))) : invoke(call, tools, signal)
+      return signal.aborted ? errorResult(call, notRunText(reasonOf(signal.reason))) : invoke(call, tools, signal)
     }
     const queue = todo.values()
     let stopped: unknown
-    const one = async (call: ToolCallPart): Promise<void> => {
+    const runCall = async (call: ToolCallPart): Promise<void> => {
       const began = now()
       const result = await resultOf(call)
       results.set(call.id, result)
-      const ahead = results.size === calls.length ? { delta: announce(inOrder()) } : undefined
+      const ahead = results.size === calls.length ? { delta: announceResults(inOrder()) } : undefined
       await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
       for (const call of queue) {
         if (stopped !== undefined) return
-        await one(call).catch((error: unknown) => (stopped ??= error))
+        await runCall(call).catch((error: unknown) => (stopped ??= error))
       }
     }
     const alone = todo.some(({ name }) => tools.get(name)?.alone === true)
@@ -491,14 +492,14 @@ export class Loop {
         step: this.#deltaId,
         response,
         results: inOrder(),
-        calls: Object.freeze([...waiting].map((call) => waitingCall(this.#deltaId, call))),
+        calls: Object.freeze([...waiting].map((call) => withApproval(this.#deltaId, call))),
       }
       const still = started.filter((id) => left.calls.some((call) => call.id === id))
       this.#open = Object.freeze(still.length === 0 ? left : { ...left, started: Object.freeze(still) })
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, errorResult(call, notRun(reasonOf(signal.reason))))
+    for (const call of waiting) results.set(call.id, errorResult(call, notRunText(reasonOf(signal.reason))))
     return inOrder()
   }
 
@@ -519,7 +520,7 @@ export class Loop {
     const message = partial.message(cut.behavior)
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
-    const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRun(cut.reason)))
+    const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRunText(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record(
       this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),
@@ -559,7 +560,7 @@ export class Loop {
   }
 
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
-  async #tell(event: Untold, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
+  async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
@@ -570,7 +571,7 @@ export class Loop {
   }
 
   /** Calls the handlers in order until one refuses the event. Returns the problem. */
-  async #handle(told: RunEvent, ahead: Ahead): Promise<Problem | undefined> {
+  async #handle(told: RunEvent, ahead: Ahead): Promise<RunFault | undefined> {
     for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
       if (refused !== undefined)
@@ -595,7 +596,7 @@ export class Loop {
 const none: readonly ModelEvent[] = Object.freeze([])
 
 /** Resolves after the run is cut, one turn of the event loop later, so that a simultaneous answer wins. */
-const cutOff = (signal: AbortSignal): Promise<'cut'> =>
+const untilCut = (signal: AbortSignal): Promise<'cut'> =>
   rejectOnAbort(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
 
 /** A delta that handlers know before it is emitted, and the interrupt whose message it includes. */
@@ -605,7 +606,7 @@ interface AnnouncedDelta {
 }
 
 /** The problem that prevents a run from starting. */
-const notBegun = (cause: unknown): Problem =>
+const startFaultOf = (cause: unknown): RunFault =>
   isBusy(cause) ? cause : { _tag: 'HandlerFailed', step: 0, event: 'begin', cause }
 
 const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>

@@ -29,13 +29,13 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
     case 'reasoning_delta':
     case 'arguments_delta':
     case 'signature_delta':
-      return of(given, { block: 'string', text: 'string' })
+      return fieldsOf(given, { block: 'string', text: 'string' })
     case 'block_start':
-      return of(given, { block: 'string', callId: 'string?', name: 'string?' })
+      return fieldsOf(given, { block: 'string', callId: 'string?', name: 'string?' })
     case 'block_end':
-      return of(given, { block: 'string', part: 'json' })
+      return fieldsOf(given, { block: 'string', part: 'json' })
     case 'finish':
-      return checkFinish(of(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
+      return checkFinish(fieldsOf(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
     default:
       if (typeof type !== 'string')
         return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
@@ -46,7 +46,7 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
 type Kind = 'string' | 'string?' | 'number' | 'json'
 
 /** Copies the known fields of an event, reading each once. */
-const of = (
+const fieldsOf = (
   given: Fields,
   fields: { readonly [field: string]: Kind },
   common: readonly (readonly [string, Kind])[] = [['index', 'number']],

@@ -46,7 +46,7 @@ export const approvalOf = (step: string, { id, name, arguments: input }: ToolCal
   prefix + rangeDigest([step, id, name, input])
 
 /** A call with its token. */
-export const waitingCall = (step: string, call: ToolCallPart): WaitingCall =>
+export const withApproval = (step: string, call: ToolCallPart): WaitingCall =>
   Object.freeze({ ...call, approval: approvalOf(step, call) })
 
 /** A copy of decisions. Throws a TypeError for values that are not tokens; call ids may not be unique. */

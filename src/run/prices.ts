@@ -15,7 +15,7 @@ export type DollarsOf = (answer: ModelResponse) => number | undefined
  * Throws  TypeError for an invalid price, or if dollars are limited and no price is known
  */
 export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxDollars }: Limits): DollarsOf => {
-  const asked = given === undefined ? pricesOf(name) : checked(given)
+  const asked = given === undefined ? pricesOf(name) : checkRates(given)
   if (asked === undefined && maxDollars !== Infinity)
     throw new TypeError(`limits.maxDollars needs the prices of ${name}, which are not in modelPrices; pass \`prices\``)
   return ({ usage, model }) => {
@@ -25,7 +25,7 @@ export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxD
   }
 }
 
-const checked = (prices: ModelRates): ModelRates => {
+const checkRates = (prices: ModelRates): ModelRates => {
   const unit = 'US dollars per million tokens'
   for (const rate of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
     amount(`prices.${rate}`, prices[rate], { unit })

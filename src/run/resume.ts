@@ -4,10 +4,10 @@ import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
-import { launchRun, type Over, type RunStream, type Start } from './launch.ts'
+import { launchRun, type NothingToRun, type RunStream, type Start } from './launch.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
-import { knownOfSessionRun, runSettings, type SessionRunOptions } from './turn.ts'
+import { sessionRunOptionNames, runSettings, type SessionRunOptions } from './turn.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** Options for continuing a session. */
@@ -34,12 +34,12 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()
  */
 export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFault> => {
-  const options = optionsOf('resume', given, known)
+  const options = optionsOf('resume', given, optionNames)
   const { whenBusy = 'takeOver' } = options
   const { settings, continuation } = runSettings(session, options)
   const decided = decisionsOf(options)
   const turns = new TurnTaking(session, settings, continuation, options)
-  const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
+  const begin = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
     let held = await turns.hold(control, whenBusy === 'wait' ? Infinity : 0)
     if (whenBusy === 'takeOver' && isLeft(held) && held.left._tag === 'SessionBusy')
       held = await turns.hold(control, held.left.remaining + margin(options.ttl))
@@ -52,7 +52,7 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
   return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
-const known: OptionNames<ResumeOptions> = { ...knownOfSessionRun, whenBusy: true, approve: true, deny: true }
+const optionNames: OptionNames<ResumeOptions> = { ...sessionRunOptionNames, whenBusy: true, approve: true, deny: true }
 
 /** Milliseconds to wait beyond a lease's expiry: a live holder has renewed it by then. */
 const margin = (ttl = defaultTtl): number => Math.min(ttl, 250)

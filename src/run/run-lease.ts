@@ -35,14 +35,14 @@ export interface RunLease {
 export const defaultTtl = 10_000
 
 /** The leases acquired by runs. Leases acquired by the application are never released here. */
-const ofRuns = new WeakSet<SessionLease>()
+const runLeases = new WeakSet<SessionLease>()
 
 /**
  * Acquires a session's lease for a run, or uses the application's own. Undefined if the session has no leases.
  *
  * @param stop called on a stop request, or when another holder took the lease
  */
-export const heldBy = async (
+export const acquireRunLease = async (
   session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
   options: RunLeaseOptions,
   stop: (reason: string, isLost: boolean) => void,
@@ -51,22 +51,22 @@ export const heldBy = async (
   if (lease === undefined) return right(undefined)
   const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity, clock } = ownFields(options)
   const given = held?.()
-  const own = given !== undefined && given.held && !ofRuns.has(given)
+  const own = given !== undefined && given.held && !runLeases.has(given)
   const taken = own
     ? right(given)
     : await lease({ holder, ttl, wait: whenBusy === 'wait' ? wait : 0, ...present({ clock }) })()
   if (isLeft(taken)) return taken
   const { number, signal, release } = taken.right
   let over = false
-  if (!own) ofRuns.add(taken.right)
-  const ended = (): void => {
+  if (!own) runLeases.add(taken.right)
+  const onLost = (): void => {
     if (over) return
     const { reason } = signal
     if (isStop(reason)) stop('Somebody asked the run to stop.', false)
     else stop(`The session is held by another run. ${reasonOf(reason)}`, true)
   }
-  if (signal.aborted) ended()
-  else signal.addEventListener('abort', ended)
+  if (signal.aborted) onLost()
+  else signal.addEventListener('abort', onLost)
   return right({
     number,
     fault: () => left({ _tag: 'LeaseLost', id: session.id ?? '', number }),

@@ -1,7 +1,7 @@
 /** `run`: a model and tools on a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
-import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './launch.ts'
+import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /**
  * Runs a model and its tools until the model is done, a limit is reached, or you end it.
@@ -19,13 +19,13 @@ import { knownOfSettings, launchRun, type RunOptions, type RunStream } from './l
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (given: RunOptions): RunStream => {
-  const options = optionsOf('run', given, known)
+  const options = optionsOf('run', given, optionNames)
   const { view, callIds, open } = options
   return launchRun<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
-const known: OptionNames<RunOptions> = {
-  ...knownOfSettings,
+const optionNames: OptionNames<RunOptions> = {
+  ...settingNames,
   id: true,
   view: true,
   callIds: true,

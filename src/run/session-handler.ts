@@ -18,7 +18,7 @@ import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { Ahead, RunHandler } from './handler.ts'
-import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { acquireRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
@@ -75,7 +75,7 @@ export const sessionHandler = (session: RecordingSession, options: SessionHandle
   handlerOf(new Recording(session, optionsOf('sessionHandler', options), undefined, undefined))
 
 /** The same with a lease that is already held and is not released here. The last delta marks `input` as answered. */
-export const recordingUnder = (
+export const recordingHandler = (
   session: RecordingSession,
   journalEvery: SessionHandlerOptions['journalEvery'],
   lease: RunLease,
@@ -95,12 +95,12 @@ const handlerOf = (recording: Recording): SessionHandler =>
     Object.assign((event: RunEvent, ahead?: Ahead) => recording.take(event, ahead), {
       begin: (stop: (reason: string) => void) => recording.begin(stop),
       end: () => recording.end(),
-      lookAhead,
+      lookAhead: groupingMs,
     }),
   )
 
 /** Milliseconds: blocks that end this close together share a note. The delay is not noticeable. */
-const lookAhead = 25
+const groupingMs = 25
 
 /** Pending journal entries, to be written as one note. */
 interface Entry {
@@ -145,7 +145,7 @@ interface Block {
 const emptyBlock: Block = { written: '', said: '', done: 0, next: 0, part: undefined }
 
 /** Journaled characters that are searched again together with new ones, as many as a redactor's `textFrom` needs. */
-const before = 64
+const charactersBefore = 64
 
 class Recording {
   readonly #session: RecordingSession
@@ -178,7 +178,7 @@ class Recording {
   ) {
     this.#input = input
     const own = options.redact === undefined ? undefined : createRedactor(options.redact)
-    this.#session = own === undefined ? session : redacting(session, own)
+    this.#session = own === undefined ? session : redactingSession(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
     this.#given = lease
     this.#lease = lease
@@ -193,7 +193,7 @@ class Recording {
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
     const { lease = {} } = this.#options
     if (lease === false || this.#given !== undefined) return right(undefined)
-    const held = await heldBy(this.#session, lease, stop)
+    const held = await acquireRunLease(this.#session, lease, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
     return right(undefined)
@@ -305,15 +305,16 @@ class Recording {
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
     for (const [index, block] of step.blocks) {
-      const { written, said, done, next, part } = block
+      const { written, said, done: answeredInput, next, part } = block
       if (part !== undefined || said.length < next) continue
       // Hold back half a surrogate pair, and text that may be the start of a secret.
-      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
-      const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
+      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, answeredInput)
+      const end = ready > answeredInput && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
       const whole = said.slice(0, end)
-      const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.textFrom(whole, done)
+      const text =
+        this.#redactor === undefined ? whole.slice(answeredInput) : this.#redactor.textFrom(whole, answeredInput)
       if (!text.isWellFormed()) continue
-      const from = Math.max(0, end - before)
+      const from = Math.max(0, end - charactersBefore)
       step.blocks.set(index, {
         ...block,
         written: written + text,
@@ -410,12 +411,14 @@ class Recording {
     const messages = append as readonly Message[]
     const close: readonly JournalNote[] =
       step === undefined || !this.#closes(step, operation) ? [] : [{ ...this.#journal(step), closed: true }]
-    const done = (): readonly InputNote[] =>
+    const answeredInput = (): readonly InputNote[] =>
       isLast && this.#input !== undefined
         ? [{ type: 'input', id: this.#input, state: 'answered', at: this.#session.len + messages.length }]
         : []
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
-      this.#under(() => this.#session.append({ messages, notes: [...notes, ...done()] }, { operation, expectedLen })())
+      this.#under(() =>
+        this.#session.append({ messages, notes: [...notes, ...answeredInput()] }, { operation, expectedLen })(),
+      )
     let answer = await add(close)
     // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
     if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
@@ -462,7 +465,7 @@ class Recording {
 }
 
 /** A session that removes secrets from everything it is given. */
-const redacting = (session: RecordingSession, redactor: Redactor): RecordingSession => {
+const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
     const { messages = [], notes = [] } = given as Together // the handler always passes this form
     return session.append(

@@ -6,11 +6,11 @@ import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
 import type { OpenStep, Session, WriteFault } from '../session/index.ts'
-import { callIdsIn, goOnAfter, messagesOf, whyUnanswered } from '../session/kit.ts'
+import { callIdsIn, cutAnswerNotice, messagesOf, whyUnanswered } from '../session/kit.ts'
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
-import { approvalOf, waitingCall, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
+import { approvalOf, withApproval, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
@@ -40,14 +40,14 @@ interface Rows {
 type Fault = WriteFault | PairingFault
 
 /** Another writer was first, so the decision must be made again. */
-export type Anew = 'anew'
+export type Retry = 'anew'
 
 /** Appends rows if the record has not changed. */
-export const appendHere = async (
+export const appendExpected = async (
   session: Session,
   lease: RunLease | undefined,
   rows: Rows,
-): Promise<Either<WriteFault, Anew | undefined>> => {
+): Promise<Either<WriteFault, Retry | undefined>> => {
   if (lease?.lost === true) return lease.fault()
   if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
   const answer = await session.append(rows, { expectedHead: session.head() })()
@@ -55,7 +55,7 @@ export const appendHere = async (
   return answer.left._tag === 'SessionConflict' ? right('anew') : answer
 }
 
-const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
+const closeSteps = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
 /** The messages that settle open steps, and the notes that close their journals. */
@@ -66,7 +66,7 @@ const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
       ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
       ...steps.flatMap((step) => messagesOf(step, callIds)),
     ],
-    notes: closing(steps),
+    notes: closeSteps(steps),
   }
 }
 
@@ -82,10 +82,10 @@ export const startTurn = async (
   lease: RunLease,
   said: Message,
   id: string | undefined,
-): Promise<Either<Fault, Start | Anew>> => {
+): Promise<Either<Fault, Start | Retry>> => {
   const open = settleSteps(session, session.openSteps())
   const at = session.len + open.messages.length
-  const appended = await appendHere(session, lease, {
+  const appended = await appendExpected(session, lease, {
     messages: [...open.messages, said],
     notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
@@ -96,12 +96,12 @@ export const startTurn = async (
  * The start of a run that continues an earlier one, for an input whose message is in the record.
  * Undefined if there is no input and nothing is left to answer.
  */
-export const startAgain = async (
+export const continueTurn = async (
   session: Session,
   lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
-): Promise<Either<Fault, Start | Anew | undefined>> => {
+): Promise<Either<Fault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session)
   const rows = settleSteps(
     session,
@@ -109,7 +109,7 @@ export const startAgain = async (
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
   const { id, at }: Partial<Input> = ownFields(input ?? {})
-  const appended = await appendHere(session, lease, {
+  const appended = await appendExpected(session, lease, {
     messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
     notes: [
       ...rows.notes,
@@ -118,7 +118,7 @@ export const startAgain = async (
   })
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
-  if (kept !== undefined) return startOf(session, again(kept, tools, unfinished, decisions))
+  if (kept !== undefined) return startOf(session, continuationOf(kept, tools, unfinished, decisions))
   const last = session.conversation().at(-1)
   const isOver = last === undefined || last.role === 'assistant' || last.role === 'system'
   return input === undefined && isOver ? right(undefined) : startOf(session)
@@ -132,7 +132,7 @@ const reminderFor = (
 ): Message | undefined => {
   const conversation = session.conversation()
   const last = settling ?? conversation.at(-1)
-  if (last?.role === 'assistant' && isCut(last)) return goOnAfter()
+  if (last?.role === 'assistant' && isCut(last)) return cutAnswerNotice()
   if (input?.at === undefined) return undefined
   let newer = 0
   for (let index = conversation.length - 1; index >= 0; index--) {
@@ -150,12 +150,12 @@ const reminderFor = (
 }
 
 /** The step that waits for approval, in the form of a run's result. */
-export const openAnswer = (
+export const waitingStepOf = (
   session: Session,
   { tools, unfinished, decisions }: Continuation,
 ): OpenAnswer | undefined => {
   const step = stepToContinue(session)
-  return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
+  return step === undefined ? undefined : continuationOf(step, tools, unfinished, decisions).open
 }
 
 /** The step to continue: the last one, if its answer is complete and has tool calls. */
@@ -164,7 +164,7 @@ const stepToContinue = (session: Session): OpenStep | undefined => {
   return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined
 }
 
-const again = (
+const continuationOf = (
   step: OpenStep,
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
@@ -177,12 +177,12 @@ const again = (
   const retried: string[] = []
   for (const call of callsOf(answer)) {
     if (step.results.has(call.id)) continue
-    if (step.waiting.has(call.id)) waiting.push(waitingCall(step.step, call))
+    if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
     if (!step.started.has(call.id)) continue
     const tool = tools.find(({ name }) => name === call.name)
     const chosen = typeof policy === 'function' ? policy(call, tool) : policy
     if (chosen === 'ask' || step.waiting.has(call.id)) {
-      if (!step.waiting.has(call.id)) waiting.push(waitingCall(step.step, call))
+      if (!step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
       started.push(call.id)
     } else if (chosen === 'retry' && tool?.idempotent === true) retried.push(approvalOf(step.step, call))
     else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))

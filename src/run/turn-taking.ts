@@ -15,30 +15,30 @@ import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } fr
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
-import { launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
-import { heldBy, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
-import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { appendHere, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
+import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
+import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './starting.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
 
 /** How a session is held and written to. */
-export interface Taking
+export interface HoldOptions
   extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {}
 
 /** Milliseconds between two checks of a session that another process holds. */
-const glance = 100
+const pollMs = 100
 
 /** The maximum number of attempts if writers without a lease keep interfering. */
-const tries = 100
+const mostTries = 100
 
 export class TurnTaking {
   readonly #session: Session
   readonly #settings: RunSettings
   readonly #continuation: Continuation
-  readonly #taking: Taking
+  readonly #taking: HoldOptions
   readonly #clock: Clock
   #lease: RunLease | undefined
   #going: Pick<RunStream, 'cancel'> | undefined
@@ -50,7 +50,7 @@ export class TurnTaking {
   #lost: Either<LeaseLost, never> | undefined
   #finished: Promise<void> | undefined
 
-  constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: Taking) {
+  constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: HoldOptions) {
     this.#session = session
     this.#settings = settings
     this.#continuation = continuation
@@ -67,12 +67,12 @@ export class TurnTaking {
   async hold(
     control: Control,
     wait: number,
-    over: () => Promise<Either<StartFault, Over | undefined>> = async () => right(undefined),
-  ): Promise<Either<StartFault, Over | undefined>> {
+    over: () => Promise<Either<StartFault, NothingToRun | undefined>> = async () => right(undefined),
+  ): Promise<Either<StartFault, NothingToRun | undefined>> {
     const until = this.#clock.now() + wait
     for (;;) {
       if (control.pending?.stop !== undefined) return right(this.over('cancelled'))
-      const held = await this.take(control, Math.max(0, Math.min(glance, until - this.#clock.now())))
+      const held = await this.take(control, Math.max(0, Math.min(pollMs, until - this.#clock.now())))
       if (!isLeft(held)) return held
       if (held.left._tag !== 'SessionBusy' || this.#clock.now() >= until) return held
       const found = await over()
@@ -82,13 +82,17 @@ export class TurnTaking {
 
   /** Tries once to hold the session. */
   async take(control: Control, wait: number): Promise<Either<StartFault, undefined>> {
-    const held = await heldBy(this.#session, { ...leaseOf(this.#taking), whenBusy: 'wait', wait }, (reason, isLost) => {
-      if (this.#lease === undefined) return
-      this.#stopped = true
-      // A lease lost before the turn's run started is requested again: nothing was cancelled.
-      if (this.#going !== undefined) this.#going.cancel()
-      else if (this.#isRunning || !isLost) control.cancel(reason, 'saveMarked')
-    })
+    const held = await acquireRunLease(
+      this.#session,
+      { ...leaseOf(this.#taking), whenBusy: 'wait', wait },
+      (reason, isLost) => {
+        if (this.#lease === undefined) return
+        this.#stopped = true
+        // A lease lost before the turn's run started is requested again: nothing was cancelled.
+        if (this.#going !== undefined) this.#going.cancel()
+        else if (this.#isRunning || !isLost) control.cancel(reason, 'saveMarked')
+      },
+    )
     if (isLeft(held)) return held
     this.#lease = held.right
     return right(undefined)
@@ -106,9 +110,9 @@ export class TurnTaking {
   }
 
   /** A result without a run, for an input or for the whole conversation. */
-  over(stopReason: StopReason, input?: Input): Over {
+  over(stopReason: StopReason, input?: Input): NothingToRun {
     const last = this.#session.conversation().at(-1)
-    const open = stopReason === 'approval' ? openAnswer(this.#session, this.#continuation) : undefined
+    const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#continuation) : undefined
     const result: RunResult = {
       response: input === undefined ? (last?.role === 'assistant' ? last : undefined) : answerTo(this.#session, input),
       steps: Object.freeze([]),
@@ -127,11 +131,11 @@ export class TurnTaking {
   }
 
   /** The start of an input's run. If its message is in the record, the run continues. */
-  begin(input: Input | undefined, said: Message, id: string | undefined): Promise<Either<StartFault, Start | Anew>> {
+  begin(input: Input | undefined, said: Message, id: string | undefined): Promise<Either<StartFault, Start | Retry>> {
     const lease = this.#lease as RunLease // it is held
     if (input?.at === undefined) return startTurn(this.#session, lease, said, id)
     // There is an input, so the result is never undefined.
-    return startAgain(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Anew>>
+    return continueTurn(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Retry>>
   }
 
   /** The start of a run that continues open work, for the input it belongs to. Undefined if there is none. */
@@ -139,9 +143,9 @@ export class TurnTaking {
     const continuation = { ...this.#continuation, decisions }
     return this.#decided(async () => {
       const input = this.#unfinished()
-      const start = await startAgain(this.#session, this.#lease as RunLease, continuation, input) // it is held
+      const start = await continueTurn(this.#session, this.#lease as RunLease, continuation, input) // it is held
       return isLeft(start) || start.right === 'anew' || start.right === undefined
-        ? (start as Either<StartFault, Anew | undefined>)
+        ? (start as Either<StartFault, Retry | undefined>)
         : right(this.recorded(start.right, input?.id))
     })
   }
@@ -168,26 +172,26 @@ export class TurnTaking {
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),
     })
-    return { ...start, handlers: [recordingUnder(this.#session, this.#taking.journalEvery, lease, input), finishing] }
+    return { ...start, handlers: [recordingHandler(this.#session, this.#taking.journalEvery, lease, input), finishing] }
   }
 
   /** Acts on the current record, and again whenever another writer was first. */
-  async #decided<T>(work: () => Promise<Either<StartFault, T | Anew>>): Promise<Either<StartFault, T>> {
+  async #decided<T>(work: () => Promise<Either<StartFault, T | Retry>>): Promise<Either<StartFault, T>> {
     for (let count = 1; ; count++) {
       const done = await work()
       if (isLeft(done)) return done
       if (done.right !== 'anew') return right(done.right)
       const missed = await this.#session.refresh()()
       if (isLeft(missed)) return missed
-      if (count === tries) return left({ _tag: 'Busy', waited: 0 })
+      if (count === mostTries) return left({ _tag: 'Busy', waited: 0 })
     }
   }
 
   /** Answers the input of another turn. */
-  async answer(input: Input): Promise<Either<StartFault, Anew | void>> {
+  async answer(input: Input): Promise<Either<StartFault, Retry | void>> {
     const start = await this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
-    if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Anew>
-    const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
+    if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Retry>
+    const handlers = [recordingHandler(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
     const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
     this.#going = going
     const ended = await going.result()()
@@ -207,12 +211,12 @@ export class TurnTaking {
     })
   }
 
-  note(note: InputNote): Promise<Either<WriteFault, Anew | undefined>> {
-    return appendHere(this.#session, this.#lease, { messages: [], notes: [note] })
+  note(note: InputNote): Promise<Either<WriteFault, Retry | undefined>> {
+    return appendExpected(this.#session, this.#lease, { messages: [], notes: [note] })
   }
 
   /** Queues an input. */
-  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | undefined>> {
+  queue(id: string, message: Message): Promise<Either<WriteFault, Retry | undefined>> {
     return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }
 
@@ -255,7 +259,7 @@ export class TurnTaking {
     // An input may have arrived between the last check and the release, from a process that does not wait.
     await this.#session.refresh()()
     if (nextOf(this.inputs()) === undefined) return
-    const held = await heldBy(this.#session, leaseOf(this.#taking), () => {
+    const held = await acquireRunLease(this.#session, leaseOf(this.#taking), () => {
       this.#stopped = true
       this.#going?.cancel()
     })
@@ -277,4 +281,4 @@ const isLost = (
 ): fault is typeof fault & { readonly cause: LeaseLost } =>
   (fault.cause as { readonly _tag?: unknown } | undefined)?._tag === 'LeaseLost'
 
-const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => present({ holder, ttl, clock })
+const leaseOf = ({ holder, ttl, clock }: HoldOptions): RunLeaseOptions => present({ holder, ttl, clock })

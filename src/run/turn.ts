@@ -9,11 +9,11 @@ import { redactorOf } from '../session/kit.ts'
 import type { Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
-import { decide, type AskedInput } from './inputs/decide.ts'
+import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
-import { knownOfSettings, launchRun, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import type { Anew, Continuation, UnfinishedPolicy } from './starting.ts'
+import type { Retry, Continuation, UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The options of a run on a session. */
@@ -70,53 +70,53 @@ export interface TurnOptions extends SessionRunOptions {
  * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)
  */
 export const turn = (session: Session, input: string | Message, given: TurnOptions): RunStream<TurnFault> => {
-  const options = optionsOf('turn', given, knownOfTurn)
+  const options = optionsOf('turn', given, optionNames)
   const { whenBusy = 'fail', wait = Infinity } = options
   const message = messageOf(input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
   const turns = new TurnTaking(session, settings, continuation, options)
-  const own = (): Input | undefined => turns.inputs().find((known) => known.id === id)
-  const asked: AskedInput = { id, denies: whenBusy !== 'queue' }
+  const ownInput = (): Input | undefined => turns.inputs().find((known) => known.id === id)
+  const asked: RequestedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
 
   /** The result for this input, if another run has handled it. */
-  const done = (): Either<StartFault, Over | undefined> => {
-    const known = id === undefined ? undefined : own()
+  const finishedInput = (): Either<StartFault, NothingToRun | undefined> => {
+    const known = id === undefined ? undefined : ownInput()
     if (known === undefined) return right(undefined)
     if (!saysSame(session, known, recorded)) return left({ _tag: 'InputMismatch', session: session.id, id: known.id })
     if (known.state === 'answered') return right(turns.over('queued', known))
     if (known.state === 'cancelled') return right(turns.over('cancelled', known))
     return right(known.state === 'waiting' ? turns.over('approval', known) : undefined)
   }
-  const look = async (): Promise<Either<StartFault, Over | undefined>> => {
+  const refreshInput = async (): Promise<Either<StartFault, NothingToRun | undefined>> => {
     const missed = await session.refresh()()
-    return isLeft(missed) ? missed : done()
+    return isLeft(missed) ? missed : finishedInput()
   }
   /** Queues the input unless it already is. A failed input keeps its old place. */
-  const queue = async (): Promise<Either<StartFault, Over | undefined>> => {
+  const enqueueInput = async (): Promise<Either<StartFault, NothingToRun | undefined>> => {
     for (;;) {
-      const known = own()
+      const known = ownInput()
       if (known !== undefined && known.state !== 'failed') return right(undefined)
       const queued = await turns.queue(id as string, recorded) // a queued input always has an id
       if (isLeft(queued)) return queued
       if (queued.right !== 'anew') return right(undefined)
-      const found = await look()
+      const found = await refreshInput()
       if (isLeft(found) || found.right !== undefined) return found
     }
   }
-  const hold = async (control: Control): Promise<Either<StartFault, Over | undefined>> => {
-    const held = await turns.hold(control, whenBusy === 'wait' ? wait : 0, look)
+  const holdSession = async (control: Control): Promise<Either<StartFault, NothingToRun | undefined>> => {
+    const held = await turns.hold(control, whenBusy === 'wait' ? wait : 0, refreshInput)
     if (whenBusy !== 'queue' || !isLeft(held) || held.left._tag !== 'SessionBusy') return held
-    const queued = await queue()
+    const queued = await enqueueInput()
     if (isLeft(queued) || queued.right !== undefined) return queued
-    const waited = await turns.hold(control, wait, look)
+    const waited = await turns.hold(control, wait, refreshInput)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
   /** The turn was cancelled before its run started. Its input stays unanswered unless another run answers it. */
-  const withdrawn = async (control: Control): Promise<Either<StartFault, Over>> => {
+  const withdrawCancelled = async (control: Control): Promise<Either<StartFault, NothingToRun>> => {
     for (;;) {
-      const known = own()
+      const known = ownInput()
       if (known?.state === 'answered') return right(turns.over('queued', known))
       if (known?.state === 'taken' && !turns.isHeld) {
         const held = await turns.take(control, 0)
@@ -133,16 +133,16 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     }
   }
   /** With the session held, decides what comes next, again after each append by another writer. */
-  const start = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
+  const start = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
     for (;;) {
-      if (control.pending?.stop !== undefined) return withdrawn(control)
-      const over = done()
+      if (control.pending?.stop !== undefined) return withdrawCancelled(control)
+      const over = finishedInput()
       if (isLeft(over)) return over
       if (over.right !== undefined) return right(over.right)
       const next = decide(turns.inputs(), asked)
-      let did: Either<StartFault, Start | Anew | void | Over | undefined>
+      let did: Either<StartFault, Start | Retry | void | NothingToRun | undefined>
       if (next.type === 'leave' || next.type === 'report') return right(turns.over('queued'))
-      else if (next.type === 'queue') did = await queue()
+      else if (next.type === 'queue') did = await enqueueInput()
       else if (next.type === 'answer') did = await turns.answer(next.input)
       else if (next.type === 'withdraw')
         did = await turns.note({
@@ -162,12 +162,12 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       if (isLeft(missed)) return missed
     }
   }
-  const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
+  const begin = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
     for (;;) {
-      const held = await hold(control)
+      const held = await holdSession(control)
       if (isLeft(held)) return held
       if (held.right !== undefined)
-        return held.right.over.stopReason === 'cancelled' ? withdrawn(control) : right(held.right)
+        return held.right.over.stopReason === 'cancelled' ? withdrawCancelled(control) : right(held.right)
       const begun = await start(control)
       // A process that was paused too long lost the session before doing anything, so it starts over.
       if (!isLeft(begun) || begun.left._tag !== 'LeaseLost' || whenBusy === 'fail') return begun
@@ -178,8 +178,8 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
 }
 
 /** The names of options shared by all runs on a session. */
-export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
-  ...knownOfSettings,
+export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
+  ...settingNames,
   journalEvery: true,
   recall: true,
   unfinished: true,
@@ -188,7 +188,7 @@ export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
   clock: true,
 }
 
-const knownOfTurn: OptionNames<TurnOptions> = { ...knownOfSessionRun, id: true, whenBusy: true, wait: true }
+const optionNames: OptionNames<TurnOptions> = { ...sessionRunOptionNames, id: true, whenBusy: true, wait: true }
 
 /** A run's settings on a session: the record's notes, a recall tool, receipts. */
 export const runSettings = (

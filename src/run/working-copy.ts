@@ -18,7 +18,7 @@ export const workingCopy = (from: Sequence<Message>): WorkingCopy => {
   if (view === undefined || end === view.length) return copyOf(createHistory<Message>({ from }), [])
   const history = createHistory<Message>()
   for (let index = 0; index <= view.length; index++) {
-    while (history.len < (view.positionAt(index) as number)) history.append(nothing)
+    while (history.len < (view.positionAt(index) as number)) history.append(retractedPlace)
     if (index < view.length) history.append(view.at(index) as Message, view.pages.at(index) as PageKind)
   }
   return copyOf(history, leftOut(view))
@@ -35,4 +35,4 @@ const copyOf = (history: History<Message>, left: readonly Range[]): WorkingCopy 
 const isView = (messages: Sequence<Message>): messages is View<Message> => 'positionAt' in messages
 
 /** Placeholder at the position of a retracted message. It is in no view. */
-const nothing: Message = Object.freeze({ role: 'user', content: Object.freeze([]) })
+const retractedPlace: Message = Object.freeze({ role: 'user', content: Object.freeze([]) })

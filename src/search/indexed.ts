@@ -7,9 +7,9 @@ import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from 
 import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
-import { blocksFor, isIn, judgeRow, retractionsIn, type HitInRow } from './judge.ts'
+import { blocksFor, isInRanges, judgeRow, retractionsIn, type HitInRow } from './judge.ts'
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
-import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
+import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
 
 /** The maximum rows a search examines, and the maximum it adds to an index that lacks them. */
 const mostCandidates = 4000
@@ -17,7 +17,7 @@ const mostCandidates = 4000
 const fewCandidates = 1000
 const mostAdded = 2000
 /** The number of rows whose blocks are read at a time. */
-const together = 50
+const rowsAtOnce = 50
 
 interface Search {
   readonly store: Store
@@ -61,10 +61,10 @@ export async function* searchIndex(
     isEnd: false,
   }
   const hits: SearchHit[] = []
-  const next = yield* wanted.sort === 'time' ? latest(search, hits) : best(search, hits, cursor)
+  const next = yield* wanted.sort === 'time' ? hitsByTime(search, hits) : hitsByScore(search, hits, cursor)
   if (next === undefined) return undefined
-  const encrypted = wanted.after === undefined ? yield* encryptedIn(search) : []
-  const damaged = yield* damagedIn(store, index, search)
+  const encrypted = wanted.after === undefined ? yield* encryptedLogsIn(search) : []
+  const damaged = yield* damagedSessionsIn(store, index, search)
   return Object.freeze({
     hits: Object.freeze(hits),
     indexed: true,
@@ -79,7 +79,7 @@ export async function* searchIndex(
  * The sessions with damaged, unreadable messages: those found during this search, and, on the first
  * page, those found during indexing.
  */
-async function* damagedIn(
+async function* damagedSessionsIn(
   store: Store,
   index: RowIndex,
   { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: SearchPlan },
@@ -95,7 +95,7 @@ async function* damagedIn(
   const damaged: string[] = []
   for (const id of logs) {
     const info = await describeSession(store, id)()
-    if (isLeft(info) && !isNone.has(info.left._tag)) return yield* fail(info.left)
+    if (isLeft(info) && !isEmptyPage.has(info.left._tag)) return yield* fail(info.left)
     if (!isLeft(info) || info.left._tag === 'DamagedLog') damaged.push(id)
   }
   return damaged
@@ -105,7 +105,7 @@ async function* damagedIn(
 type Next = Steps<SearchFault, { readonly cursor: string | undefined } | undefined>
 
 /** Adds hits in index order. */
-async function* latest(search: Search, hits: SearchHit[]): Next {
+async function* hitsByTime(search: Search, hits: SearchHit[]): Next {
   const { limit } = search.wanted
   do {
     const matched = yield* someMatches(search, limit - hits.length)
@@ -116,7 +116,7 @@ async function* latest(search: Search, hits: SearchHit[]): Next {
 }
 
 /** Adds the best hits among the newest matches, starting at a cursor. */
-async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Next {
+async function* hitsByScore(search: Search, hits: SearchHit[], cursor: RankCursor): Next {
   const { limit } = search.wanted
   const all: MatchedRow[] = []
   do {
@@ -128,7 +128,7 @@ async function* best(search: Search, hits: SearchHit[], cursor: RankCursor): Nex
     all.length < mostRanked &&
     search.looked < (all.length < limit ? mostCandidates : fewCandidates)
   )
-  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // oxfmt-ignore
+  const ranked = rankedAfter(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // oxfmt-ignore
   let done = 0
   while (done < ranked.length && hits.length < limit) {
     const some = ranked.slice(done, done + limit - hits.length)
@@ -148,7 +148,7 @@ const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
 }
 
 /** The encrypted logs within the search. A list that took long to fetch is reused for twenty times as long. */
-async function* encryptedIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
+async function* encryptedLogsIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
   const began = Date.now()
   const known = encryptedOf.get(index)
   const ids = known !== undefined && began < known.until ? known.ids : yield* need(index.encrypted())
@@ -177,7 +177,11 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): Row
 }
 
 /** Queries the index after adding missing rows, if they are few and the index is writable. */
-async function* upToDate(index: RowIndex, query: RowQuery, first: boolean): Steps<SearchFault, RowsFound | undefined> {
+async function* rowsFromCurrentIndex(
+  index: RowIndex,
+  query: RowQuery,
+  first: boolean,
+): Steps<SearchFault, RowsFound | undefined> {
   const found = yield* need(index.find(query))
   if (!first || found === undefined || found.behind === 0) return found
   const added = await index.add(termsOf, mostAdded)()
@@ -195,14 +199,14 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
   const { store, index, query, wanted, asked, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
-  const found = yield* upToDate(index, { ...asked, limit, count: first, ...present({ after }) }, first)
+  const found = yield* rowsFromCurrentIndex(index, { ...asked, limit, count: first, ...present({ after }) }, first)
   if (found === undefined) return undefined
   const { rows, next, behind } = found
   if (first) search.behind = behind
   const matched: MatchedRow[] = []
   let seen = 0
   while (seen < rows.length && matched.length < most) {
-    const piece = rows.slice(seen, seen + together)
+    const piece = rows.slice(seen, seen + rowsAtOnce)
     const blocks = await blocksFor(
       store,
       piece.map(({ row }) => row),
@@ -223,7 +227,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
 
 /** Adds the hits of matching rows. */
 async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: SearchHit[]): Steps<SearchFault, void> {
-  yield* lookUp(search, rows)
+  yield* loadLogs(search, rows)
   for (const row of rows) {
     const hit = hitOf(search, row)
     if (hit !== undefined) hits.push(hit)
@@ -235,7 +239,8 @@ const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: 
   let retractedFrom: string | undefined
   for (const id of logs) {
     if (sessions.get(id) !== true) continue
-    if (!isIn(retractions.get(id) ?? [], row.index)) return Object.freeze({ session: id, ...found, retracted: false })
+    if (!isInRanges(retractions.get(id) ?? [], row.index))
+      return Object.freeze({ session: id, ...found, retracted: false })
     retractedFrom ??= id
     if (wanted.retracted) break
   }
@@ -245,21 +250,21 @@ const hitOf = ({ sessions, retractions, wanted }: Search, { logs, row, found }: 
 }
 
 /** Loads whether each row's logs are sessions, and their retractions. */
-async function* lookUp(
+async function* loadLogs(
   { store, index, sessions, retractions }: Search,
   rows: readonly FoundRow[],
 ): Steps<SearchFault, void> {
   const logs = [...new Set(rows.flatMap((row) => row.logs))].filter((id) => !sessions.has(id))
   const infos = await Promise.all(logs.map((id) => describeSession(store, id)()))
   for (const [at, info] of infos.entries()) {
-    if (isLeft(info) && !isNone.has(info.left._tag)) yield* fail(info.left)
+    if (isLeft(info) && !isEmptyPage.has(info.left._tag)) yield* fail(info.left)
     sessions.set(logs[at] as string, !isLeft(info)) // not another kind of log, or one being imported
   }
   const notes = yield* need(index.findIn(logs, retractionTerm))
   for (const [id, found] of notes) retractions.set(id, retractionsIn(found))
 }
 
-const isNone: ReadonlySet<string> = new Set([
+const isEmptyPage: ReadonlySet<string> = new Set([
   'NoSuchLog',
   'NotASession',
   'UnfinishedSession',

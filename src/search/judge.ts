@@ -67,5 +67,5 @@ export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>
     return !isLeft(note) && note.right.type === 'retraction' ? [{ from: note.right.from, to: note.right.to }] : []
   })
 
-export const isIn = (ranges: readonly Range[], position: number): boolean =>
+export const isInRanges = (ranges: readonly Range[], position: number): boolean =>
   ranges.some(({ from, to }) => position >= from && position < to)

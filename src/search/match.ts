@@ -21,8 +21,8 @@ export interface Match {
 }
 
 /** The UTF-16 units of an excerpt before the start of the first matched word, and from there on. */
-const before = 60
-const behind = 180
+const excerptBefore = 60
+const excerptAfter = 180
 /** The number of units after the first matched word that are read for ranking. */
 const rankedUnits = 600
 
@@ -82,13 +82,13 @@ const densityOf = (spans: readonly Span[], wanted: readonly Phrase[]): number =>
  *         the root of the length, because a tool's result can be a thousand times longer than an answer)
  */
 const scoreOf = (density: number, length: number, of: SearchText['of']): number => {
-  const found = Math.max(density, apart)
+  const found = Math.max(density, acrossTexts)
   const saturated = found / (found + 1.2 * (0.25 + 0.75 * Math.sqrt(length / 1000)))
   return Math.round((of === 'tool' ? 0.5 : 1) * saturated * 20) / 20
 }
 
 /** The density for words in different texts of a message, such as an answer and a call. */
-const apart = 0.1
+const acrossTexts = 0.1
 
 interface FoundPhrases {
   readonly phrases: ReadonlySet<Phrase>
@@ -143,11 +143,11 @@ const endsWith = (last: readonly Word[], { units, prefix }: Phrase): boolean => 
 const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
   const inOrder = spans.toSorted((one, other) => one.start - other.start || one.end - other.end)
   const first = (inOrder[0] as Span).start
-  let from = Math.max(0, first - before)
+  let from = Math.max(0, first - excerptBefore)
   if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // start at a word, if possible
-  let to = Math.min(text.length, first + behind)
-  if (isLow(text, from)) from -= 1
-  if (isLow(text, to)) to -= 1
+  let to = Math.min(text.length, first + excerptAfter)
+  if (isLowSurrogate(text, from)) from -= 1
+  if (isLowSurrogate(text, to)) to -= 1
   const marks: (readonly [number, number])[] = []
   for (const { start, end } of inOrder) {
     const known = marks.at(-1)
@@ -165,7 +165,7 @@ const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
 }
 
 /** Whether a position splits a surrogate pair. */
-const isLow = (text: string, at: number): boolean => {
+const isLowSurrogate = (text: string, at: number): boolean => {
   const unit = text.charCodeAt(at)
   return unit >= 0xdc00 && unit <= 0xdfff
 }

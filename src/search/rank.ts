@@ -15,7 +15,7 @@ export interface RankCursor {
 }
 
 /** The items after a cursor, best first; with equal scores in the given (time) order. */
-export const inRank = <T>(
+export const rankedAfter = <T>(
   all: readonly T[],
   { score, at = '' }: RankCursor,
   scoreOf: (each: T) => number,

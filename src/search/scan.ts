@@ -6,9 +6,9 @@ import type { Store } from '../store/index.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
-import { blocksFor, isIn, judgeRow, retractionsIn } from './judge.ts'
+import { blocksFor, isInRanges, judgeRow, retractionsIn } from './judge.ts'
 import type { Query } from './query.ts'
-import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
+import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
 /** The number of rows read at a time, and the maximum per call. */
 const piece = 100
@@ -36,15 +36,15 @@ interface Scan {
 }
 
 export async function* scan(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
-  if (wanted.sort === 'time') return yield* latest(store, query, wanted)
+  if (wanted.sort === 'time') return yield* scanByTime(store, query, wanted)
   const { after, limit, ...rest } = wanted
   const cursor = rankCursorIn(after)
   if (cursor === undefined) return yield* fail(noCursor)
   const { from } = cursor
   const earlier = ownFields({ ...rest, limit: mostRanked, ...present({ after: from }) })
-  const page = yield* latest(store, query, earlier)
+  const page = yield* scanByTime(store, query, earlier)
   const { next: behind, hits: all, ...found } = page
-  const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // oxfmt-ignore
+  const ranked = rankedAfter(all, cursor, ({ score }) => score, placeOf, isAfterCursorIn(all)) // oxfmt-ignore
   const hits = Object.freeze(ranked.slice(0, limit))
   const last = ranked.length > limit ? hits.at(-1) : undefined
   const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }
@@ -54,7 +54,7 @@ export async function* scan(store: Store, query: Query, wanted: SearchPlan): Ste
 const placeOf = ({ session, position }: SearchHit): string => `${position} ${session}`
 
 /** Whether a hit comes after a place. If its session has no hits any more, all do: better twice than never. */
-const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) => boolean) => {
+const isAfterCursorIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) => boolean) => {
   const sessions = [...new Set(all.map(({ session }) => session))]
   return ({ session, position }, at) => {
     const last = at.slice(at.indexOf(' ') + 1)
@@ -62,7 +62,7 @@ const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) =>
   }
 }
 
-async function* latest(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
+async function* scanByTime(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
   if (wanted.after !== undefined && cursor === undefined) return yield* fail(noCursor)
   const state: Scan = { store, query, wanted, hits: [], damaged: [], encrypted: [], retractions: new Map(), rows: 0 }
@@ -122,21 +122,21 @@ async function* scanLogs(
     if (state.rows >= mostRows) return to
     const from = Math.max(0, to - piece)
     const rows = await store.read(info.id, { from, to })()
-    if (isLeft(rows)) return yield* elsewhere(state, info, rows.left)
+    if (isLeft(rows)) return yield* recordUnread(state, info, rows.left)
     state.rows += rows.right.length
     const blocks = await blocksFor(store, rows.right)
     for (const row of rows.right.toReversed()) {
       if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
       const found = judgeRow(row, blocks, query, wanted)
       if (found === undefined) continue
-      if (row.index < own.from && !isIn(own.retracted, row.index)) continue // its original session has it
+      if (row.index < own.from && !isInRanges(own.retracted, row.index)) continue // its original session has it
       if (found === 'unread') {
         if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
         continue
       }
       const cuts = await untilFault(() => retractionsOf(state, info.id))
-      if (isLeft(cuts)) return yield* elsewhere(state, info, cuts.left)
-      const retracted = isIn(cuts.right, row.index)
+      if (isLeft(cuts)) return yield* recordUnread(state, info, cuts.left)
+      const retracted = isInRanges(cuts.right, row.index)
       if (retracted && !wanted.retracted) continue
       hits.push(Object.freeze({ session: info.id, ...found, retracted }))
       if (hits.length === wanted.limit) return row.position
@@ -146,7 +146,7 @@ async function* scanLogs(
 }
 
 /** Lists a session as damaged or encrypted; ignores one that was removed. */
-async function* elsewhere(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
+async function* recordUnread(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
   if (fault._tag === 'DamagedLog') {
     if (!state.damaged.includes(id)) state.damaged.push(id)
   } else if (fault._tag === 'NoKey') state.encrypted.push(id)
@@ -162,13 +162,13 @@ async function* ownRows(
   const { id, at } = forkedFrom
   const cuts = await untilFault(() => retractionsOf(state, id))
   if (isLeft(cuts) && cuts.left._tag === 'NoSuchLog') return { from: 0, retracted: [] }
-  if (isLeft(cuts) && isNamed.has(cuts.left._tag)) return { from: at, retracted: [] }
+  if (isLeft(cuts) && reportedForkFaults.has(cuts.left._tag)) return { from: at, retracted: [] }
   const known = yield* need(cuts)
   return { from: at, retracted: state.wanted.retracted ? [] : known.filter(({ from }) => from < at) }
 }
 
 /** Faults of the source session, which is then listed itself. Only the fork's own messages are read. */
-const isNamed: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
+const reportedForkFaults: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
 
 /** Cost: O(notes of the session), once per call. */
 async function* retractionsOf({ store, retractions }: Scan, id: string): Steps<SearchFault, readonly Range[]> {

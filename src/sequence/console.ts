@@ -16,7 +16,7 @@ const shownValues = 3
  * @param options the console's options
  * @param inspect the console's formatting function
  */
-export const shownInConsole = (
+export const consoleTextOf = (
   title: string,
   values: Sequence<unknown>,
   depth: number,

@@ -22,8 +22,8 @@ export interface Gaps {
 }
 
 /** Merges ranges with existing gaps. Cost: O(n log n) in all of them. */
-export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps | undefined => {
-  const all: Range[] = bareList()
+export const addGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps | undefined => {
+  const all: Range[] = listWithoutPrototype()
   for (let index = 0; index < ranges.length; index++) {
     const { from, to } = ranges[index] as Range // read once, so that the checked values are the used values
     if (!isSafeInteger(from) || !isSafeInteger(to) || from < 0 || to < from)
@@ -37,9 +37,9 @@ export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps
   const sorted =
     all.length < 2 ? all : (apply(toSorted, all, [(a: Range, b: Range) => a.from - b.from]) as readonly Range[])
 
-  const froms: number[] = bareList()
-  const tos: number[] = bareList()
-  const ranks: number[] = bareList()
+  const froms: number[] = listWithoutPrototype()
+  const tos: number[] = listWithoutPrototype()
+  const ranks: number[] = listWithoutPrototype()
   let count = 0
   let left = 0 // number of values left out so far
   for (let index = 0; index < sorted.length; index++) {
@@ -70,14 +70,14 @@ export const rankAt = (gaps: Gaps | undefined, position: number): number => {
 }
 
 /** The position of the kept value with this rank. Cost: O(log gaps). */
-export const keptAt = (gaps: Gaps | undefined, rank: number): number => {
+export const positionOfRank = (gaps: Gaps | undefined, rank: number): number => {
   if (gaps === undefined) return rank
   const index = lastUpTo(gaps.ranks, rank)
   return index === -1 ? rank : rank - (gaps.ranks[index] as number) + (gaps.tos[index] as number)
 }
 
 /** The number of adjacent kept values from a rank up to the next gap. Cost: O(log gaps). */
-export const keptNextTo = (gaps: Gaps | undefined, rank: number): number => {
+export const runLengthAt = (gaps: Gaps | undefined, rank: number): number => {
   if (gaps === undefined) return Infinity
   const next = lastUpTo(gaps.ranks, rank) + 1
   return next === gaps.ranks.length ? Infinity : (gaps.ranks[next] as number) - rank
@@ -101,4 +101,4 @@ const { toSorted } = Array.prototype
 const { apply } = Reflect
 
 /** A list that ignores setters of `Array.prototype`. */
-const bareList = <T>(): T[] => setPrototypeOf([], null) as T[]
+const listWithoutPrototype = <T>(): T[] => setPrototypeOf([], null) as T[]

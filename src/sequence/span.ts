@@ -4,7 +4,7 @@
  *
  * It calls no methods of built-in prototypes on the storage, so patched code can't get hold of it.
  */
-import { inspectKey, shownInConsole } from './console.ts'
+import { inspectKey, consoleTextOf } from './console.ts'
 import { seclude } from './seclude.ts'
 import type { Sequence } from './sequence.ts'
 
@@ -67,7 +67,7 @@ export class Span<T> implements Sequence<T> {
       for (let rank = this.#from; rank < to; rank = this.#from + length) {
         const piece = this.#kind.piece(this as never, rank)
         const stored = piece.values
-        const last = piece.index + lesser(piece.count, to - rank)
+        const last = piece.index + minOf(piece.count, to - rank)
         for (let index = piece.index; index < last; index++) values[length++] = stored[index] as T
       }
       return freeze(setPrototypeOf(values, arrayPrototype))
@@ -87,7 +87,7 @@ export class Span<T> implements Sequence<T> {
     const advance = (): boolean => {
       if (rank >= to) return false
       const piece = this.#kind.piece(this as never, rank)
-      const count = lesser(piece.count, to - rank)
+      const count = minOf(piece.count, to - rank)
       stored = piece.values
       index = piece.index
       last = index + count
@@ -117,8 +117,8 @@ export const indexAt = (position: number, start: number, end: number): number =>
 
 /** The bounds of `slice(from, to)` over `length` values, by the rules of `Array.prototype.slice`. */
 export const sliceBounds = (length: number, from: number | undefined, to: number | undefined): Bounds => {
-  const start = bound(from, length, 0)
-  const end = bound(to, length, length)
+  const start = clampIndex(from, length, 0)
+  const end = clampIndex(to, length, length)
   return { start, end: end < start ? start : end }
 }
 
@@ -139,9 +139,9 @@ const arrayPrototype = Array.prototype
 const { isArray } = Array
 const iteratorKey: typeof Symbol.iterator = Symbol.iterator
 
-const lesser = (one: number, other: number): number => (one < other ? one : other)
+const minOf = (one: number, other: number): number => (one < other ? one : other)
 
-const bound = (given: number | undefined, length: number, otherwise: number): number => {
+const clampIndex = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
   const wanted = +given
   const fraction = wanted % 1 // NaN for infinity
@@ -153,7 +153,7 @@ const bound = (given: number | undefined, length: number, otherwise: number): nu
 
 defineProperty(Span.prototype, inspectKey, {
   value(this: Span<unknown>, depth: number, options: object, inspect: unknown) {
-    return shownInConsole(`${this}`, this, depth, options, inspect)
+    return consoleTextOf(`${this}`, this, depth, options, inspect)
   },
 })
 seclude(Span.prototype)

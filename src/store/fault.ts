@@ -268,7 +268,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   NoFullText: (fault) =>
     `the store can't have a search index: ${fault.reason}; searches without an index still work, and read every message`,
   Io: (fault) =>
-    `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformed(fault.operation) : ''}`,
+    `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformedAdvice(fault.operation) : ''}`,
   CallbackThrew: (fault) => callbackFaultText(fault),
 }
 
@@ -284,7 +284,7 @@ export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sen
 const isMalformed = (cause: unknown): boolean =>
   ((Number((cause as { readonly errcode?: unknown } | null)?.errcode) || 0) & 0xff) === 11
 
-const malformed = (operation: string): string =>
+const malformedAdvice = (operation: string): string =>
   operation.startsWith('open')
     ? '; the file is damaged or cut off, so no command can open or repair it: restore it from a backup, and keep this file'
     : '; the file is damaged: restore it from a backup, or see what "indelible repair" can rebuild'

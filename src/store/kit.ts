@@ -1,5 +1,5 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
-export { defaultScope, sameBlocks, standsFor } from './rules/block-handle.ts'
+export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
@@ -38,7 +38,7 @@ export {
   streamLogOf,
   withoutKeys,
 } from './port/encrypted.ts'
-export { holdsOnRows } from './rules/erase.ts'
+export { holdsWithRowCounts } from './rules/erase.ts'
 export type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from './port/erasing.ts'
 export {
   type OpenStoreFault,
@@ -49,7 +49,7 @@ export {
   storeTask,
 } from './fault.ts'
 export { byteFinderOf, finderOf } from './port/find-texts.ts'
-export { type Format, type FoundFormat, againstFormat } from './port/format.ts'
+export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'
 export { compareIds, invalidId } from './port/id.ts'
@@ -70,7 +70,7 @@ export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
 export { storeNoticeText } from './port/notice.ts'
 export {
-  againstOwnId,
+  ownIdFault,
   changedOwnMember,
   isOwnCall,
   isOwnId,
@@ -87,22 +87,22 @@ export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } 
 export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
 export {
   type GrownRow,
-  type Growth,
+  type GrownLog,
   type RowPlace,
-  againstChange,
-  againstFork,
+  changedFault,
+  forkFault,
   conflict,
   divergedFault,
   entriesBefore,
-  growth,
+  growLog,
   hasKey,
   isStaleHead,
   logInfo,
   maxMissed,
   missedRange,
-  namedElsewhere,
-  notDeleted,
-  notThatRow,
+  referencedBlocks,
+  removalIncompleteFault,
+  rowMismatchFault,
   olderSize,
   placeOf,
   decodePlace,

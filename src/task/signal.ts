@@ -22,7 +22,7 @@ export interface Abort {
 declare const AbortController: new () => { readonly signal: unknown; abort(reason: unknown): void }
 
 /** A new `AbortController` with the signal's type. */
-export const newAbort = (): Abort => {
+export const createAbort = (): Abort => {
   const controller = new AbortController()
   return { signal: controller.signal as Signal, abort: (reason) => controller.abort(reason) } // the same global
 }

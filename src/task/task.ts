@@ -50,24 +50,24 @@ export const taskOf =
     let seen = false
     const value = outcome.then((answer) => {
       if (!isLeft(answer)) return answer.right
-      if (isConsequence(answer.left)) look()
+      if (isConsequence(answer.left)) observe()
       throw new FaultError(answer.left, seen ? sentence(answer.left) : `${call}: ${sentence(answer.left)}`)
     })
-    const look = (): Promise<unknown> => {
+    const observe = (): Promise<unknown> => {
       if (!seen) value.catch(() => undefined) // a failure is handled by the caller from now on
       seen = true
       return value
     }
     const either = (): Promise<Either<All, unknown>> => {
-      look()
+      observe()
       return outcome
     }
-    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => look().then(fulfilled, rejected)
+    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => observe().then(fulfilled, rejected)
     const task = Object.defineProperties(either, {
       // oxlint-disable-next-line unicorn/no-thenable -- that a task can be awaited is the point
       then: { value: then },
-      catch: { value: (rejected?: Rejected) => look().catch(rejected) },
-      finally: { value: (settled?: (() => void) | null) => look().finally(settled) },
+      catch: { value: (rejected?: Rejected) => observe().catch(rejected) },
+      finally: { value: (settled?: (() => void) | null) => observe().finally(settled) },
     })
     return task as TaskFor<E> // the result of `run`, called or awaited
   }

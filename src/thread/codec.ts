@@ -34,7 +34,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { standIn } from '../message/kit.ts'
+import { withErasedText } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
 import { valueOf } from '../codecs/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
@@ -92,12 +92,12 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   const history: Item[] = []
   let open: Open // the message that the next item could join
   for (const given of messages) {
-    const message = standIn(given)
+    const message = withErasedText(given)
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
     const exact = others.length === 0 && jsonEqual(again ?? null, message)
-    const alone: boolean = exact && !joins(items[0], open)
-    history.push(...(alone ? items : carrying(message)))
+    const alone: boolean = exact && !joinsMessage(items[0], open)
+    history.push(...(alone ? items : itemsCarrying(message)))
     open = alone ? openOf(message) : undefined
   }
   return history
@@ -112,7 +112,7 @@ type Open = 'assistant' | 'tool' | undefined
 const openOf = ({ role }: Message): Open => (role === 'assistant' || role === 'tool' ? role : undefined)
 
 /** Whether an item joins the message before it. Approvals may be between a call and its result. */
-const joins = (item: Item | undefined, open: Open): boolean =>
+const joinsMessage = (item: Item | undefined, open: Open): boolean =>
   item !== undefined &&
   open !== undefined &&
   (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : true)
@@ -122,13 +122,13 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
   let open: Open
   for (let index = 0; index < items.length;) {
     const item = items[index] as Item
-    const carried = carriedBy(items, index)
+    const carried = carriedMessage(items, index)
     const before = messages.at(-1)
     if (carried !== undefined) {
       messages.push(carried.message)
       index += carried.items
     } else {
-      if (before !== undefined && joins(item, open)) messages[messages.length - 1] = joinItem(before, item)
+      if (before !== undefined && joinsMessage(item, open)) messages[messages.length - 1] = joinItem(before, item)
       else messages.push({ role: roleOf(item), content: [partOf(item)] })
       index += 1
     }
@@ -141,7 +141,7 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
 /** Adds an item to a message. In a tool message other parts would separate the next result from its call. */
 const joinItem = (message: Message, item: Item): Message =>
   message.role === 'tool'
-    ? following(message, [...followersOf(message), item])
+    ? withFollowers(message, [...followersOf(message), item])
     : { ...message, content: [...message.content, partOf(item)] }
 
 /** The items of unknown types that follow a tool message's results. */
@@ -151,7 +151,7 @@ const followersOf = ({ role, meta }: Message): readonly Item[] => {
 }
 
 /** The message with these items following it. */
-const following = (message: Message, after: readonly Item[]): Message => {
+const withFollowers = (message: Message, after: readonly Item[]): Message => {
   const { meta = {}, ...others } = message
   const { [format]: own, ...owners } = meta
   const { after: _, ...rest } = asObject(own)
@@ -252,30 +252,30 @@ interface CarriedMessage {
   readonly name?: string
   readonly meta?: Meta
   /** For each part, the fields that its item lacks. */
-  readonly parts: readonly (typeof apart | { readonly item: string; readonly lacks: JsonObject })[]
+  readonly parts: readonly (typeof ownItemPlace | { readonly item: string; readonly lacks: JsonObject })[]
   /** The number of following items of unknown types. */
   readonly after?: number
 }
 
 /** Marks a part that is a separate item. */
-const apart = null
+const ownItemPlace = null
 
 /** The items of a message, with its other data stored in the first. */
-const carrying = (message: Message): readonly Item[] => {
+const itemsCarrying = (message: Message): readonly Item[] => {
   const followers = followersOf(message)
-  const { content, ...others } = followers.length > 0 ? following(message, []) : message
+  const { content, ...others } = followers.length > 0 ? withFollowers(message, []) : message
   const role = itemRole(message)
   const items: Item[] = []
   const own: Item[] = []
-  const setApart = (part: Part | ResultPart, ...at: readonly number[]): typeof apart => {
+  const setApart = (part: Part | ResultPart, ...at: readonly number[]): typeof ownItemPlace => {
     own.push({ type: 'part_item', at, part } as unknown as Item)
-    return apart
+    return ownItemPlace
   }
   const parts = content.map((part, index): CarriedMessage['parts'][number] => {
     const item = itemOf(part, role)
     if (item === undefined) return setApart(part, index)
     items.push(item)
-    const lacks = lacking(part, item, items.length === 1)
+    const lacks = fieldsNotIn(part, item, items.length === 1)
     if (part.type !== 'tool_result' || lacks['content'] === undefined) return { item: item.type, lacks }
     const slots = part.content.map((each, at) => (isText(each) ? withoutText(each) : setApart(each, index, at)))
     return { item: item.type, lacks: { ...lacks, content: slots } }
@@ -288,7 +288,7 @@ const carrying = (message: Message): readonly Item[] => {
 }
 
 /** The fields of a part that its item lacks. The first item has no room for its own `rawItem`. */
-const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
+const fieldsNotIn = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const { rawItem: _, ...bare } = item
   const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
   const lacks: { [field: string]: Json } = {}
@@ -303,7 +303,7 @@ const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
 const withoutText = ({ text, ...others }: TextPart): JsonObject => ({ ...others, length: text.length })
 
 /** The message stored in an item, completed from it and the items after it; undefined if it stores none. */
-const carriedBy = (
+const carriedMessage = (
   items: readonly Item[],
   index: number,
 ): { readonly message: Message; readonly items: number } | undefined => {
@@ -312,11 +312,11 @@ const carriedBy = (
   const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
   const { parts, after, ...others } = carried
   if (!Array.isArray(parts)) return undefined
-  const said = (parts as readonly Json[]).map((part) => (part === apart ? undefined : asObject(part)))
+  const said = (parts as readonly Json[]).map((part) => (part === ownItemPlace ? undefined : asObject(part)))
   const saying = said.find((part) => part !== undefined)
   const from = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
   const end = from + said.filter((part) => part !== undefined).length
-  const own = ownItems(items, end, placesApart(said))
+  const own = ownItems(items, end, ownItemPlaces(said))
   let at = from
   const content: Json[] = []
   for (const [place, each] of said.entries()) {
@@ -337,7 +337,7 @@ const carriedBy = (
   const followers = items.slice(at, at + (typeof after === 'number' ? after : 0))
   if (!followers.every((item) => isUnknownItem(item))) return undefined
   return {
-    message: followers.length > 0 ? following(message.right, followers) : message.right,
+    message: followers.length > 0 ? withFollowers(message.right, followers) : message.right,
     items: at + followers.length - index,
   }
 }
@@ -358,12 +358,14 @@ const ownItems = (
 }
 
 /** The places of parts that are separate items. */
-const placesApart = (said: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
+const ownItemPlaces = (said: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
   new Set(
     said.flatMap((each, place) => {
       if (each === undefined) return [String(place)]
       const { content } = asObject(each['lacks'])
-      return Array.isArray(content) ? content.flatMap((slot, at) => (slot === apart ? [`${place},${at}`] : [])) : []
+      return Array.isArray(content)
+        ? content.flatMap((slot, at) => (slot === ownItemPlace ? [`${place},${at}`] : []))
+        : []
     }),
   )
 

@@ -54,7 +54,7 @@ interface NotRunning {
 export const replaceThreadHistory = <T extends Thread>(thread: T, history: readonly ItemOf<T>[]): T => {
   const properties = Object.getOwnPropertyDescriptors(thread) as { [key: PropertyKey]: PropertyDescriptor }
   if (Object.isFrozen(thread))
-    for (const key of Reflect.ownKeys(properties)) properties[key] = thaw(properties[key] as PropertyDescriptor)
+    for (const key of Reflect.ownKeys(properties)) properties[key] = thawProperty(properties[key] as PropertyDescriptor)
   properties['history'] = { value: [...history], writable: true, enumerable: true, configurable: true }
   // The only cast: all of T's own properties, on T's prototype.
   return Object.create(Object.getPrototypeOf(thread) as object | null, properties) as T
@@ -86,5 +86,5 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
 }
 
-const thaw = (property: PropertyDescriptor): PropertyDescriptor =>
+const thawProperty = (property: PropertyDescriptor): PropertyDescriptor =>
   'value' in property ? { ...property, writable: true, configurable: true } : { ...property, configurable: true }

@@ -70,13 +70,13 @@ const said = (messages: readonly ModelMessage[]): readonly unknown[] => {
   return all.map((found) => (found[0] === 'result' ? byCall.shift() : found))
 }
 
-type Said = readonly [kind: string, ...unknown[]]
+type ContentItem = readonly [kind: string, ...unknown[]]
 
 /** An empty text says nothing. */
-const saidIn = ({ role, content }: ModelMessage): readonly Said[] => {
+const saidIn = ({ role, content }: ModelMessage): readonly ContentItem[] => {
   // Where instructions are of several texts, `ai` puts nothing between them, and we a line's end.
   if (typeof content === 'string') return texts(role, role === 'system' ? content.replaceAll('\n', '') : content)
-  return content.flatMap((part): readonly Said[] => {
+  return content.flatMap((part): readonly ContentItem[] => {
     switch (part.type) {
       case 'text':
         return texts(role, part.text)
@@ -92,7 +92,7 @@ const saidIn = ({ role, content }: ModelMessage): readonly Said[] => {
   })
 }
 
-const texts = (role: string, text: string): readonly Said[] => (text === '' ? [] : [[role, text]])
+const texts = (role: string, text: string): readonly ContentItem[] => (text === '' ? [] : [[role, text]])
 
 /** What `ai` does not ask for and providers do: results directly after the message that calls. */
 const expectAnsweredAtOnce = (messages: readonly ModelMessage[]): void => {

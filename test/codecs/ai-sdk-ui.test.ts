@@ -21,7 +21,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages, aiUiMessages } from 'indelible/codecs/ai-sdk'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 const options = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 const tool = { type: 'tool-f', toolCallId: 'c', input: { a: 1 } }
@@ -183,7 +183,7 @@ describe('ai-sdk: UI messages', () => {
   it('gives back what it read, under random damage', () => expectLawUnderDamage(aiUiMessages, everything))
 
   it('makes of each step what the assistant says, and its results', () => {
-    const messages = read(aiUiMessages, [
+    const messages = decodeOrFail(aiUiMessages, [
       {
         id: 'a',
         role: 'assistant',
@@ -286,7 +286,7 @@ describe('ai-sdk: UI messages', () => {
     const wire = (part: JsonObject) =>
       JSON.parse(JSON.stringify([{ id: 'a', role: 'assistant', parts: [part] }])) as unknown
     const open = toolParts
-      .filter((part) => openCalls(read(aiUiMessages, wire(part as JsonObject))).length > 0)
+      .filter((part) => openCalls(decodeOrFail(aiUiMessages, wire(part as JsonObject))).length > 0)
       .map(({ state }) => state)
     expect([...new Set(open)]).toEqual([
       'input-streaming',
@@ -296,7 +296,10 @@ describe('ai-sdk: UI messages', () => {
     ])
     expect(open.length).toBe(14)
     expect(
-      read(aiUiMessages, wire({ ...tool, state: 'approval-responded', approval: { id: 'a', approved: false } })).at(-1),
+      decodeOrFail(
+        aiUiMessages,
+        wire({ ...tool, state: 'approval-responded', approval: { id: 'a', approved: false } }),
+      ).at(-1),
     ).toMatchObject({
       role: 'tool',
       content: [{ isError: true, content: [{ text: 'Tool call execution denied.' }] }],
@@ -305,7 +308,7 @@ describe('ai-sdk: UI messages', () => {
 
   it('writes the answer to a call that was left waiting', () => {
     const waiting = toolParts.filter(({ state }) => /^(?:input|approval-requested)/.test(state))
-    const messages = read(
+    const messages = decodeOrFail(
       aiUiMessages,
       JSON.parse(
         JSON.stringify([
@@ -452,7 +455,7 @@ describe('ai-sdk: UI messages', () => {
         },
       ]),
     ) as unknown
-    const messages = read(aiUiMessages, wire)
+    const messages = decodeOrFail(aiUiMessages, wire)
     const encoded = aiUiMessages.encode(messages, { allow: 'open-calls' })
     expect(encoded._tag === 'Right' && encoded.right).toEqual({ wire, losses: [] })
     const damaged = aiUiMessages.encode([...messages, toolResult('x', 'of nothing')], { allow: 'open-calls' })
@@ -507,7 +510,7 @@ describe('ai-sdk: UI messages', () => {
         ],
       },
     ]
-    const asModel = write(aiModelMessages, read(aiUiMessages, ui))
+    const asModel = write(aiModelMessages, decodeOrFail(aiUiMessages, ui))
     expect(asModel.losses.map(({ path }) => path.join('.'))).toEqual(['id', 'id'])
     expect(asModel.wire).toEqual([
       { role: 'system', content: 'Be brief.', providerOptions: options },
@@ -539,7 +542,7 @@ describe('ai-sdk: UI messages', () => {
         ],
       },
     ])
-    const back = write(aiUiMessages, read(aiModelMessages, asModel.wire))
+    const back = write(aiUiMessages, decodeOrFail(aiModelMessages, asModel.wire))
     expect(back.losses.map(({ position, path }) => `${position} ${path.join('.')}`)).toEqual([])
     expect(back.wire).toEqual(ui.map((message, index) => Object.assign({}, message, { id: `msg-${index}` })))
   })

@@ -20,7 +20,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 const options = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
@@ -218,7 +218,7 @@ describe('ai-sdk: model messages', () => {
   it('gives back what it read, under random damage', () => expectLawUnderDamage(aiModelMessages, everything))
 
   it('reads what the message model has words for', () => {
-    const messages = read(aiModelMessages, everything)
+    const messages = decodeOrFail(aiModelMessages, everything)
     expect(messages[5]?.content.slice(1, 9)).toMatchObject([
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
       { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' } },
@@ -293,7 +293,7 @@ describe('ai-sdk: model messages', () => {
     ]) {
       const wire = [asked, ...tools, { role: 'user', content: 'and?' }]
       expectLaw(aiModelMessages, wire)
-      expect(settle(read(aiModelMessages, wire))._tag).toBe('Right')
+      expect(settle(decodeOrFail(aiModelMessages, wire))._tag).toBe('Right')
     }
   })
 
@@ -326,7 +326,7 @@ describe('ai-sdk: model messages', () => {
         ],
       },
     ]
-    const messages = read(aiModelMessages, live)
+    const messages = decodeOrFail(aiModelMessages, live)
     expect(messages[0]?.content.map((part) => 'source' in part && part.source)).toEqual([
       { type: 'base64', mediaType: 'image/png', data: 'aGk=' },
       { type: 'base64', mediaType: 'image/png', data: 'aGk=' },
@@ -529,12 +529,12 @@ describe('ai-sdk: model messages', () => {
     const call = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: {} }] }
     const output = { type: 'text', value: '{"a":1}' }
     const result = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'f', output }] }
-    const wire = write(aiModelMessages, read(aiModelMessages, [call, result])).wire
+    const wire = write(aiModelMessages, decodeOrFail(aiModelMessages, [call, result])).wire
     expect(wire).toMatchObject([{}, { content: [{ output }] }])
   })
 
   it('says what was shortened or mended since in the kind that still fits', () => {
-    const json = read(aiModelMessages, [
+    const json = decodeOrFail(aiModelMessages, [
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { long: 'x' } }] },
       {
         role: 'tool',

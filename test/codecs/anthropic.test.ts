@@ -27,7 +27,7 @@ import type { BlockId } from '../../src/proof/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../shared.ts'
-import { expectFresh, expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectFresh, expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const cache_control = { type: 'ephemeral', ttl: '1h' } as const
@@ -361,7 +361,7 @@ describe('anthropic', () => {
     expectLawUnderDamage(conversations, { messages: messages.slice(14, 20) })
   })
   it('reads an array of messages as a conversation', () => {
-    expect(write(anthropic, read(anthropic, messages))).toEqual({ wire: { messages }, losses: [] })
+    expect(write(anthropic, decodeOrFail(anthropic, messages))).toEqual({ wire: { messages }, losses: [] })
     const file = JSON.stringify({ system: 's', messages: messages.slice(0, 3) })
     expect(readTranscript(file)).toMatchObject({
       right: { format: 'anthropic', messages: [system('s'), user('hi'), {}, {}] },
@@ -369,7 +369,7 @@ describe('anthropic', () => {
   })
 
   it('reads what the message model has words for', () => {
-    const found = read(anthropic, { system: 'Be a test.', messages: messages.slice(2, 7) })
+    const found = decodeOrFail(anthropic, { system: 'Be a test.', messages: messages.slice(2, 7) })
     expect(found.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'tool', 'user'])
     expect(found[2]?.content).toEqual([
       { type: 'reasoning', text: 'hm', signature: 'EqQBCkYIBRgC/+==' },
@@ -381,7 +381,7 @@ describe('anthropic', () => {
     expect(found[5]).toEqual({ role: 'tool', content: [toolResultPart('c3', 'ok'), toolResultPart('c4', 'ok')] })
     expect(found[6]?.meta).toEqual({ anthropic: { as: 'joined' } })
     const shown =
-      read(anthropic, [{ role: 'user', content: [...blocks.image, ...blocks.document] as unknown as Json }])[0]
+      decodeOrFail(anthropic, [{ role: 'user', content: [...blocks.image, ...blocks.document] as unknown as Json }])[0]
         ?.content ?? []
     expect(shown.map(({ type }) => type)).toEqual([
       'image',
@@ -404,7 +404,7 @@ describe('anthropic', () => {
   it('leaves it to settle to say what is wrong with the results', () => {
     const problems = (content: readonly Json[]): unknown => {
       const settled = settle(
-        read(anthropic, [
+        decodeOrFail(anthropic, [
           { role: 'user', content: 'go' },
           { role: 'assistant', content: [call('c1'), call('c2')] },
           { role: 'user', content },
@@ -425,7 +425,7 @@ describe('anthropic', () => {
   })
   it('puts mended results in their place', () => {
     const { messages: mended } = mend(
-      read(anthropic, [
+      decodeOrFail(anthropic, [
         { role: 'user', content: 'go' },
         { role: 'assistant', content: [call('c1')] },
         { role: 'user', content: [said('first'), answer('c1')] },
@@ -614,7 +614,7 @@ describe('anthropic', () => {
   })
 
   it('says what the API refuses in terms that it takes, if it is asked to', () => {
-    const refused = read(anthropic, [
+    const refused = decodeOrFail(anthropic, [
       { role: 'assistant', content: [call('a.b', 'ls'), said('after')] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a.b', content: '', is_error: true }] },
       { role: 'system', content: '' },
@@ -652,13 +652,13 @@ describe('anthropic', () => {
         { role: 'assistant', content: [...blocks.thinking, ...blocks.redacted_thinking, said('so')] },
       ],
     }
-    const live = write(aiModelMessages, read(anthropic, wire))
+    const live = write(aiModelMessages, decodeOrFail(anthropic, wire))
     expect(live.losses).toEqual([])
-    expect(write(anthropic, read(aiModelMessages, live.wire))).toEqual({ wire, losses: [] })
+    expect(write(anthropic, decodeOrFail(aiModelMessages, live.wire))).toEqual({ wire, losses: [] })
   })
 
   it('keeps the id of a call and its result the same, when one of them was added later', () => {
-    const [begin, called] = read(anthropic, [
+    const [begin, called] = decodeOrFail(anthropic, [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [call('call.1')] },
     ]) as [Message, Message]

@@ -24,7 +24,7 @@ import { provider, refusal, type ReasoningPart } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 
@@ -247,7 +247,7 @@ describe('the codec of Gemini', () => {
   })
 
   it('pairs calls and results without ids by name and order, and writes no ids for them', () => {
-    const messages = read(gemini, samples[3])
+    const messages = decodeOrFail(gemini, samples[3])
     expect(settle(messages)).toMatchObject({ _tag: 'Right' })
     const ids = messages.flatMap(({ content }) =>
       content.flatMap((part) =>
@@ -276,13 +276,13 @@ describe('the codec of Gemini', () => {
   })
 
   it('reads a result without an id for a call that has one', () => {
-    const messages = read(gemini, [asks(text('a')), says(call('f', 'c1')), asks(answer('f', 'x'))])
+    const messages = decodeOrFail(gemini, [asks(text('a')), says(call('f', 'c1')), asks(answer('f', 'x'))])
     expect(settle(messages)).toMatchObject({ _tag: 'Right' })
     expectLaw(gemini, { contents: [asks(text('a')), says(call('f', 'c1')), asks(answer('f', 'x'))] })
   })
 
   it('reads contents of the model in a row as one message', () => {
-    const [, said] = read(gemini, [asks(text('a')), says(text('one')), says(text(' two')), says(call('f'))])
+    const [, said] = decodeOrFail(gemini, [asks(text('a')), says(text('one')), says(text(' two')), says(call('f'))])
     expect(said?.content.map(({ type }) => type)).toEqual(['text', 'text', 'tool_call'])
   })
 
@@ -356,7 +356,7 @@ describe('the codec of Gemini', () => {
   })
 
   it('lists what its own reasoning has that it can not carry', () => {
-    const [thought] = read(gemini, { contents: [says({ text: 'hm', thought: true, thoughtSignature })] })
+    const [thought] = decodeOrFail(gemini, { contents: [says({ text: 'hm', thought: true, thoughtSignature })] })
     const part = { ...(thought?.content[0] as ReasoningPart), encrypted: 'of another', summary: ['thinks'] }
     const messages = [user('hi'), { ...(thought as Message), content: [part] } as Message]
     const lost = write(gemini, messages).losses.map(({ path }) => path.at(-1))
@@ -434,12 +434,12 @@ describe('the codec of Gemini', () => {
       'skip_thought_signature_validator',
       undefined,
     ])
-    const own = read(gemini, samples[3])
+    const own = decodeOrFail(gemini, samples[3])
     expect(encoded(own, { skipSignatures: true })).toEqual(samples[3])
   })
 
   it('is written by the other formats, and its reasoning goes to nobody else', () => {
-    const messages = read(gemini, samples[3])
+    const messages = decodeOrFail(gemini, samples[3])
     for (const [name, codec] of Object.entries(codecs)) {
       const { wire } = write(codec, messages)
       if (name !== 'gemini') expect(JSON.stringify(wire)).toContain('noon')

@@ -27,7 +27,7 @@ import {
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
 import { langchainMessages } from 'indelible/codecs/langchain'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
@@ -99,21 +99,23 @@ describe('langchain', () => {
   })
 
   it('reads texts, pictures and files as such', () => {
-    const [message] = read(langchainMessages, constructors.slice(5, 6))
+    const [message] = decodeOrFail(langchainMessages, constructors.slice(5, 6))
     expect(message?.content.map(({ type }) => type)).toEqual(['text', 'image', 'image', 'file', 'provider'])
     const at = { type: 'file', url: 'https://example.com/a.pdf' }
-    const [named] = read(langchainMessages, [{ type: 'human', content: [at] }])
+    const [named] = decodeOrFail(langchainMessages, [{ type: 'human', content: [at] }])
     expect(named?.content).toMatchObject([{ type: 'file', source: { type: 'url', url: at.url } }])
     const sound = { type: 'audio', mimeType: 'audio/wav', data: 'aGk=' }
-    const [heard] = read(langchainMessages, [{ type: 'human', content: [sound] }])
+    const [heard] = decodeOrFail(langchainMessages, [{ type: 'human', content: [sound] }])
     expect(heard?.content).toMatchObject([{ type: 'provider', raw: sound }])
   })
 
   it('reads calls once, also where they stand among the blocks', () => {
-    const messages = read(langchainMessages, constructors.slice(7, 8))
+    const messages = decodeOrFail(langchainMessages, constructors.slice(7, 8))
     expect(messages[0]?.content.map(({ type }) => type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
     expect(openCalls(messages).map(({ id }) => id)).toEqual(['c1', 'c2'])
-    expect(settle(read(langchainMessages, [constructors[7], constructors[9], constructors[10]]))._tag).toBe('Right')
+    expect(settle(decodeOrFail(langchainMessages, [constructors[7], constructors[9], constructors[10]]))._tag).toBe(
+      'Right',
+    )
     const transcript = readTranscript(JSON.stringify(constructors))
     expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
   })

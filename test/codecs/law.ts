@@ -15,7 +15,7 @@ import { type Loss } from 'indelible/codecs'
 import { rounds } from '../rounds.ts'
 
 /** What the codec makes of a wire value. Fails if it can't be read. */
-export const read = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
+export const decodeOrFail = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
   const decoded = codec.decode(wire)
   if (isLeft(decoded)) throw new Error(faultMessage(decoded.left))
   for (const message of decoded.right.messages)
@@ -36,7 +36,7 @@ export const write = (
 
 /** `encode(decode(x))` is `x`, nothing is lost, and nothing is shared with the record. */
 export const expectLaw = (codec: Codec<unknown>, wire: unknown): void => {
-  const messages = read(codec, wire)
+  const messages = decodeOrFail(codec, wire)
   const { wire: back, losses } = write(codec, messages)
   expect(asJson(back)).toEqual(wire)
   expect(losses).toEqual([])

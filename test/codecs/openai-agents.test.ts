@@ -22,7 +22,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { openaiAgents } from 'indelible/codecs/openai-agents'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 const data = { extra: { deep: [1, null] } }
 const everything: readonly JsonObject[] = [
@@ -130,7 +130,7 @@ describe('openai-agents', () => {
   it('pairs calls with results, and sees those that wait', () => {
     const call = (callId: string): JsonObject => ({ type: 'function_call', callId, name: 'f', arguments: '{}' })
     const result = (callId: string): JsonObject => ({ type: 'function_call_result', callId, name: 'f', output: 'r' })
-    const messages = read(openaiAgents, [call('1'), call('2'), result('1'), result('2'), call('3')])
+    const messages = decodeOrFail(openaiAgents, [call('1'), call('2'), result('1'), result('2'), call('3')])
     expect(messages.map(({ role }) => role)).toEqual(['assistant', 'tool', 'tool', 'assistant'])
     expect(openCalls(messages).map(({ id }) => id)).toEqual(['3'])
     expect(settle(messages.slice(0, 3))._tag).toBe('Right')
@@ -170,7 +170,7 @@ describe('openai-agents', () => {
 
   it('writes the result of a patch, which is one text, as all that it says', () => {
     const patch = everything.find(({ type }) => type === 'apply_patch_call')
-    const [call] = read(openaiAgents, [patch])
+    const [call] = decodeOrFail(openaiAgents, [patch])
     const { wire } = write(openaiAgents, [call as Message, toolResult('c6', [text('one'), text('two')])])
     expect(wire).toMatchObject([patch, { type: 'apply_patch_call_output', callId: 'c6', output: 'onetwo' }])
   })

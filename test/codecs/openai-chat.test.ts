@@ -20,7 +20,7 @@ import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { itShared, readShared } from '../shared.ts'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow, and much that they do not. */
 const everything = [
@@ -107,7 +107,7 @@ describe('openai-chat', () => {
   it('gives back what it read, under random damage', () => expectLawUnderDamage(openaiChat, everything))
 
   it('reads what the message model has words for', () => {
-    const messages = read(openaiChat, everything)
+    const messages = decodeOrFail(openaiChat, everything)
     expect(messages.map(({ role }) => role)).toEqual(
       everything.map(({ role }) => (role === 'function' ? 'tool' : role)),
     )
@@ -137,7 +137,7 @@ describe('openai-chat', () => {
       role: 'user',
       content: [{ type: 'file', file: { file_data: `data:${mediaType};base64,aGk=` } }],
     })
-    const [pdf, wav] = read(openaiChat, [withFile('application/pdf'), withFile('audio/wav')])
+    const [pdf, wav] = decodeOrFail(openaiChat, [withFile('application/pdf'), withFile('audio/wav')])
     expect(pdf?.content).toMatchObject([{ type: 'file', source: { mediaType: 'application/pdf', data: 'aGk=' } }])
     expect(wav?.content).toMatchObject([{ type: 'provider' }])
   })

@@ -25,7 +25,7 @@ import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, realConversations, shared } from '../shared.ts'
 import { judgeChat, judgeResponses, openaiServer } from './judges/openai.ts'
-import { read } from './law.ts'
+import { decodeOrFail } from './law.ts'
 import { rounds } from '../rounds.ts'
 
 let server: Awaited<ReturnType<typeof openaiServer>>
@@ -256,7 +256,7 @@ describe('what the codecs write is not refused', () => {
     ] satisfies readonly JsonObject[]
     fc.assert(
       fc.property(fc.shuffledSubarray(items), (some) => {
-        const mended = mend(read(openaiResponses, some)).messages
+        const mended = mend(decodeOrFail(openaiResponses, some)).messages
         const [chat, back] = [openaiChat.encode(mended), openaiResponses.encode(mended)]
         if (isLeft(chat) || isLeft(back)) throw new Error('not written')
         if (chat.right.wire.length > 0) expect(judgeChat({ messages: chat.right.wire })).toBeUndefined()
@@ -277,7 +277,7 @@ describe('what the codecs write is not refused', () => {
     for (const name of readdirSync(shared('wire/openai-responses')).filter((each) => each.endsWith('.json'))) {
       const body = JSON.parse(readShared(`wire/openai-responses/${name}`)) as JsonObject
       if (body['output'] === undefined) continue
-      const messages = [...read(openaiResponses, 'go'), ...read(openaiResponses, body)]
+      const messages = [...decodeOrFail(openaiResponses, 'go'), ...decodeOrFail(openaiResponses, body)]
       await send(mend([...messages, ...interruptedResults(openCalls(messages), 'interrupted')]).messages)
     }
   })

@@ -26,7 +26,7 @@ import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, shared } from '../shared.ts'
-import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow: what it says here is checked to be so. */
 const allowed = [
@@ -294,7 +294,7 @@ describe('openai-responses', () => {
   it('gives back what it read, under random damage', () => expectLawUnderDamage(openaiResponses, everything))
 
   it('makes one message of what the assistant says in a row, one of each result, and of each thing that others say', () => {
-    const messages = read(openaiResponses, allowed)
+    const messages = decodeOrFail(openaiResponses, allowed)
     expect(messages.map(({ role, content }) => `${role}: ${content.map(({ type }) => type).join(' ')}`)).toEqual([
       'developer: text',
       'system: text',
@@ -313,7 +313,7 @@ describe('openai-responses', () => {
   })
 
   it('reads what the message model has words for', () => {
-    const content = read(openaiResponses, allowed)[4]?.content ?? []
+    const content = decodeOrFail(openaiResponses, allowed)[4]?.content ?? []
     expect(content.slice(2, 5)).toMatchObject([
       {
         type: 'reasoning',
@@ -347,7 +347,7 @@ describe('openai-responses', () => {
       ['mcpr_1', 'drop', '{"t":1}'],
       ['mcpr_2', 'drop', '{}'],
     ])
-    const results = read(openaiResponses, allowed)
+    const results = decodeOrFail(openaiResponses, allowed)
       .slice(5, 16)
       .map(({ content: [result] }) => (result?.type === 'tool_result' ? result : undefined))
     expect(results.map((result) => result?.callId)).toEqual([
@@ -370,22 +370,24 @@ describe('openai-responses', () => {
   })
 
   it('reads the text of a user, the output of a response, the instructions and input of a request', () => {
-    expect(read(openaiResponses, 'hi')).toEqual([user('hi')])
+    expect(decodeOrFail(openaiResponses, 'hi')).toEqual([user('hi')])
     expect(
-      read(openaiResponses, {
+      decodeOrFail(openaiResponses, {
         object: 'response',
         instructions: 'repeated',
         output: [{ role: 'assistant', content: 'yes' }],
       }),
-    ).toEqual(read(openaiResponses, [{ role: 'assistant', content: 'yes' }]))
-    expect(read(openaiResponses, { model: 'm', instructions: 'Be brief.', input: 'hi' })).toEqual([
+    ).toEqual(decodeOrFail(openaiResponses, [{ role: 'assistant', content: 'yes' }]))
+    expect(decodeOrFail(openaiResponses, { model: 'm', instructions: 'Be brief.', input: 'hi' })).toEqual([
       system('Be brief.'),
       user('hi'),
     ])
     expect(
-      read(openaiResponses, { instructions: null, input: [{ type: 'message', role: 'user', content: 'hi' }] }),
+      decodeOrFail(openaiResponses, { instructions: null, input: [{ type: 'message', role: 'user', content: 'hi' }] }),
     ).toEqual([user('hi')])
-    expect(write(openaiResponses, read(openaiResponses, { instructions: 'Be brief.', input: 'hi' })).wire).toEqual([
+    expect(
+      write(openaiResponses, decodeOrFail(openaiResponses, { instructions: 'Be brief.', input: 'hi' })).wire,
+    ).toEqual([
       { type: 'message', role: 'system', content: 'Be brief.' },
       { type: 'message', role: 'user', content: 'hi' },
     ])
@@ -503,7 +505,7 @@ describe('openai-responses', () => {
   })
 
   it('answers an unanswered call of any kind in its kind', () => {
-    const asked = read(
+    const asked = decodeOrFail(
       openaiResponses,
       allowed.filter(
         ({ type }) => type === 'function_call' || type?.endsWith('_call') === true || type === 'mcp_approval_request',
@@ -566,7 +568,7 @@ describe('openai-responses', () => {
   it('shows a computer that did not answer as a black picture of 64 by 64', () => {
     const { wire } = write(
       openaiResponses,
-      mend(read(openaiResponses, [allowed.find(({ type }) => type === 'computer_call')])).messages,
+      mend(decodeOrFail(openaiResponses, [allowed.find(({ type }) => type === 'computer_call')])).messages,
     )
     const { output } = (wire as { readonly output: { readonly image_url: string } }[])[1] ?? {
       output: { image_url: '' },
@@ -580,8 +582,8 @@ describe('openai-responses', () => {
   })
 
   it('keeps an item true when a text of it is shortened, a part left out, or a call no longer JSON', () => {
-    const [shell] = read(openaiResponses, [allowed.find(({ type }) => type === 'shell_call')])[0]?.content ?? []
-    const [said] = read(openaiResponses, [allowed.find(({ id }) => id === 'msg_1')])
+    const [shell] = decodeOrFail(openaiResponses, [allowed.find(({ type }) => type === 'shell_call')])[0]?.content ?? []
+    const [said] = decodeOrFail(openaiResponses, [allowed.find(({ id }) => id === 'msg_1')])
     const [first, , last] = said?.content ?? []
     if (shell?.type !== 'tool_call' || first?.type !== 'text' || last === undefined) throw new Error('not read')
     expect(write(openaiResponses, [assistant({ ...first, text: 'se…' }, last)]).wire).toMatchObject([
@@ -739,12 +741,12 @@ describe('openai-responses', () => {
         continue
       }
       expectLaw(openaiResponses, body.output)
-      expect(read(openaiResponses, body)).toEqual(read(openaiResponses, body.output))
+      expect(decodeOrFail(openaiResponses, body)).toEqual(decodeOrFail(openaiResponses, body.output))
     }
     expect([bodies.length, refused]).toEqual([20, 2])
     // As a conversation goes on: everything that was said goes back, and each call that was left open is answered.
     const turns = bodies.flatMap(({ output = [] }) => output)
-    const { messages, repairs } = mend(read(openaiResponses, [{ role: 'user', content: 'go' }, ...turns]))
+    const { messages, repairs } = mend(decodeOrFail(openaiResponses, [{ role: 'user', content: 'go' }, ...turns]))
     const wire = write(openaiResponses, messages).wire as readonly JsonObject[]
     for (const item of turns) expect(wire).toContainEqual(item)
     expect(repairs.map(({ problem }) => problem._tag)).toEqual(Array.from({ length: 7 }, () => 'UnansweredCall'))
@@ -755,9 +757,9 @@ describe('openai-responses', () => {
       readonly traj: readonly JsonObject[]
     }[]
     for (const { traj } of runs) {
-      const { messages } = mend(read(openaiChat, traj))
+      const { messages } = mend(decodeOrFail(openaiChat, traj))
       const there = write(openaiResponses, messages).wire
-      const back = write(openaiChat, read(openaiResponses, there)).wire as readonly JsonObject[]
+      const back = write(openaiChat, decodeOrFail(openaiResponses, there)).wire as readonly JsonObject[]
       const said = (wire: readonly unknown[]) =>
         (wire as readonly JsonObject[]).map(({ role, content, tool_calls = null, tool_call_id = null }) => ({
           role,

@@ -391,7 +391,7 @@ describe('notes', () => {
 
 describe('what a derive costs', () => {
   it('the new messages are counted, not the record', () => {
-    const asked = (length: number): number => {
+    const estimateCalls = (length: number): number => {
       let count = 0
       const estimate = (message: Message): number => ((count += 1), JSON.stringify(message).length / 4)
       const history = createHistory<Message>({ from: [user('Fix the build.'), ...steps(length)] })
@@ -403,8 +403,8 @@ describe('what a derive costs', () => {
       }
       return count
     }
-    expect(asked(20)).toBe(40)
-    expect(asked(600)).toBeLessThan(500) // with one compaction of what is still in it
+    expect(estimateCalls(20)).toBe(40)
+    expect(estimateCalls(600)).toBeLessThan(500) // with one compaction of what is still in it
   })
   it('an id that every call has costs no more than ids of their own', () => {
     /** Processor time of this process, which no other takes from it. */

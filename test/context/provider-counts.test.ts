@@ -23,8 +23,15 @@ const against = (
   return comparison.sum()
 }
 
-const said = (text: string): Message => assistant(text)
-const conversation = [user('one two'), said('three'), user('four five'), said('six'), user('seven'), said('eight')]
+const assistantText = (text: string): Message => assistant(text)
+const conversation = [
+  user('one two'),
+  assistantText('three'),
+  user('four five'),
+  assistantText('six'),
+  user('seven'),
+  assistantText('eight'),
+]
 const view = createHistory<Message>({ from: conversation }).view()
 const upTo = (length: number): number =>
   conversation.slice(0, length).reduce((sum, message) => sum + estimateTokens(message), 0)

@@ -171,8 +171,8 @@ describe('lexical search', () => {
     const search = lexicalSearch()
     const missed = Object.values(languages).flatMap((language) =>
       language.asked.flatMap(([query, index]) => {
-        const found = search.search(view, query, 5).map(({ position }) => said[position])
-        return found.includes(language.said[index]) ? [] : [query]
+        const countMatches = search.search(view, query, 5).map(({ position }) => said[position])
+        return countMatches.includes(language.said[index]) ? [] : [query]
       }),
     )
     expect(missed).toEqual(['猫が寝る場所']) // minisearch with its defaults misses 13 of the 51
@@ -242,13 +242,13 @@ describe('a query of any size', () => {
     expect(misses).toBeLessThanOrEqual(8)
   })
   it('is read up to 2,000 characters, and up to 20 words', () => {
-    const found = (query: string): number => search.search(record, query, 5).length
+    const countMatches = (query: string): number => search.search(record, query, 5).length
     const last = word(7)
-    expect(found(`${'. '.repeat(900)}${last}`)).toBeGreaterThan(0)
-    expect(found(`${'. '.repeat(1000)}${last}`)).toBe(0)
+    expect(countMatches(`${'. '.repeat(900)}${last}`)).toBeGreaterThan(0)
+    expect(countMatches(`${'. '.repeat(1000)}${last}`)).toBe(0)
     const strange = (count: number): string => Array.from({ length: count }, (_, index) => `q${index}`).join(' ')
-    expect(found(`${strange(19)} ${last}`)).toBeGreaterThan(0)
-    expect(found(`${strange(20)} ${last}`)).toBe(0)
+    expect(countMatches(`${strange(19)} ${last}`)).toBeGreaterThan(0)
+    expect(countMatches(`${strange(20)} ${last}`)).toBe(0)
   })
   it('still finds a word that is longer than what is compared of it', () => {
     const long = createHistory<Message>({ from: [user('Hello.'), user(`The key is ${'k'.repeat(5000)}.`)] }).view()

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { deriveContext, replay, type DerivedContext } from 'indelible/context'
 import { rounds } from '../rounds.ts'
-import { formsWithin, type MarkedMessage } from '../../src/context/policies/talk.ts'
+import { bestFormsWithin, type MarkedMessage } from '../../src/context/policies/talk.ts'
 import { recordOf } from './conversations.ts'
 
 const small = ['How are you?', 'Fine, thanks.', 'That sounds great!', 'Yes, I think so, too.', 'What happened next?']
@@ -132,7 +132,7 @@ it('law: forms take no more than the room, and what has none would not fit into 
         const whole = more === undefined ? undefined : { ...place, text: 'whole', tokens: lineTokens + more, line }
         return { now: isLine ? line : undefined, line, lineTokens, whole, worth }
       })
-      const forms = formsWithin(told, room)
+      const forms = bestFormsWithin(told, room)
       const tokens = forms.map((form, index) => {
         const { line, lineTokens, whole } = told[index] as MarkedMessage
         return form === line ? lineTokens : form === undefined ? 0 : form === whole ? whole.tokens : Infinity

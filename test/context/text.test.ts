@@ -15,14 +15,14 @@ import {
 import { estimateTokens, usableTokens } from 'indelible/context'
 import { represent } from '../../src/context/kit.ts'
 import {
-  beginning,
+  cutEnd,
   elidedCharacters,
-  foldedEnds,
+  foldAndCut,
   foldText,
   headAndTail,
   outline,
   shortArguments,
-  slicedAt,
+  sliceWhole,
 } from '../../src/context/showing/shorten.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
@@ -85,7 +85,7 @@ describe('shorter text', () => {
     expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters omitted …]\nabcdefghij')
   })
   it('folds only the ends of a long text: its cost is that of what is kept', () => {
-    expect(foldedEnds(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe(
+    expect(foldAndCut(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe(
       'a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters omitted …]\nxxxxx\n\nend',
     )
   })
@@ -96,9 +96,9 @@ describe('shorter text', () => {
         for (const short of [
           foldText(text),
           headAndTail(text, limit, elidedCharacters),
-          foldedEnds(text, limit, elidedCharacters),
-          slicedAt(text, limit >> 1, limit),
-          beginning(text, limit),
+          foldAndCut(text, limit, elidedCharacters),
+          sliceWhole(text, limit >> 1, limit),
+          cutEnd(text, limit),
           outline(text, limit, elidedCharacters),
           shortArguments(JSON.stringify({ text }), limit),
         ])

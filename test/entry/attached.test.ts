@@ -1,7 +1,7 @@
 /** The blocks that a message names as images and files. */
 import { expect, it } from 'vitest'
 import { file, image, text, toolResult, user } from 'indelible'
-import { attachedTo, mayAttach } from '../../src/entry/kit.ts'
+import { attachedTo, mayHaveAttachments } from '../../src/entry/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 
 const [a, b] = ['a', 'b'].map((digit) => digit.repeat(64)) as [BlockId, BlockId]
@@ -24,6 +24,6 @@ it.each([
   ['with a letter that is escaped', JSON.stringify(user(picture)).replace('"block"', '"bl\\u006fck"'), true],
   ['without an attachment', JSON.stringify(user(text('a\u0001 "block"'), elsewhere)), false],
 ])('the text of a message says whether it may have attachments: %s', (_, written, may) => {
-  expect(mayAttach(written)).toBe(may)
+  expect(mayHaveAttachments(written)).toBe(may)
   expect(attachedTo(JSON.parse(written)).length > 0).toBe(may)
 })

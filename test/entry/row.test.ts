@@ -18,14 +18,14 @@ import {
   type Message,
 } from 'indelible'
 import {
-  againstStub,
+  stubFault,
   attachedTo,
   decodeRow,
   encodeRow,
   erasedBody,
   isPlaceholder,
   isRowText,
-  lacking,
+  missingBlocks,
   messageIn,
   placeholderOf,
   readRow,
@@ -260,14 +260,14 @@ it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
 ])('for an erased %s stands what an erasure writes, and nothing that says more', (kind, stubs, others) => {
   const judged = (value: unknown): string | undefined =>
     kind === 'note'
-      ? againstStub('note', JSON.stringify(value))
-      : againstStub('entry', `{"page":"plan","message":${JSON.stringify(value)}}`)
+      ? stubFault('note', JSON.stringify(value))
+      : stubFault('entry', `{"page":"plan","message":${JSON.stringify(value)}}`)
   expect(stubs.map(judged)).toEqual(stubs.map(() => undefined))
   expect(others.map(judged)).toEqual(others.map(() => `has more than the stub of an erased ${kind}`))
-  expect(againstStub(kind === 'note' ? 'note' : 'entry', 'no JSON')).toBeDefined()
+  expect(stubFault(kind === 'note' ? 'note' : 'entry', 'no JSON')).toBeDefined()
   const block = { path: ['content'], id: attached, as: 'utf8' }
   const withBlock = `{"page":"plan","blocks":[${JSON.stringify(block)}],"message":{"role":"user","content":[]}}`
-  expect(againstStub('entry', withBlock)).toBeDefined()
+  expect(stubFault('entry', withBlock)).toBeDefined()
 })
 
 it('a recording has its messages in order, with the contents of their blocks', () => {
@@ -323,13 +323,13 @@ it('the blocks that a store lacks are read from another one, or are named', asyn
   const ids = bytes.map(idOf)
   await here.putBlocks(bytes.slice(0, 1))
   await there.putBlocks(bytes.slice(0, 2))
-  const taken = orThrow(await lacking(here, ids.slice(0, 2), there))
+  const taken = orThrow(await missingBlocks(here, ids.slice(0, 2), there))
   expect(taken.map((one) => Buffer.from(one).toString())).toEqual(['b'])
   for (const [wanted, from, missing] of [
     [ids, there, ids.slice(2)],
     [ids, undefined, ids.slice(1)],
     [ids, here, ids.slice(1)],
   ] as const)
-    expect(await lacking(here, wanted, from)).toMatchObject({ left: { _tag: 'MissingBlock', ids: missing } })
-  for (const none of [[], ids.slice(0, 1)]) expect(orThrow(await lacking(here, none, undefined))).toEqual([])
+    expect(await missingBlocks(here, wanted, from)).toMatchObject({ left: { _tag: 'MissingBlock', ids: missing } })
+  for (const none of [[], ids.slice(0, 1)]) expect(orThrow(await missingBlocks(here, none, undefined))).toEqual([])
 })

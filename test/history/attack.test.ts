@@ -21,7 +21,7 @@ const recorded = (history = createHistory<Message>({ from: conversation() })) =>
 }
 
 /** A history of messages none of which was read. */
-const unread = (messages: readonly Message[]): History<Message> => {
+const unparsedHistory = (messages: readonly Message[]): History<Message> => {
   const history = createHistory<Message>()
   const texts = messages.map((message) => ({
     stored: JSON.stringify(message),
@@ -35,7 +35,7 @@ const unread = (messages: readonly Message[]): History<Message> => {
 }
 /** Where chunks are so small that a few messages fill them, each attack is also made on messages that were not read. */
 const read = (from: readonly Message[]): History<Message> => createHistory<Message>({ from })
-const makers = chunkLength === 2 ? [read, unread] : [read]
+const makers = chunkLength === 2 ? [read, unparsedHistory] : [read]
 
 /** Run an attack; whatever it does, the record says what it said. */
 const survives = (attack: (target: ReturnType<typeof recorded>) => void): void => {

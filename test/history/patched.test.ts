@@ -38,7 +38,7 @@ import {
   type EncodedRow,
 } from '../../src/entry/kit.ts'
 import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, textOfJson } from '../../src/json/index.ts'
-import { emptyRange, GrownRows, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/kit.ts'
+import { emptyRange, RowTree, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/kit.ts'
 import type { Row } from '../../src/store/index.ts'
 import { conversation } from '../messages.ts'
 import { isFull, rounds } from '../rounds.ts'
@@ -191,7 +191,7 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
       const salt = at === 1 ? '0123456789abcdef0123456789abcdef' : undefined
       hashed[at] = hashRow({ kind, body, at: 1_780_000_000_000 + at, salt, erased: undefined }, [], toyHash)
     }
-    const grown = new GrownRows(emptyRange, hashed, toyHash)
+    const grown = new RowTree(emptyRange, hashed, toyHash)
     const later = new UnreadRows(laterRows, () => new TypeError('no message'))
     out[out.length] = [grown.root, grown.nodes, Recording.isIn(recording, grown, emptyRange, false)]
     for (let at = 0; at < hashed.length; at++) {

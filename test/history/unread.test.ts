@@ -22,7 +22,7 @@ const positions = (from: number, to: number): readonly number[] =>
 const textOf = (stored: string): string => stored.slice(1)
 
 /** A history of so many chunks, and how many of its messages were checked: each is when it is read. */
-const unread = (chunks: number, change: (text: ChunkText, position: number) => ChunkText = (text) => text) => {
+const unparsedHistory = (chunks: number, change: (text: ChunkText, position: number) => ChunkText = (text) => text) => {
   const history = createHistory<Item>()
   const read = { count: 0 }
   const reader: ChunkReader = {
@@ -51,7 +51,7 @@ const expectItems = (history: History<Item>, len: number): void => {
 
 it.each([1, 2, 3, 4, 65])('%i chunks of texts read as the messages that they are', (chunks) => {
   const len = chunks * chunkLength
-  const { history } = unread(chunks)
+  const { history } = unparsedHistory(chunks)
   const view = history.view()
   for (let more = 0; more < 3; more++) expect(history.append(item(len + more), kindAt(len + more))).toBe(len + more)
   expect(view.toArray()).toEqual(positions(0, len).map(item))
@@ -60,7 +60,7 @@ it.each([1, 2, 3, 4, 65])('%i chunks of texts read as the messages that they are
 
 describe('a chunk is parsed', () => {
   it('when one of its messages is first read, as a whole and once', () => {
-    const { history, read } = unread(3)
+    const { history, read } = unparsedHistory(3)
     const view = history.view()
     expect([view.length, view.pages.count('plan') > 0, view.pages.at(0), view.slice(1).length]).toEqual([
       3 * chunkLength,
@@ -85,7 +85,7 @@ describe('a chunk is parsed', () => {
     expect(read.count).toBe(3 * chunkLength)
   })
   it('once for all forks, and not by a fork', () => {
-    const { history, read } = unread(3)
+    const { history, read } = unparsedHistory(3)
     const forks = [0, 1].map(() => createHistory<Item>({ from: history.view().slice(0, 2 * chunkLength) }))
     for (const fork of forks) fork.append(item(2 * chunkLength), kindAt(2 * chunkLength))
     expect(read.count).toBe(0)
@@ -93,7 +93,7 @@ describe('a chunk is parsed', () => {
     expect(read.count).toBe(2 * chunkLength)
   })
   it('alone, if a fork ends within it or messages after it are left out', () => {
-    const { history, read } = unread(3)
+    const { history, read } = unparsedHistory(3)
     expectItems(createHistory<Item>({ from: history.view().slice(0, chunkLength - 1) }), chunkLength - 1)
     expect(read.count).toBe(chunkLength)
     const rest = without(history.view(), [{ from: chunkLength, to: 3 * chunkLength }])
@@ -121,10 +121,10 @@ it('texts that were taken out are put in, and nothing else is', () => {
     page: 'plan',
     fills: () => [{ path: ['in', 0], text }],
   })
-  const filled = unread(1, (text, position) => (position === 1 ? (filling('said') as ChunkText) : text))
+  const filled = unparsedHistory(1, (text, position) => (position === 1 ? (filling('said') as ChunkText) : text))
   expect(filled.history.view().at(1)).toEqual({ at: 0, in: ['said'] })
   for (const live of [new Date(0), ['x'], 1, undefined]) {
-    const { history } = unread(1, (text, position) => (position === 1 ? (filling(live) as ChunkText) : text))
+    const { history } = unparsedHistory(1, (text, position) => (position === 1 ? (filling(live) as ChunkText) : text))
     expect(() => history.view().at(0)).toThrow('can only be filled with a string')
   }
 })
@@ -139,7 +139,7 @@ describe('a text that is no message', () => {
   ])(
     '%s: each read of its chunk throws the error that names it, and all else goes on',
     (_, text, fills: ChunkText['fills'] = () => []) => {
-      const { history, read } = unread(3, (given, position) =>
+      const { history, read } = unparsedHistory(3, (given, position) =>
         position === bad ? { ...given, stored: `>${text}`, fills } : given,
       )
       const view = history.view()
@@ -177,7 +177,7 @@ describe('a text that is no message', () => {
 })
 
 it('only whole chunks are appended, to a history of whole chunks', () => {
-  const { history, reader } = unread(1)
+  const { history, reader } = unparsedHistory(1)
   const texts = positions(chunkLength, 2 * chunkLength).map(textAt)
   const refused = (to: History<Item>, given: readonly ChunkText[]): void => {
     const { len } = to

@@ -5,7 +5,7 @@ import { formatPath, inspectJson } from '../../src/json/index.ts'
 import { mostFindings } from '../../src/json/inspect.ts'
 import { rounds } from '../rounds.ts'
 
-const found = (text: string): readonly string[] => {
+const findingsOf = (text: string): readonly string[] => {
   const inspected = inspectJson(text)
   if (isLeft(inspected)) throw new Error('not JSON')
   expect(inspected.right.value).toEqual(JSON.parse(text))
@@ -43,12 +43,12 @@ describe('inspectJson says where the value is not what the text says', () => {
     ['["\ud83d"]', ['1 [0]: has half a surrogate pair, which is no character: read as U+FFFD']],
     ['{"a:b": "c\\\\", "\\"": [true, false, null, {}, []], "2": 1, "1": 2}', []],
     [`[${'9'.repeat(400)}]`, [`1 [0]: is ${'9'.repeat(40)}… (400 characters), which is out of range: read as null`]],
-  ])('%s', (text, expected) => expect(found(text)).toEqual(expected))
+  ])('%s', (text, expected) => expect(findingsOf(text)).toEqual(expected))
 
   it('finds nothing in what JSON.stringify wrote, however it is spaced', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
-        expect(found(JSON.stringify(JSON.parse(JSON.stringify(value)), undefined, space))).toEqual([])
+        expect(findingsOf(JSON.stringify(JSON.parse(JSON.stringify(value)), undefined, space))).toEqual([])
       }),
     )
   })
@@ -71,7 +71,7 @@ describe('inspectJson says where the value is not what the text says', () => {
         }
         const [a, b] = [exact(text.replace(/^-/, '')), exact(String(Number(text)).replace(/^-/, ''))]
         const survives = a[0] * b[1] === b[0] * a[1] && !Object.is(Number(text), -0)
-        expect(found(text).length).toBe(survives ? 0 : 1)
+        expect(findingsOf(text).length).toBe(survives ? 0 : 1)
       }),
       { numRuns: rounds(100, 500) },
     )

@@ -5,7 +5,7 @@ import { decodeMessage, faultMessage } from 'indelible'
 import { conversation, everyPart } from '../messages.ts'
 import { Outputs } from '../outputs.ts'
 
-const said = (input: unknown): string => {
+const faultText = (input: unknown): string => {
   const answer = decodeMessage(input)
   if (isRight(answer)) throw new Error('expected a fault')
   return faultMessage(answer.left)
@@ -87,7 +87,7 @@ describe('decodeMessage', () => {
     [{ role: 'user', content: [], meta: { a: () => 1 } }, 'meta.a is a function; a message is plain JSON data'],
     [new Date(0), 'the message is an instance of Date'],
     [{ role: 'x'.repeat(1000), content: [] }, '… (1002 characters)'],
-  ])('refuses %j', (input, message) => expect(said(input)).toContain(message))
+  ])('refuses %j', (input, message) => expect(faultText(input)).toContain(message))
 
   it('never throws, whatever it is given', () => {
     fc.assert(
@@ -115,7 +115,7 @@ describe('decodeMessage', () => {
         },
       },
     )
-    expect(said(hostile)).toContain('could not be read')
+    expect(faultText(hostile)).toContain('could not be read')
     const nameless = new Proxy(
       {},
       {
@@ -124,10 +124,10 @@ describe('decodeMessage', () => {
         },
       },
     )
-    expect(said(nameless)).toContain('could not be read')
+    expect(faultText(nameless)).toContain('could not be read')
     const revoked = Proxy.revocable({}, {})
     revoked.revoke()
-    expect(said(revoked.proxy)).toContain('could not be read')
+    expect(faultText(revoked.proxy)).toContain('could not be read')
   })
   it('near misses of a message are either messages or faults with a path', () => {
     const near = fc.record(

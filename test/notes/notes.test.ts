@@ -36,7 +36,7 @@ const moreNotes: readonly object[] = [
   { type: 'seal' },
 ]
 
-const said = (input: unknown): string => {
+const faultText = (input: unknown): string => {
   const decoded = decodeNote(input)
   return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
 }
@@ -50,43 +50,45 @@ describe('decodeNote', () => {
     }
   })
   it('refuses what is none, and names the place', () => {
-    expect(said(null)).toBe('not a note: it should be an object')
-    expect(said({ type: 'toString' })).toMatch(/^not a note: type should be one of page, pin, unpin, summary/)
-    expect(said({ type: 'page', position: -1, kind: 'plan' })).toBe(
+    expect(faultText(null)).toBe('not a note: it should be an object')
+    expect(faultText({ type: 'toString' })).toMatch(/^not a note: type should be one of page, pin, unpin, summary/)
+    expect(faultText({ type: 'page', position: -1, kind: 'plan' })).toBe(
       'not a note: position should be a position (0, 1, 2, …)',
     )
-    expect(said({ type: 'page', position: 1, kind: 'rule' })).toMatch(
+    expect(faultText({ type: 'page', position: 1, kind: 'rule' })).toMatch(
       /^not a note: kind should be one of bootstrap, constraint/,
     )
-    expect(said({ type: 'pin', position: 1, by: 'me' })).toBe('not a note: by should be one of the fields position')
-    expect(said({ ...notes[3], to: 0 })).toBe('not a note: to should be greater than `from`')
-    expect(said({ ...notes[3], sourceDigest: 'AB' })).toBe(
+    expect(faultText({ type: 'pin', position: 1, by: 'me' })).toBe(
+      'not a note: by should be one of the fields position',
+    )
+    expect(faultText({ ...notes[3], to: 0 })).toBe('not a note: to should be greater than `from`')
+    expect(faultText({ ...notes[3], sourceDigest: 'AB' })).toBe(
       'not a note: sourceDigest should be 64 lowercase hexadecimal digits',
     )
-    expect(said({ ...notes[4], usage: { input: 1 } })).toMatch(
+    expect(faultText({ ...notes[4], usage: { input: 1 } })).toMatch(
       /^not a note: usage should be an object with input, output/,
     )
     const journal = { type: 'journal', step: 's', said: [{ index: 0, text: 'so', after: 1 }] }
-    expect(said(journal)).toBe('fine')
+    expect(faultText(journal)).toBe('fine')
     for (const wrong of [{ index: 'x' }, { index: 0, other: 1 }, {}, 'so', null])
-      expect([wrong, said({ ...journal, said: [wrong] })]).toEqual([
+      expect([wrong, faultText({ ...journal, said: [wrong] })]).toEqual([
         wrong,
         expect.stringContaining('said should be a list of objects with index, text, part, after'),
       ])
-    expect(said({ type: 'application', namespace: '', content: 1 })).toMatch(
+    expect(faultText({ type: 'application', namespace: '', content: 1 })).toMatch(
       /namespace should be a string that is not empty/,
     )
-    expect(said({ type: 'application', namespace: 'a', content: new Date() })).toMatch(
+    expect(faultText({ type: 'application', namespace: 'a', content: new Date() })).toMatch(
       /content should be plain JSON data/,
     )
   })
   it('says where a value can not be read, or is no JSON', () => {
-    expect(said({ type: 'application', namespace: 'n', content: { a: [() => 1] } })).toContain('content.a[0]')
+    expect(faultText({ type: 'application', namespace: 'n', content: { a: [() => 1] } })).toContain('content.a[0]')
     const refuse = (): never => {
       throw new Error('no')
     }
     const trap = new Proxy({}, { ownKeys: refuse, getPrototypeOf: refuse, get: refuse })
-    expect(said(trap)).toBe('not a note: it should be plain JSON data (it could not be read)')
+    expect(faultText(trap)).toBe('not a note: it should be plain JSON data (it could not be read)')
   })
   it('says of each note with another field what it said before', () => {
     const outputs = new Outputs()

@@ -1,24 +1,22 @@
 /** A tree grows by rows that were hashed here, and by nothing that only looks like one. */
 import { expect, it } from 'vitest'
-import { emptyRange, grow, GrownRows, hashRow, portableSha256, rowLeaf } from '../../src/proof/kit.ts'
+import { emptyRange, grow, RowTree, hashRow, portableSha256, rowLeaf } from '../../src/proof/kit.ts'
 
 const hash = portableSha256
 const row = hashRow({ kind: 'note', body: 'a', at: 7, salt: undefined, erased: undefined }, Object.freeze([]), hash)
 
 it('what hashed rows make of a tree is what their leaves make of it, for that tree alone', () => {
-  const grown = new GrownRows(emptyRange, [row, row], hash)
+  const grown = new RowTree(emptyRange, [row, row], hash)
   const { range, nodes } = grow(emptyRange, [rowLeaf(row, hash), rowLeaf(row, hash)], hash)
   expect([grown.range, Array.from(grown.nodes)]).toEqual([range, Array.from(nodes)])
-  expect(Array.from(GrownRows.rowsIn(grown, emptyRange) ?? [])).toEqual([row, row])
-  expect(GrownRows.rowsIn(grown, range)).toBeUndefined()
+  expect(Array.from(RowTree.rowsIn(grown, emptyRange) ?? [])).toEqual([row, row])
+  expect(RowTree.rowsIn(grown, range)).toBeUndefined()
   for (const other of [{ ...grown }, Object.create(grown), {}, null, undefined, 'rows'])
-    expect(GrownRows.rowsIn(other, emptyRange)).toBeUndefined()
-  expect([row, grown, GrownRows].filter((one) => !Object.isFrozen(one))).toEqual([])
+    expect(RowTree.rowsIn(other, emptyRange)).toBeUndefined()
+  expect([row, grown, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
 })
 
 it('no row that was changed, copied or made by hand is part of it', () => {
   for (const other of [{ ...row }, { ...row, body: 'b' }, Object.create(row), structuredClone(row), null, undefined])
-    expect(() => new GrownRows(emptyRange, [row, other as never], hash)).toThrow(
-      'a row was changed after it was checked',
-    )
+    expect(() => new RowTree(emptyRange, [row, other as never], hash)).toThrow('a row was changed after it was checked')
 })

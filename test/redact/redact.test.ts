@@ -21,7 +21,7 @@ import { historyHandler, sessionHandler, type RunEvent } from 'indelible/run'
 import { readTranscript, importTranscript } from '@indelible/transcripts'
 import { recordingFetch } from '@indelible/recorder'
 import { ok } from '../answers.ts'
-import { indelible, written } from '../../packages/cli/test/indelible.ts'
+import { indelible, writeTestFile } from '../../packages/cli/test/indelible.ts'
 import { providerServer } from '../run/provider-server.ts'
 import { Outputs } from '../outputs.ts'
 
@@ -433,8 +433,11 @@ describe('what records others', () => {
   })
 
   it('indelible import --redact says what it took out', () => {
-    const file = written('secret.json', JSON.stringify([{ role: 'user', content: `use ${secret} and ${secret}` }]))
-    const store = written('redacted.db', '')
+    const file = writeTestFile(
+      'secret.json',
+      JSON.stringify([{ role: 'user', content: `use ${secret} and ${secret}` }]),
+    )
+    const store = writeTestFile('redacted.db', '')
     const imported = indelible(['import', file, '--id', 'r', '--redact', '--store', store])
     expect([imported.status, imported.stderr]).toEqual([0, 'redacted: 2 secrets (github-token 2)\n'])
     expect(indelible(['show', 'r', '--store', store]).stdout).toContain(mark)

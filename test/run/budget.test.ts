@@ -57,7 +57,7 @@ const listening = (): { readonly model: Model; readonly asked: ModelRequest[] } 
   return { model, asked }
 }
 
-const sent = async (
+const sentRequest = async (
   tools: readonly Tool[],
   { budget = 6000, ...derive }: RunDerive & { readonly budget?: number } = {},
   how: 'by the run' | 'by a function' = 'by the run',
@@ -79,10 +79,10 @@ describe('a run’s tools', () => {
     expect(toolsOf(many)).toBeGreaterThan(1000)
     for (const policy of [window, paged()])
       for (const budget of [4000, 6000, 12_000]) {
-        const messages = await sent(many, { budget, policy }, how)
+        const messages = await sentRequest(many, { budget, policy }, how)
         expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)
       }
-    const filled = tokensOf(await sent([], { policy: window }))
+    const filled = tokensOf(await sentRequest([], { policy: window }))
     expect(filled + toolsOf(many)).toBeGreaterThan(6000) // nothing else would hold it
   })
   it('and notes are asked for before each call', async () => {
@@ -91,7 +91,7 @@ describe('a run’s tools', () => {
     const pin: RunHandler = (event) => void (event.type === 'step_start' && notes.push({ type: 'pin', position: 3 }))
     await run({ model, view, budget: 4000, derive: { notes: () => notes }, handlers: [pin] }).result()
     expect([...(asked[0] as ModelRequest).messages]).toContainEqual(view.at(3))
-    expect(await sent([], { budget: 4000 })).not.toContainEqual(view.at(3))
+    expect(await sentRequest([], { budget: 4000 })).not.toContainEqual(view.at(3))
   })
   it('of a loop of your own are an option', () => {
     const all = orThrow(deriveContext(view, { budget: 6000 }))
@@ -110,13 +110,13 @@ describe('a run’s tools', () => {
 
 describe('markers', () => {
   it('name the recall tool where the run has it, by the name that it has there', async () => {
-    const without = said(await sent(many, { budget: 4000 }))
+    const without = said(await sentRequest(many, { budget: 4000 }))
     expect(without).toMatch(/ are (?:not shown|shortened below) /)
     expect(without).not.toMatch(/recall|gives|\{"position"/)
-    expect(said(await sent([recallTool(() => view)]))).toMatch(
+    expect(said(await sentRequest([recallTool(() => view)]))).toMatch(
       / are (?:not shown|shortened below) .* Call recall with a position, such as \{"position": \d+\}, to read one\.\]/,
     )
-    const named = said(await sent([recallTool(() => view, { name: 'look_up' })]))
+    const named = said(await sentRequest([recallTool(() => view, { name: 'look_up' })]))
     expect(named).toMatch(/ Call look_up with a position, such as \{"position": \d+\}, to read one\.\]/)
     expect(named).not.toMatch(/recall/)
   })

@@ -181,7 +181,7 @@ const refusals: readonly ((messages: Settled<readonly Message[]>) => unknown)[] 
 ]
 
 /** What was told before the end, and has to be there. */
-interface Told {
+interface ToldBeforeEnd {
   readonly blocks: string[]
   readonly results: Map<string, string>
   readonly started: Set<string>
@@ -190,7 +190,7 @@ interface Told {
 }
 
 const listen =
-  (told: Told) =>
+  (told: ToldBeforeEnd) =>
   (event: RunEvent): void => {
     if (event.type === 'step_start') told.streaming = []
     if (event.type === 'model_event' && event.event.type === 'block_end') {
@@ -207,7 +207,7 @@ const listen =
     if (event.type === 'tool_result') told.results.set(event.result.callId, JSON.stringify(event.result))
   }
 
-const checked = (session: Session, told: Told, all: readonly Message[]): void => {
+const checked = (session: Session, told: ToldBeforeEnd, all: readonly Message[]): void => {
   const shapes = shapesIn(all)
   for (const shape of told.blocks) expect([shape, shapes.filter((found) => found === shape).length]).toEqual([shape, 1])
   const streaming = told.streaming.some((shape) => !shape.startsWith('thought')) ? told.streaming : []
@@ -251,7 +251,7 @@ it(
           const kept = memoryStore({ now: () => now })
           await createSession(kept, { id: 's' })
           const { store, died, kill: die } = mortal(kept, kill.append, kill.done)
-          const told: Told = { blocks: [], results: new Map(), started: new Set(), streaming: [] }
+          const told: ToldBeforeEnd = { blocks: [], results: new Map(), started: new Set(), streaming: [] }
           const session = await openSession(store, 's')
           const hear = listen(told)
           const meddler = deed === 'meddle' ? await openSession(kept, 's') : undefined

@@ -51,7 +51,7 @@ const busy = (usage: ModelResponse['usage'], more: Partial<ModelResponse> & { re
   }
 }
 
-const ended = async (options: Omit<RunOptions, 'view'>): Promise<RunResult> =>
+const runToEnd = async (options: Omit<RunOptions, 'view'>): Promise<RunResult> =>
   run({ view: start, tools: [add], ...options }).result()
 
 const wrong =
@@ -85,7 +85,7 @@ describe('a limit', () => {
     )
     expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is not a function')
     const none = { maxSteps: undefined, timeout: undefined, stopWhen: undefined } as unknown as Partial<Limits>
-    expect((await ended({ model: busy({ input: 1, output: 1 }), limits: none })).counts.steps).toBe(50)
+    expect((await runToEnd({ model: busy({ input: 1, output: 1 }), limits: none })).counts.steps).toBe(50)
   })
 
   it.each(['timeout', 'stepTimeout'] as const)('%s of thirty days, or of more, ends nothing', async (name) => {
@@ -96,7 +96,7 @@ describe('a limit', () => {
         timeout: limit,
         run: () => new Promise((resolve) => setTimeout(() => resolve('there'), 20)),
       })
-      const { stopReason, messages } = await ended({
+      const { stopReason, messages } = await runToEnd({
         model: scriptedModel([assistant(toolCall('a', 'slow', '{}')), assistant('done')]),
         tools: [slow],
         limits: { [name]: limit },
@@ -120,9 +120,9 @@ describe('a limit', () => {
 
 describe('tokens and money', () => {
   it('a run ends when it has used its tokens, also where the model pauses and nothing is called', async () => {
-    const called = await ended({ model: busy({ input: 10, output: 10 }), limits: { maxTokens: 50 } })
+    const called = await runToEnd({ model: busy({ input: 10, output: 10 }), limits: { maxTokens: 50 } })
     expect([called.stopReason, called.counts.steps]).toEqual(['max_tokens', 3])
-    const paused = await ended({
+    const paused = await runToEnd({
       model: busy({ input: 10, output: 10 }, { reason: 'pause' }),
       limits: { maxTokens: 50 },
     })
@@ -134,7 +134,7 @@ describe('tokens and money', () => {
     const opus = pricesOf('claude-opus-5')
     const each = (30_000 * 5 + 50_000 * 0.5 + 20_000 * 6.25 + 10_000 * 25) / 1e6
     expect(opus).toMatchObject({ input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 })
-    const byTable = await ended({ model: busy(usage, { name: 'claude-opus-5' }), limits: { maxDollars: 1.4 } })
+    const byTable = await runToEnd({ model: busy(usage, { name: 'claude-opus-5' }), limits: { maxDollars: 1.4 } })
     expect([byTable.stopReason, byTable.counts.steps]).toEqual(['max_dollars', 3])
     expect(byTable.dollars).toBeCloseTo(3 * each, 10)
     expect(byTable.messages.at(-1)).toMatchObject({
@@ -142,19 +142,26 @@ describe('tokens and money', () => {
     })
 
     const rates = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1 }
-    const own = await ended({ model: busy(usage), prices: rates, limits: { maxDollars: 0.2 } })
+    const own = await runToEnd({ model: busy(usage), prices: rates, limits: { maxDollars: 0.2 } })
     expect([own.stopReason, own.counts.steps]).toEqual(['max_dollars', 3])
-    const paused = await ended({ model: busy(usage, { reason: 'pause' }), prices: rates, limits: { maxDollars: 0.2 } })
+    const paused = await runToEnd({
+      model: busy(usage, { reason: 'pause' }),
+      prices: rates,
+      limits: { maxDollars: 0.2 },
+    })
     expect([paused.stopReason, paused.counts.steps]).toEqual(['max_dollars', 3])
     const long = { ...rates, long: { above: 99_999, input: 10, output: 20, cacheRead: 1, cacheWrite: 10 } }
-    expect((await ended({ model: busy(usage), prices: long, limits: { maxSteps: 1 } })).dollars).toBeCloseTo(0.75, 10)
+    expect((await runToEnd({ model: busy(usage), prices: long, limits: { maxSteps: 1 } })).dollars).toBeCloseTo(
+      0.75,
+      10,
+    )
   })
 
   it('the answer says which model it is of; where nobody knows a price there is no sum', async () => {
     const usage = { input: 1000, output: 0 }
     const named = busy(usage, { name: 'mine', model: 'claude-opus-5-20260101' })
-    expect((await ended({ model: named, limits: { maxSteps: 2 } })).dollars).toBeCloseTo(0.01, 10)
-    expect((await ended({ model: busy(usage), limits: { maxSteps: 2 } })).dollars).toBe(undefined)
+    expect((await runToEnd({ model: named, limits: { maxSteps: 2 } })).dollars).toBeCloseTo(0.01, 10)
+    expect((await runToEnd({ model: busy(usage), limits: { maxSteps: 2 } })).dollars).toBe(undefined)
   })
 
   it('a limit of money without a price is an error at once, and prices are checked', () => {
@@ -190,7 +197,7 @@ describe('tokens and money', () => {
 
   it('stopWhen sees the steps as they are and changes none', async () => {
     const seen: unknown[] = []
-    const { steps, stopReason } = await ended({
+    const { steps, stopReason } = await runToEnd({
       model: busy({ input: 1, output: 1 }),
       prices: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
       limits: {

@@ -44,7 +44,7 @@ type Answer =
   | { readonly is: 'granted' | 'ok'; readonly value: number }
   | { readonly is: 'refused' | 'conflict' | 'lost' | 'stopped' }
 
-interface Sent {
+interface SentCommand {
   readonly command: Command
   readonly answer: Answer | undefined
 }
@@ -76,8 +76,8 @@ interface Process {
   readonly number: number
   /** Rows that it knows. */
   readonly seen: number
-  readonly sent: Sent | undefined
-  readonly renewal: Sent | undefined
+  readonly sent: SentCommand | undefined
+  readonly renewal: SentCommand | undefined
   /** The input that its run answers, and what becomes of it. */
   readonly working: string | undefined
   readonly end: 'failed' | 'waiting' | 'cancelled' | undefined
@@ -103,7 +103,7 @@ export interface World {
 }
 
 /** A law does not hold. */
-export class Broken extends Error {}
+export class BrokenLaw extends Error {}
 
 const denied = 'something else was said'
 
@@ -232,7 +232,7 @@ export const keyOf = ({ rows, row, processes, late, words, failures }: World): s
   ])
 }
 
-/** The machines under some rules: the world after an event. Throws `Broken` where a law is. */
+/** The machines under some rules: the world after an event. Throws `BrokenLaw` where a law is. */
 export const machines = (
   rules: Rules,
 ): {
@@ -257,7 +257,7 @@ export const machines = (
       const against = number === undefined ? undefined : againstClaim('s', row, { lease: { number } }, 0)
       if (against !== undefined && rules.fenced) return [world, { is: 'lost' }]
       if (expects !== rows.length && rules.expecting) return [world, { is: 'conflict' }]
-      if (against !== undefined) throw new Broken('one acts that is not the holder')
+      if (against !== undefined) throw new BrokenLaw('one acts that is not the holder')
       const next = { ...world, rows: [...rows, ...command.rows] }
       holds(world, next)
       return [next, { is: 'ok', value: next.rows.length }]
@@ -289,28 +289,28 @@ export const machines = (
   /** The laws of the record, after an append. */
   const holds = (before: World, { rows, words }: World): void => {
     const inputs = inputsOf(rows)
-    if (inputs.filter(({ state }) => state === 'taken').length > 1) throw new Broken('two inputs are taken')
+    if (inputs.filter(({ state }) => state === 'taken').length > 1) throw new BrokenLaw('two inputs are taken')
     const known = inputsOf(before.rows)
     for (const input of inputs) {
       const { id, state, at = Infinity, end } = input
       const said = rows.filter(isMessage)
       const of = (type: 'user' | 'assistant'): number => said.filter((row) => row.type === type && row.of === id).length
-      if (of('user') > 1) throw new Broken(`${id} is asked twice`)
-      if (of('assistant') > 1) throw new Broken(`${id} is answered twice`)
+      if (of('user') > 1) throw new BrokenLaw(`${id} is asked twice`)
+      if (of('assistant') > 1) throw new BrokenLaw(`${id} is answered twice`)
       if (state === 'answered' && !said.slice(at, end).some((row) => row.type === 'assistant' && row.of === id))
-        throw new Broken(`${id} is done without an answer`)
-      if (of('assistant') > 0 && state !== 'answered') throw new Broken(`${id} has an answer and is ${state}`)
+        throw new BrokenLaw(`${id} is done without an answer`)
+      if (of('assistant') > 0 && state !== 'answered') throw new BrokenLaw(`${id} has an answer and is ${state}`)
       const was = known.find((one) => one.id === id)?.state
-      if (was === 'answered' && state !== 'answered') throw new Broken(`${id} was answered and is ${state}`)
-      if (state === 'cancelled' && was === 'queued' && words === 0) throw new Broken(`${id} is cancelled by nobody`)
-      if (state === 'failed' && before.failures === 0) throw new Broken(`${id} failed without a reason`)
+      if (was === 'answered' && state !== 'answered') throw new BrokenLaw(`${id} was answered and is ${state}`)
+      if (state === 'cancelled' && was === 'queued' && words === 0) throw new BrokenLaw(`${id} is cancelled by nobody`)
+      if (state === 'failed' && before.failures === 0) throw new BrokenLaw(`${id} failed without a reason`)
     }
     // A word of its caller or of whoever stops the holder; or something else was said than a decision on its calls.
     const isDenied = ({ id }: Input): boolean =>
       notesIn(rows).some((note) => note.id === id && note.state === 'cancelled' && note.reason === denied)
     const cancelled = inputs.filter((input) => input.state === 'cancelled' && !isDenied(input))
     if (cancelled.length > words)
-      throw new Broken(`${cancelled.map(({ id }) => id).join()} cancelled by ${words} words`)
+      throw new BrokenLaw(`${cancelled.map(({ id }) => id).join()} cancelled by ${words} words`)
   }
 
   const send = (process: Process, phase: Phase, command: Command): Process => ({
@@ -320,12 +320,12 @@ export const machines = (
   })
   const ask = (process: Process): Process => {
     const [lease, command] = rules.leaseStep(process.lease, 'wanted')
-    if (command !== 'take') throw new Broken(`a lease that is ${process.lease} can't be asked for`)
+    if (command !== 'take') throw new BrokenLaw(`a lease that is ${process.lease} can't be asked for`)
     return send({ ...process, lease, working: undefined, end: undefined, isStopped: false }, 'asking', { do: 'take' })
   }
   /** The turn is over: its caller asks again, unless it has what it wants. */
   const over = (process: Process): Process => {
-    if (process.lease !== 'free') throw new Broken(`a turn is over, and its lease is ${process.lease}`)
+    if (process.lease !== 'free') throw new BrokenLaw(`a turn is over, and its lease is ${process.lease}`)
     const rest: Process = { ...process, phase: 'idle', sent: undefined, working: undefined, end: undefined }
     return process.result === undefined ? ask(rest) : rest
   }
@@ -353,7 +353,7 @@ export const machines = (
     const answer = answerTo({ view: () => said as never }, own)
     const part = answer?.content[0]
     if (part?.type !== 'text' || part.text !== process.id)
-      throw new Broken(`the turn of ${process.id} gives ${JSON.stringify(part)}`)
+      throw new BrokenLaw(`the turn of ${process.id} gives ${JSON.stringify(part)}`)
     return { ...process, result: 'answered' }
   }
 
@@ -405,7 +405,7 @@ export const machines = (
     return next === undefined ? release(process) : take(world, process, next.id)
   }
   /** The run is over: what became of its input is written, unless its last append has. */
-  const ended = (world: World, process: Process): Process => {
+  const runEnded = (world: World, process: Process): Process => {
     const known = inputsOf(world.rows.slice(0, process.seen)).find(({ id }) => id === process.working)
     const { end = 'failed' } = process
     if (known?.state !== 'taken')
@@ -428,7 +428,12 @@ export const machines = (
   }
 
   /** The store has answered; undefined: it gives no answer. */
-  const heard = (world: World, process: Process, { command }: Sent, answer: Answer | undefined): Process => {
+  const receiveAnswer = (
+    world: World,
+    process: Process,
+    { command }: SentCommand,
+    answer: Answer | undefined,
+  ): Process => {
     const value = answer !== undefined && 'value' in answer ? answer.value : 0
     const seen = command.do === 'read' || (command.do === 'append' && answer?.is === 'ok') ? value : process.seen
     // Rows of others may have come between the ones that it knew and its own: the handle reads them.
@@ -473,30 +478,31 @@ export const machines = (
         if (answer === undefined) return release({ ...at, isCancelled: false })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict') return send(at, process.phase, { do: 'read' })
-        return process.phase === 'entering' ? decided(world, at) : ended(world, at)
+        return process.phase === 'entering' ? decided(world, at) : runEnded(world, at)
       case 'starting':
         // Its turn ends with a fault, and the cancellation with it: nobody knows what is written.
-        if (answer === undefined) return ended(world, { ...at, end: 'failed', isCancelled: false })
+        if (answer === undefined) return runEnded(world, { ...at, end: 'failed', isCancelled: false })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict')
           return send({ ...at, working: undefined }, at.result === undefined ? 'entering' : 'draining', { do: 'read' })
-        if (at.isStopped || (at.isCancelled && at.working === at.id)) return ended(world, { ...at, end: 'cancelled' })
+        if (at.isStopped || (at.isCancelled && at.working === at.id))
+          return runEnded(world, { ...at, end: 'cancelled' })
         return { ...at, phase: 'running' }
       case 'answering':
-        if (answer === undefined) return ended(world, { ...at, end: 'failed' })
+        if (answer === undefined) return runEnded(world, { ...at, end: 'failed' })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict') return send(at, 'rebasing', { do: 'read' })
-        return ended(world, at)
+        return runEnded(world, at)
       // The delta of a run goes behind notes of others, and behind no message.
       case 'rebasing':
         return answer === undefined || messagesIn(world.rows.slice(process.seen, at.seen)) > 0
-          ? ended(world, { ...at, end: 'failed' })
+          ? runEnded(world, { ...at, end: 'failed' })
           : answered(world, at)
       case 'ending':
         if (answer === undefined) return send(at, 'draining', { do: 'read' })
         if (answer.is === 'lost') return lost(at)
         if (answer.is === 'conflict') return send(at, 'checking', { do: 'read' })
-        return ended(world, at)
+        return runEnded(world, at)
       case 'draining': {
         if (answer === undefined) return release(at)
         const known = withResult(world, at)
@@ -517,7 +523,7 @@ export const machines = (
         return ask(at)
       case 'idle':
       case 'running':
-        throw new Broken(`an answer comes while it is ${process.phase}`)
+        throw new BrokenLaw(`an answer comes while it is ${process.phase}`)
     }
   }
   const renewed = (process: Process, answer: Answer | undefined): Process => {
@@ -548,31 +554,31 @@ export const machines = (
     const { sent } = process
     const isApplied = sent?.answer !== undefined
     const renewing: Command = { do: 'renew', number: process.number }
-    if (name.startsWith('renew') && process.lease !== 'ours') throw new Broken('it renews what it does not own')
+    if (name.startsWith('renew') && process.lease !== 'ours') throw new BrokenLaw('it renews what it does not own')
     const put = (next: World, changedTo: Process): World => ({
       ...next,
       processes: next.processes.with(index, changedTo),
     })
     const deliver = (next: World, answer: Answer | undefined): World =>
-      put(next, heard(next, process, sent as Sent, answer))
+      put(next, receiveAnswer(next, process, sent as SentCommand, answer))
     const failing: World = { ...world, failures: 1 }
     switch (name) {
       case 'answered': {
-        const [next, answer] = applied(world, (sent as Sent).command)
+        const [next, answer] = applied(world, (sent as SentCommand).command)
         return deliver(next, answer)
       }
       case 'apply': {
-        const [next, answer] = applied(world, (sent as Sent).command)
-        return put(next, { ...process, sent: { command: (sent as Sent).command, answer } })
+        const [next, answer] = applied(world, (sent as SentCommand).command)
+        return put(next, { ...process, sent: { command: (sent as SentCommand).command, answer } })
       }
       case 'answer':
-        return deliver(world, (sent as Sent).answer)
+        return deliver(world, (sent as SentCommand).answer)
       case 'not answered':
-        return deliver({ ...(isApplied ? failing : applied(failing, (sent as Sent).command)[0]) }, undefined)
+        return deliver({ ...(isApplied ? failing : applied(failing, (sent as SentCommand).command)[0]) }, undefined)
       case 'not applied':
         return deliver(failing, undefined)
       case 'late':
-        return deliver({ ...failing, late: [...world.late, (sent as Sent).command] }, undefined)
+        return deliver({ ...failing, late: [...world.late, (sent as SentCommand).command] }, undefined)
       case 'renew':
       case 'renewed': {
         const [next, answer] = applied(world, renewing)
@@ -581,24 +587,27 @@ export const machines = (
         return put(next, name === 'renew' ? { ...process, renewal: sending } : renewed(process, sending.answer))
       }
       case 'answer renewal':
-        return put(world, renewed(process, (process.renewal as Sent).answer))
+        return put(world, renewed(process, (process.renewal as SentCommand).answer))
       case 'late renewal':
         return put({ ...failing, late: [...world.late, renewing] }, renewed(process, undefined))
       case 'cancel': {
         const told = { ...process, isCancelled: true }
         const isOwn = process.phase === 'running' && process.working === process.id
         const next = { ...world, words: world.words + 1 }
-        return put(next, isOwn ? ended(next, { ...told, end: 'cancelled' }) : told)
+        return put(next, isOwn ? runEnded(next, { ...told, end: 'cancelled' }) : told)
       }
       case 'model answers':
-        return put(world, process.isStopped ? ended(world, { ...process, end: 'cancelled' }) : answered(world, process))
+        return put(
+          world,
+          process.isStopped ? runEnded(world, { ...process, end: 'cancelled' }) : answered(world, process),
+        )
       case 'model fails':
-        return put(failing, ended(failing, { ...process, end: 'failed' }))
+        return put(failing, runEnded(failing, { ...process, end: 'failed' }))
       case 'model waits':
-        return put(world, ended(world, { ...process, end: 'waiting' }))
+        return put(world, runEnded(world, { ...process, end: 'waiting' }))
       case 'kill':
       case 'kill, late': {
-        const late = name === 'kill' ? world.late : [...world.late, (sent as Sent).command]
+        const late = name === 'kill' ? world.late : [...world.late, (sent as SentCommand).command]
         // Somebody starts it again; one whose turn was over stays away.
         const next =
           process.result === undefined

@@ -9,7 +9,7 @@ import { stepInput } from '../../src/run/inputs/input.ts'
 import { leaseStep } from '../../src/session/writing/lease-machine.ts'
 import { isFull, rounds } from '../rounds.ts'
 import {
-  Broken,
+  BrokenLaw,
   eventsOf,
   fairRound,
   isDone,
@@ -51,15 +51,15 @@ const roundsFrom = (world: World, after: ReturnType<typeof machines>['after'], k
       break
     }
     path.push(key)
-    if (path.length > most) throw new Broken(`somebody waits for more than ${most} rounds`)
+    if (path.length > most) throw new BrokenLaw(`somebody waits for more than ${most} rounds`)
   }
   if (known !== undefined) for (const [index, key] of path.entries()) known.set(key, rest + path.length - index)
   return rest + path.length
 }
 
 /** A schedule of a law that does not hold. */
-const broken = (error: unknown, path: readonly string[], world: World): unknown => {
-  if (error instanceof Broken) error.message += ` after ${path.join(', ')} in ${JSON.stringify(world)}`
+const withSchedule = (error: unknown, path: readonly string[], world: World): unknown => {
+  if (error instanceof BrokenLaw) error.message += ` after ${path.join(', ')} in ${JSON.stringify(world)}`
   return error
 }
 
@@ -93,7 +93,7 @@ const explored = (ways: readonly Way[], depth: number, rules: Rules = realRules)
           longest = Math.max(longest, roundsFrom(then, after, fair))
           if (step < depth) next.push([then, way])
         } catch (error) {
-          throw broken(error, named(way), world)
+          throw withSchedule(error, named(way), world)
         }
       }
     level = next
@@ -131,13 +131,13 @@ const random = (ways: readonly Way[], runs: number, rules: Rules = realRules): n
         try {
           world = after(world, event)
         } catch (error) {
-          throw broken(error, path, world)
+          throw withSchedule(error, path, world)
         }
       }
       try {
         longest = Math.max(longest, roundsFrom(world, after))
       } catch (error) {
-        throw broken(error, path, world)
+        throw withSchedule(error, path, world)
       }
     }),
     { numRuns: runs },
@@ -183,5 +183,5 @@ const wrong: { readonly [name: string]: Partial<Rules> } = {
 }
 
 it.each(Object.keys(wrong))('rules that are wrong do not pass: %s', (name) => {
-  expect(() => explored(['wait', 'queue'], 9, { ...realRules, ...wrong[name] })).toThrow(Broken)
+  expect(() => explored(['wait', 'queue'], 9, { ...realRules, ...wrong[name] })).toThrow(BrokenLaw)
 })

@@ -17,10 +17,10 @@ import {
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 
-const begun = async (): Promise<Session> => createSession(memoryStore(), { messages: [user('go')] })
+const startSession = async (): Promise<Session> => createSession(memoryStore(), { messages: [user('go')] })
 
 const cut = async (): Promise<Session> => {
-  const session = await begun()
+  const session = await startSession()
   await session.note({ type: 'journal', step: 'r:0', said: [{ index: 0, text: 'I was ' }] })
   await session.note({ type: 'journal', step: 'r:0', said: [{ index: 0, text: 'going to' }] })
   return session

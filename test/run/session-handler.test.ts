@@ -36,7 +36,7 @@ const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
   return answer.right
 }
 
-const begun = async (store: Store): Promise<Session> => {
+const startSession = async (store: Store): Promise<Session> => {
   const session = await done(createSession(store, { id: 's' }))
   await done(session.append(user('go')))
   return session
@@ -57,7 +57,7 @@ const calling = assistant('Deploying.', toolCall('c1', 'deploy', '{}'))
 describe('sessionHandler', () => {
   it('makes each delta durable before the next step, and says before a tool runs that it does', async () => {
     const store = memoryStore()
-    const session = await begun(store)
+    const session = await startSession(store)
     const seen: [string, number, number][] = []
     const ended = await run({
       model: scriptedModel([
@@ -94,7 +94,7 @@ describe('sessionHandler', () => {
   })
 
   it('leaves a receipt of each call that a run tells it of, by which what was sent can be derived again', async () => {
-    const session = await begun(memoryStore())
+    const session = await startSession(memoryStore())
     await done(session.append([assistant(`long ago ${'x '.repeat(2000)}`), user('and now?')]))
     const requests: ModelRequest[] = []
     const heard =
@@ -147,7 +147,7 @@ describe('sessionHandler', () => {
     }
     expect(JSON.stringify(requests[0]?.messages).length).toBeLessThan(2000) // not all was sent
 
-    const silent = await begun(memoryStore())
+    const silent = await startSession(memoryStore())
     await run({
       model: scriptedModel([assistant('x')]),
       view: settledView(silent),
@@ -157,7 +157,7 @@ describe('sessionHandler', () => {
   })
 
   it('stores a delta that comes twice once, and refuses one that continues something else', async () => {
-    const session = await begun(memoryStore())
+    const session = await startSession(memoryStore())
     const handle = sessionHandler(session)
     const delta: RunEvent = {
       type: 'history_delta',
@@ -178,7 +178,7 @@ describe('sessionHandler', () => {
 
   it('ends a run whose session has another writer, with nothing of the step recorded twice or half', async () => {
     const store = memoryStore()
-    const session = await begun(store)
+    const session = await startSession(store)
     const other = await done(openSession(store, 's'))
     const stream = run({
       model: scriptedModel([assistant('mine'), assistant('never')]),
@@ -197,7 +197,7 @@ describe('sessionHandler', () => {
   it('a run that is at work is no run that died; one that died leaves its answer and what is known of its calls', async () => {
     let now = 1_000_000
     const store = memoryStore({ now: () => now })
-    const session = await begun(store)
+    const session = await startSession(store)
     // The process ends while the tool runs: as far as the store is concerned, nothing more ever comes.
     const dying = run({
       model: scriptedModel([calling]),

@@ -24,7 +24,7 @@ interface Pending {
 }
 
 /** What a turn ended with. */
-export interface Ended {
+export interface TurnOutcome {
   readonly id: string
   readonly answer: Either<TurnFault, RunResult>
 }
@@ -80,7 +80,7 @@ class Process {
 
   get store(): Store {
     const { store } = this.world
-    const through = (name: (typeof commands)[number]) => {
+    const throughWorld = (name: (typeof commands)[number]) => {
       const method = store[name] as (...given: unknown[]) => Task<StoreFault, unknown>
       return (...given: unknown[]) =>
         storeTask(
@@ -93,7 +93,7 @@ class Process {
           'store.call',
         )
     }
-    return { ...store, ...Object.fromEntries(commands.map((name) => [name, through(name)])) }
+    return { ...store, ...Object.fromEntries(commands.map((name) => [name, throughWorld(name)])) }
   }
 
   /** Answers the message that it is asked to answer, or fails. */
@@ -107,7 +107,7 @@ class Process {
         )
       return (async function* () {
         if (!(await wait())) throw new Error('the provider is down')
-        const message = assistant(`re: ${asked([...request.messages])}`)
+        const message = assistant(`re: ${questionOf([...request.messages])}`)
         yield { type: 'block_end', index: 0, block: 'text', part: message.content[0] as never }
         yield { type: 'finish', message, reason: 'end_turn', usage: { input: 1, output: 1 } }
       })()
@@ -138,7 +138,7 @@ class Process {
 }
 
 /** The text that a model is asked to answer: the last one of the user, or the one that it is reminded of. */
-const asked = (messages: readonly Message[]): string => {
+const questionOf = (messages: readonly Message[]): string => {
   const users = messages.filter(({ role }) => role === 'user').map(textOf)
   const reminder = messages.at(-1)?.role === 'developer' ? textOf(messages.at(-1) as Message) : ''
   const before = /before the last one/.test(reminder) ? 1 : Number(/before the last (\d+)/.exec(reminder)?.[1] ?? 0)
@@ -153,7 +153,7 @@ const settle = async (): Promise<void> => {
 export class World {
   readonly store: Store
   pending: Pending[] = []
-  readonly ended: Ended[] = []
+  readonly ended: TurnOutcome[] = []
   #processes: Process[] = []
   #storeNow = 1_000_000
   /** The number of events that happened. */

@@ -37,7 +37,7 @@ const textIn = ({ content }: Message): string =>
         : textOf({ role: 'user', content: part.type === 'tool_result' ? part.content : [part] }),
     )
     .join(' ')
-const said = (session: Session): readonly string[] =>
+const messageTexts = (session: Session): readonly string[] =>
   session
     .conversation()
     .toArray()
@@ -73,7 +73,7 @@ describe('turn', () => {
       're: one',
       're: two',
     ])
-    expect(said(session)).toEqual(['user: one', 'assistant: re: one', 'user: two', 'assistant: re: two'])
+    expect(messageTexts(session)).toEqual(['user: one', 'assistant: re: one', 'user: two', 'assistant: re: two'])
     expect([...session.notes()].map(({ type }) => type)).toEqual(['receipt', 'receipt'])
     expect(await store.leaseOf(session.id)).toBeUndefined()
     expect(isRight(await verifySession(store, 's')())).toBe(true)
@@ -94,7 +94,7 @@ describe('turn', () => {
     }
     const session = await createSession(store, { id: 's' })
     expect(await turn(session, 'one', { model: echo }).result()()).toMatchObject({ left: { _tag: 'Io' } })
-    expect(said(await openSession(store, 's'))).toEqual([])
+    expect(messageTexts(await openSession(store, 's'))).toEqual([])
   })
 
   it('offers recall within a budget, unless a tool has its name', async () => {
@@ -128,7 +128,7 @@ describe('turn', () => {
     const second = await turn(other, 'and?', { model: echo }).result()()
     expect(isLeft(second) && second.left._tag).toBe('SessionBusy')
     await other.refresh()
-    expect([other.interrupted(), said(other)]).toEqual([[], ['user: deploy']])
+    expect([other.interrupted(), messageTexts(other)]).toEqual([[], ['user: deploy']])
     const plain = settle(other.conversation())
     if (isLeft(plain)) throw new Error('not settled')
     const third = await run({ model: echo, view: plain.right, handlers: [sessionHandler(other)] }).result()()
@@ -136,7 +136,7 @@ describe('turn', () => {
     open()
     expect((await first.result()).stopReason).toBe('end_turn')
     await turn(other, 'and?', { model: echo }).result()
-    expect(said(other)).toEqual([
+    expect(messageTexts(other)).toEqual([
       'user: deploy',
       'assistant: deploy()',
       'tool: deployed',
@@ -168,7 +168,9 @@ describe('turn', () => {
     }
     await waiting.result()
     await other.refresh()
-    expect(said(other)).toEqual(['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]))
+    expect(messageTexts(other)).toEqual(
+      ['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]),
+    )
     const known = await turn(other, '2', { model: echo, id: 'two' }).result()
     expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['queued', 're: 2', 8])
   })
@@ -183,7 +185,7 @@ describe('turn', () => {
     expect((await queued.result()).stopReason).toBe('cancelled')
     await held.release()
     await turn(one, 'yes', { model: echo }).result()
-    expect(said(one)).toEqual(['user: yes', 'assistant: re: yes'])
+    expect(messageTexts(one)).toEqual(['user: yes', 'assistant: re: yes'])
   })
 
   it('another process can ask a run to stop', async () => {
@@ -200,7 +202,11 @@ describe('turn', () => {
     expect((await store.requestStop(other.id))?.holder).toBe('run')
     await vi.advanceTimersByTimeAsync(500) // the run renews its lease, and sees it
     expect((await going.result()).stopReason).toBe('cancelled')
-    expect(said(one)).toEqual(['user: for ever', 'assistant: At once. hang()', 'tool: Somebody asked the run to stop.'])
+    expect(messageTexts(one)).toEqual([
+      'user: for ever',
+      'assistant: At once. hang()',
+      'tool: Somebody asked the run to stop.',
+    ])
   })
 })
 
@@ -242,9 +248,9 @@ describe('resume', () => {
       'tool: The run was interrupted while this tool was running. The tool may have had side effects.',
       'assistant: I see.',
     ]
-    expect([said(session), ran]).toEqual([whole, ['charge']])
+    expect([messageTexts(session), ran]).toEqual([whole, ['charge']])
     expect((await resume(session, again).result()).stopReason).toBe('end_turn') // a repeated one does nothing
-    expect(said(session)).toEqual(whole)
+    expect(messageTexts(session)).toEqual(whole)
     expect([session.openSteps(), session.interrupted()]).toEqual([[], []])
   })
 
@@ -260,7 +266,7 @@ describe('resume', () => {
         unfinished: 'retry',
       }).result()
       expect(ran).toEqual(idempotent ? ['charge', 'mail'] : ['charge'])
-      expect(said(session).length).toBe(5)
+      expect(messageTexts(session).length).toBe(5)
     }
   })
 
@@ -284,7 +290,11 @@ describe('resume', () => {
       ...options,
       approve: asked.open?.calls.map(({ approval }) => approval) ?? [],
     }).result()
-    expect([ended.stopReason, ran, said(session).at(-2)]).toEqual(['end_turn', ['charge', 'mail'], 'tool: sent'])
+    expect([ended.stopReason, ran, messageTexts(session).at(-2)]).toEqual([
+      'end_turn',
+      ['charge', 'mail'],
+      'tool: sent',
+    ])
   })
 
   it('an answer that was cut is recorded as such, and the model is called again', async () => {
@@ -300,14 +310,14 @@ describe('resume', () => {
     const session = await createSession(store, { id: 's' })
     const ended = await turn(session, 'go', { model: broken }).result()()
     expect(isLeft(ended) && ended.left._tag).toBe('ModelFailed')
-    expect(said(session)).toEqual(['user: go', 'assistant: I was going to  [interrupted]'])
+    expect(messageTexts(session)).toEqual(['user: go', 'assistant: I was going to  [interrupted]'])
     const view = { role: 'developer', text: '[The run was interrupted here. The answer above is incomplete.]' }
     const seen: Message[] = []
     const model = scriptedModel([({ messages }) => (seen.push(...messages), assistant('So.'))])
     await resume(session, { model }).result()
     expect([seen.at(-1)?.role, textOf(seen.at(-1) as Message)]).toEqual([view.role, view.text])
     expect(session.pages().at(2)).toBe('conversation')
-    expect(said(session).at(-1)).toBe('assistant: So.')
+    expect(messageTexts(session).at(-1)).toBe('assistant: So.')
   })
 
   it('text that streams is written down in pieces, which are gone once the answer is whole', async () => {
@@ -340,11 +350,11 @@ describe('resume', () => {
         .join('') !== 'one two three')
     )
       await new Promise((resolve) => setTimeout(resolve, 1))
-    expect(said(other)).toEqual(['user: go'])
+    expect(messageTexts(other)).toEqual(['user: go'])
     open()
     await going.result()
     await other.refresh()
-    expect([said(other), other.openSteps()]).toEqual([['user: go', 'assistant: one two three'], []])
+    expect([messageTexts(other), other.openSteps()]).toEqual([['user: go', 'assistant: one two three'], []])
     const bytes = await createSession(memoryStore())
     await turn(bytes, 'go', { model: slow, journalEvery: { ms: Infinity, bytes: 4 }, receipts: false }).result()
     expect(
@@ -398,10 +408,10 @@ describe('resume', () => {
     expect(isLeft(ended) && ended.left._tag === 'HandlerFailed' && ended.left.cause).toMatchObject({
       _tag: 'SessionConflict',
     })
-    expect(said(session)).toEqual(['user: go', 'user: hello?'])
+    expect(messageTexts(session)).toEqual(['user: go', 'user: hello?'])
     expect(session.interrupted().map(textIn)).toEqual(['charge()', 'receipt 4711'])
     await resume(session, { model: echo }).result()
-    expect(said(session)).toEqual([
+    expect(messageTexts(session)).toEqual([
       'user: go',
       'user: hello?',
       'assistant: charge()',
@@ -446,7 +456,7 @@ describe('approvals', () => {
     expect(first.messages.length).toBe(1)
 
     const session = await openSession(store, 's')
-    expect([said(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
+    expect([messageTexts(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
     const model = scriptedModel([assistant('Paid one.')])
     const [c = '', d = ''] = first.open?.calls.map(({ approval }) => approval) ?? []
     const half = await resume(session, { model, tools, approve: [c] }).result()
@@ -462,7 +472,7 @@ describe('approvals', () => {
     }).result()
     expect([ended.stopReason, ran]).toEqual(['end_turn', ['look', 'pay', 'pay']])
     await session.refresh()
-    expect(said(session)).toEqual([
+    expect(messageTexts(session)).toEqual([
       'user: pay',
       'assistant: I pay. look() pay() pay() pay()',
       'tool: seen',
@@ -527,7 +537,7 @@ describe('approvals', () => {
       Array.from({ length: 2 }, () => 'Not run: the call was waiting for approval when the run ended.'),
     )
     await turn(session, 'never mind', { model: echo, tools }).result()
-    expect(said(session).slice(-4)).toEqual([
+    expect(messageTexts(session).slice(-4)).toEqual([
       `tool: ${byHand.at(-2)}`,
       `tool: ${byHand.at(-1)}`,
       'user: never mind',

@@ -54,7 +54,7 @@ export const marked = (hits: readonly SearchHit[]): readonly string[] =>
 const find = async (store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> =>
   places(await all(store, query, { sort: 'time', ...options }))
 
-const started = (store: Store, id: string, ...messages: readonly Message[]): Promise<Session> =>
+const createWith = (store: Store, id: string, ...messages: readonly Message[]): Promise<Session> =>
   Promise.resolve(createSession(store, { id, messages }))
 
 /** The cases. */
@@ -63,8 +63,8 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds words, phrases, beginnings, and leaves words out', async () => {
     const store = await open()
-    await started(store, 'a', user('The rate limit was hit.'), assistant('A limited rate; retrying'))
-    await started(store, 'b', user('limit the rate'), assistant('nothing'))
+    await createWith(store, 'a', user('The rate limit was hit.'), assistant('A limited rate; retrying'))
+    await createWith(store, 'b', user('limit the rate'), assistant('nothing'))
     const page = await searchStore(store, 'rate', { sort: 'time' })
     expect(places(page.hits)).toEqual(['b:0', 'a:1', 'a:0'])
     expect(page.indexed).toBe(place().indexed)
@@ -84,7 +84,7 @@ export const searchCases = (place: () => Place): void => {
 
   it('marks what it has found', async () => {
     const store = await open()
-    await started(store, 'a', user(`${'before '.repeat(50)}the Wörter and wörter${' after'.repeat(50)}`))
+    await createWith(store, 'a', user(`${'before '.repeat(50)}the Wörter and wörter${' after'.repeat(50)}`))
     const [hit] = await all(store, 'worter')
     expect(marked(hit === undefined ? [] : [hit])).toEqual(['Wörter', 'wörter'])
     expect(hit?.excerpt).toMatchObject({ cutBefore: true, cutAfter: true })
@@ -95,14 +95,14 @@ export const searchCases = (place: () => Place): void => {
 
   it.each([180, 250])('marks only what its excerpt shows, and no word that begins at %i', async (at) => {
     const store = await open()
-    await started(store, 'a', user(`needle ${'x'.repeat(at - 8)} needle`))
+    await createWith(store, 'a', user(`needle ${'x'.repeat(at - 8)} needle`))
     const [{ excerpt } = {}] = await all(store, 'needle')
     expect(excerpt).toMatchObject({ marks: [[0, 6]], cutBefore: false, cutAfter: true })
   })
 
   it('finds text of any script', async () => {
     const store = await open()
-    await started(
+    await createWith(
       store,
       'a',
       user('東京都の天気はどうですか'),
@@ -133,7 +133,7 @@ export const searchCases = (place: () => Place): void => {
   it('tells messages and tools apart', async () => {
     const store = await open()
     const call = toolCall('c1', 'read_file', JSON.stringify({ path: 'src/needle.ts', text: 'line one\nline two' }))
-    await started(
+    await createWith(
       store,
       'a',
       user('where is the haystack'),
@@ -155,7 +155,7 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds retracted messages only if asked to', async () => {
     const store = await open()
-    const session = await started(store, 'a', user('alpha one'), assistant('alpha two'), user('alpha three'))
+    const session = await createWith(store, 'a', user('alpha one'), assistant('alpha two'), user('alpha three'))
     await session.rewind(1)
     await session.append(user('alpha four'))
     expect(await find(store, 'alpha')).toEqual(['a:3', 'a:0'])
@@ -166,7 +166,7 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds messages that were summarized: only a retraction retracts', async () => {
     const store = await open()
-    const session = await started(store, 'a', user('alpha one'), assistant('alpha two'))
+    const session = await createWith(store, 'a', user('alpha one'), assistant('alpha two'))
     await session.note({ type: 'summary', from: 0, to: 2, sourceDigest: rangeDigest(session.view()), text: 'both' })
     const shown = await all(store, 'alpha', { sort: 'time' })
     expect(shown.map(({ position, retracted }) => [position, retracted])).toEqual([
@@ -177,7 +177,7 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds what a fork still has and its origin retracted, below what both have', async () => {
     const store = await open()
-    const session = await started(store, 'a', user('gamma one'), assistant('gamma two'), user('gamma three'))
+    const session = await createWith(store, 'a', user('gamma one'), assistant('gamma two'), user('gamma three'))
     await forkSession(store, 'a', { id: 'f', at: 3 })
     await session.note({ type: 'retraction', from: 0, to: 1 })
     expect((await find(store, 'gamma')).toSorted()).toEqual(['a:1', 'a:2', 'f:0'])
@@ -185,7 +185,7 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds what forks share once, where it was appended to', async () => {
     const store = await open()
-    const session = await started(store, 'a', user('beta one'), assistant('beta two'), user('beta three'))
+    const session = await createWith(store, 'a', user('beta one'), assistant('beta two'), user('beta three'))
     await forkSession(store, 'a', { id: 'f', at: 2 })
     const fork = await openSession(store, 'f')
     await fork.append(user('beta four'))
@@ -203,10 +203,10 @@ export const searchCases = (place: () => Place): void => {
     const store = await open()
     let now = 1000
     const clock = { ...store, now: () => now }
-    const session = await started(clock, 'a', user('gamma'))
+    const session = await createWith(clock, 'a', user('gamma'))
     now = 2000
     await session.append(assistant('gamma'))
-    await started(clock, 'b', user('gamma'))
+    await createWith(clock, 'b', user('gamma'))
     expect(await find(store, 'gamma', { session: 'a' })).toEqual(['a:1', 'a:0'])
     expect(await find(store, 'gamma', { role: 'user' })).toEqual(['b:0', 'a:0'])
     expect(await find(store, 'gamma', { since: 2000 })).toEqual(['b:0', 'a:1'])
@@ -218,7 +218,7 @@ export const searchCases = (place: () => Place): void => {
   it('gives pages, and refuses a cursor that is none', async () => {
     const store = await open()
     for (const id of ['a', 'b', 'c'])
-      await started(store, id, ...Array.from({ length: 7 }, (_, n) => user(`delta ${n}`)))
+      await createWith(store, id, ...Array.from({ length: 7 }, (_, n) => user(`delta ${n}`)))
     const whole = await find(store, 'delta', { limit: 1000 })
     expect(whole).toHaveLength(21)
     const best = await find(store, 'delta', { limit: 1000, sort: 'relevance' })
@@ -236,7 +236,8 @@ export const searchCases = (place: () => Place): void => {
     const store = await open()
     const { index } = store
     if (index === undefined || !place().indexed) return
-    for (const id of ['a', 'b']) await started(store, id, ...Array.from({ length: 3 }, (_, n) => user(`epsilon ${n}`)))
+    for (const id of ['a', 'b'])
+      await createWith(store, id, ...Array.from({ length: 3 }, (_, n) => user(`epsilon ${n}`)))
     const at = (position: number) => store.now() + position
     const pages = async (query: Omit<RowQuery, 'all'>): Promise<readonly (readonly number[])[]> => {
       const found: (readonly number[])[] = []
@@ -272,7 +273,8 @@ export const searchCases = (place: () => Place): void => {
     }
     for (const go of Object.values(gone)) {
       const store = await open()
-      for (const id of ['a', 'b']) await started(store, id, ...Array.from({ length: 25 }, (_, n) => user(`zeta ${n}`)))
+      for (const id of ['a', 'b'])
+        await createWith(store, id, ...Array.from({ length: 25 }, (_, n) => user(`zeta ${n}`)))
       const before = places(await all(store, 'zeta'))
       const { hits, next } = await searchStore(store, 'zeta', { limit })
       const last = hits.at(-1) as SearchHit
@@ -285,11 +287,11 @@ export const searchCases = (place: () => Place): void => {
   it('has the best first, and of the same score the newest', async () => {
     const store = await open()
     const far = (a: string, b: string): string => `${a} ${'and then something else '.repeat(12)}${b}`
-    await started(store, 'once', user(`${'a long story about many things '.repeat(40)} the rate limit at its end`))
-    await started(store, 'tool', toolResult('c1', 'rate limit'))
-    await started(store, 'again', user('rate limit: the rate limit is the rate limit'), user('rate limit'))
-    await started(store, 'apart', user(far('rate', 'limit')))
-    await started(store, 'same', user('rate limit'))
+    await createWith(store, 'once', user(`${'a long story about many things '.repeat(40)} the rate limit at its end`))
+    await createWith(store, 'tool', toolResult('c1', 'rate limit'))
+    await createWith(store, 'again', user('rate limit: the rate limit is the rate limit'), user('rate limit'))
+    await createWith(store, 'apart', user(far('rate', 'limit')))
+    await createWith(store, 'same', user('rate limit'))
     const hits = await all(store, 'rate limit')
     expect(places(hits)).toEqual(['again:0', 'same:0', 'again:1', 'once:0', 'tool:0', 'apart:0'])
     expect(hits.every(({ score }, index) => score >= 0 && score <= (hits[index - 1]?.score ?? 1))).toBe(true)
@@ -299,7 +301,7 @@ export const searchCases = (place: () => Place): void => {
   it('compares the newest hits with each other, then the next ones', async () => {
     const store = await open()
     const about = (n: number): Message => user(n === 0 || n === 400 ? 'eta eta eta' : `one eta in message ${n} of many`)
-    await started(store, 'a', ...Array.from({ length: 600 }, (_, n) => about(n)))
+    await createWith(store, 'a', ...Array.from({ length: 600 }, (_, n) => about(n)))
     const pages = await all(store, 'eta', { limit: 100 })
     expect(pages).toHaveLength(600)
     expect(new Set(places(pages)).size).toBe(600)
@@ -311,9 +313,9 @@ export const searchCases = (place: () => Place): void => {
     const store = await open()
     const ring = keyRing([newHostKey()], { keysIn: memoryStore() })
     const keyed = withKeys(store, ring)
-    await started(store, 'clear', user('theta is said'))
-    await started(keyed, 'kept', user('theta is secret'))
-    await started(keyed, 'gone', user('theta is lost'))
+    await createWith(store, 'clear', user('theta is said'))
+    await createWith(keyed, 'kept', user('theta is secret'))
+    await createWith(keyed, 'gone', user('theta is lost'))
     const passed = await searchStore(store, 'theta')
     expect(passed).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] })
     expect([passed, passed.hits, passed.encrypted].every(Object.isFrozen)).toBe(true)
@@ -336,7 +338,7 @@ export const searchCases = (place: () => Place): void => {
   it('takes every text for a query', async () => {
     const store = await open()
     const hostile = `"a' OR 1=1; drop table row; -- NEAR(x, y) {col}: ^z \u0000nul \ud83d\ude80 * (`
-    await started(store, 'a', user(hostile), user('é'.repeat(20_000)), user(`${'x'.repeat(100_000)} end`))
+    await createWith(store, 'a', user(hostile), user('é'.repeat(20_000)), user(`${'x'.repeat(100_000)} end`))
     const queries = [hostile, '"', '""', '*', '-', '-*', '"-"', 'a AND OR NOT b', 'NEAR(a b)', 'col:a', '^a', '\0', '\ud83d', 'a*b', "'", '%', '_', '\\', '{}', '\u202e', ';', `${'w '.repeat(5000)}`] // oxfmt-ignore
     for (const query of queries) {
       const found = await searchStore(store, query)()
@@ -358,15 +360,15 @@ export const searchCases = (place: () => Place): void => {
     await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore
     await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }], encrypt: false }) // oxfmt-ignore
     await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore
-    await started(store, 'a', user('epsilon'))
+    await createWith(store, 'a', user('epsilon'))
     expect(await find(store, 'epsilon')).toEqual(['a:0'])
   })
 
   it('keeps scopes apart', async () => {
     const store = await open()
     const other = orThrow(store.scoped(`${store.scope}-other`))
-    await started(store, 'a', user('zeta here'))
-    await started(other, 'a', user('zeta there'))
+    await createWith(store, 'a', user('zeta here'))
+    await createWith(other, 'a', user('zeta there'))
     expect(marked(await all(store, 'zeta here'))).toEqual(['zeta', 'here'])
     expect(await find(store, 'there')).toEqual([])
     expect(await find(other, 'there')).toEqual(['a:0'])
@@ -395,7 +397,7 @@ export const searchCases = (place: () => Place): void => {
         async (sessions, queries) => {
           const store = await open()
           for (const [index, messages] of sessions.entries())
-            await started(store, `s${index}`, ...messages.map((words) => user(words.join(', '))))
+            await createWith(store, `s${index}`, ...messages.map((words) => user(words.join(', '))))
           for (const { wanted, unwanted } of queries) {
             const expected = sessions.flatMap((messages, index) =>
               messages.flatMap((words, position) =>

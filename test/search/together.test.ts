@@ -16,12 +16,12 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const kills = rounds(2, 50)
 
-const started = (...args: readonly string[]): ChildProcess =>
+const startProcess = (...args: readonly string[]): ChildProcess =>
   spawn(process.execPath, [program('test/search/search-process.ts'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
-const ended = (child: ChildProcess): Promise<number | null> =>
+const exitOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => void child.on('close', (code) => resolve(code)))
 
 it('has all that two processes append while it is made anew again and again', async () => {
@@ -30,7 +30,7 @@ it('has all that two processes append while it is made anew again and again', as
   await indexStore(store)
   const each = rounds(30, 500)
   const state = { appending: true }
-  const appended = Promise.all(['a', 'b'].map((id) => ended(started('append', path, id, String(each))))).then(
+  const appended = Promise.all(['a', 'b'].map((id) => exitOf(startProcess('append', path, id, String(each))))).then(
     (codes) => {
       state.appending = false
       return codes
@@ -58,10 +58,10 @@ it('is right after its maker was killed', async () => {
   const count = 800
   await createSession(store, { id: 'a', messages: Array.from({ length: count }, (_, n) => user(`the word x${n} ${'and '.repeat(n % 50)}`)) }) // oxfmt-ignore
   for (let kill = 0; kill < kills; kill++) {
-    const maker = started('rebuild', path)
+    const maker = startProcess('rebuild', path)
     // At any moment after it began: nothing waits for it.
     maker.stdout?.once('data', () => setTimeout(() => maker.kill('SIGKILL'), (kill * 37) % 120))
-    await ended(maker)
+    await exitOf(maker)
     expect(await store.check()).toEqual([])
     expect(places(await all(store, `x${count - 1}`))).toEqual([`a:${count - 1}`])
     expect(await all(store, 'word', { limit: 1000 })).toHaveLength(count)

@@ -3,11 +3,11 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
   indexAt,
-  keptAt,
-  keptNextTo,
+  positionOfRank,
+  runLengthAt,
   rankAt,
   sliceBounds,
-  withGaps,
+  addGaps,
   type Gaps,
   type Range,
 } from '../../src/sequence/index.ts'
@@ -23,14 +23,14 @@ const ranges = fc.array(
 it('law: gaps that were made at once or one after the other leave what a list without them leaves', () => {
   fc.assert(
     fc.property(ranges, ranges, (first, second) => {
-      const all: Gaps | undefined = withGaps(withGaps(undefined, first), second)
+      const all: Gaps | undefined = addGaps(addGaps(undefined, first), second)
       const isKept = (position: number): boolean =>
         ![...first, ...second].some(({ from, to }) => position >= from && position < to)
       const kept = Array.from({ length: 2 * length }, (_, position) => position).filter(isKept)
       for (const [rank, position] of kept.entries()) {
-        expect([rankAt(all, position), keptAt(all, rank)]).toEqual([rank, position])
+        expect([rankAt(all, position), positionOfRank(all, rank)]).toEqual([rank, position])
         const next = kept.findIndex((other, index) => index > rank && other !== position + index - rank)
-        expect(keptNextTo(all, rank)).toBe(next === -1 ? Infinity : next - rank)
+        expect(runLengthAt(all, rank)).toBe(next === -1 ? Infinity : next - rank)
       }
     }),
   )
@@ -39,7 +39,7 @@ it('law: gaps that were made at once or one after the other leave what a list wi
 it('law: gaps are the longest ranges without a kept value, in order, each with its rank; nobody can change them', () => {
   fc.assert(
     fc.property(ranges, (given) => {
-      const gaps = withGaps(undefined, given)
+      const gaps = addGaps(undefined, given)
       const isLeftOut = (position: number): boolean => given.some(({ from, to }) => position >= from && position < to)
       const froms = Array.from({ length }, (_, index) => index).filter((at) => isLeftOut(at) && !isLeftOut(at - 1))
       const tos = Array.from({ length }, (_, index) => index + 1).filter((at) => isLeftOut(at - 1) && !isLeftOut(at))
@@ -78,5 +78,5 @@ it.each([
   { from: 0.5, to: 1 },
   { from: 0, to: Infinity },
 ])('no gap is made of %j, which is no range of positions', (range) => {
-  expect(() => withGaps(undefined, [range])).toThrow('range 0 is invalid')
+  expect(() => addGaps(undefined, [range])).toThrow('range 0 is invalid')
 })

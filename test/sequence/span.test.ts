@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { itemAt, seclude, shownInConsole, Span, spanPrototype, type SpanKind } from '../../src/sequence/index.ts'
+import { itemAt, seclude, consoleTextOf, Span, spanPrototype, type SpanKind } from '../../src/sequence/index.ts'
 
 const chunk = 3 // values in a piece
 
@@ -57,9 +57,9 @@ it.each([
   const span = new Numbers(0, length)
   expect(inspect(span)).toBe(shown)
   expect(inspect({ span }, { depth: 0 })).toBe(`{ span: [Numbers(${length})] }`)
-  expect(shownInConsole('it', span, 0, {}, inspect)).toBe(shown.replace(/Numbers.\d+./, 'it'))
-  expect(shownInConsole('it', span, -1, {}, inspect)).toBe('[it]')
-  expect(shownInConsole('it', span, 2, {}, undefined)).toBe('[it]')
+  expect(consoleTextOf('it', span, 0, {}, inspect)).toBe(shown.replace(/Numbers.\d+./, 'it'))
+  expect(consoleTextOf('it', span, -1, {}, inspect)).toBe('[it]')
+  expect(consoleTextOf('it', span, 2, {}, undefined)).toBe('[it]')
 })
 
 it('a secluded prototype leads nowhere, and keeps what libraries compare objects by', () => {

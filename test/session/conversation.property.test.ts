@@ -26,7 +26,7 @@ import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { rounds } from '../rounds.ts'
 
 /** A message of the conversation, with its place in the record. */
-interface Said {
+interface ModelMessage {
   readonly message: Message
   readonly position: number
 }
@@ -34,7 +34,7 @@ interface Said {
 /** A session as an array is, after each row of its log: the last is how it is now. */
 interface Model {
   readonly record: Message[]
-  readonly rows: { readonly conversation: readonly Said[]; readonly len: number }[]
+  readonly rows: { readonly conversation: readonly ModelMessage[]; readonly len: number }[]
 }
 
 interface Handle {
@@ -62,7 +62,7 @@ const retracted = (model: Model, from: number, to: number): void => {
   model.rows.push({ conversation: conversation.filter(({ position }) => position < from || position >= to), len })
 }
 
-const appended = (model: Model, messages: readonly Message[]): void => {
+const applyAppend = (model: Model, messages: readonly Message[]): void => {
   for (const message of messages) {
     const { conversation, len } = now(model)
     model.record.push(message)
@@ -70,7 +70,7 @@ const appended = (model: Model, messages: readonly Message[]): void => {
   }
 }
 
-const read = (model: Model, handle: Handle): void => void (handle.known = model.rows.length - 1)
+const refreshHandle = (model: Model, handle: Handle): void => void (handle.known = model.rows.length - 1)
 
 /** A step that is done to the record as the handle knows it: it conflicts if that is not how it is. */
 const exact = async (
@@ -95,9 +95,9 @@ const exact = async (
     const done = await ok(ask(handle.session, from))
     expect(done).toMatchObject({ from: known.len, to: known.len + instead.length })
     if (takes) retracted(model, from, known.len)
-    appended(model, instead)
+    applyAppend(model, instead)
   }
-  read(model, handle)
+  refreshHandle(model, handle)
 }
 
 const message = fc.string({ unit: 'grapheme', maxLength: 4 }).map((text) => user(text))
@@ -114,9 +114,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       if (known.len < now(model).len) await fault('SessionConflict', handle.session.append(given))
       else {
         await ok(handle.session.append(given))
-        appended(model, given)
+        applyAppend(model, given)
       }
-      read(model, handle)
+      refreshHandle(model, handle)
     }),
   },
   {
@@ -178,7 +178,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     const to = from + 1 + (count % (known.len - from))
     await ok(handle.session.note({ type: 'retraction', from, to }))
     retracted(model, from, to)
-    read(model, handle)
+    refreshHandle(model, handle)
   }),
   fc
     .tuple(
@@ -197,7 +197,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       const handle = chosen(world.handles, which)
       const model = modelOf(world, handle)
       await ok(handle.session.refresh())
-      read(model, handle)
+      refreshHandle(model, handle)
       const middle = Math.floor(handle.session.len / 2)
       const answers = calls.map((call) => {
         if (call === 'pop') return handle.session.pop()()
@@ -212,9 +212,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         const from =
           call === 'pop' ? conversation.at(-1)?.position : call === 'clear' ? 0 : 'append' in call ? undefined : middle
         if (from !== undefined && conversation.some(({ position }) => position >= from)) retracted(model, from, len)
-        if (typeof call === 'object') appended(model, 'append' in call ? call.append : call.replace)
+        if (typeof call === 'object') applyAppend(model, 'append' in call ? call.append : call.replace)
       }
-      read(model, handle)
+      refreshHandle(model, handle)
     }),
   fc.tuple(pick, pick).map(([which, where]): Step => async (world) => {
     const handle = chosen(world.handles, which)
@@ -237,7 +237,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     if (!replaces) world.handles.push({ session, known: model.rows.length - 1 })
     else {
       handle.session = session
-      read(model, handle)
+      refreshHandle(model, handle)
     }
   }),
   pick.map((which): Step => async (world) => {

@@ -20,7 +20,7 @@ const kills = rounds(5, 1000)
 const editKills = rounds(2, 100)
 const lanes = 4
 
-const opened = async (path: string): Promise<{ store: Store; session: Session }> => {
+const openStore = async (path: string): Promise<{ store: Store; session: Session }> => {
   const store = await ok(sqliteStore({ path }))
   return { store, session: await ok(openSession(store, 's')) }
 }
@@ -89,7 +89,7 @@ it(`${kills} processes are killed at random moments: all that was acknowledged i
       const acknowledged = await killed(path, round, kill)
       total += acknowledged.length
       rounds.set(round, acknowledged)
-      const { store, session } = await opened(path)
+      const { store, session } = await openStore(path)
       const { head } = await ok(verifySession(store, 's'))
       expect(session.head()).toEqual(head)
       await ok(session.append(after(round)))
@@ -114,7 +114,7 @@ it(`${editKills} processes are killed while they pop, rewind, replace and clear:
       const round = `round ${kill}`
       const acknowledged = await killed(path, round, kill, 'edit')
       total += acknowledged.length
-      const { store, session } = await opened(path)
+      const { store, session } = await openStore(path)
       await ok(verifySession(store, 's'))
       const found = JSON.stringify(session.conversation())
       let done = acknowledged.length
@@ -169,7 +169,7 @@ it('the power goes at any byte after the last acknowledgement: all of it is ther
           ? written.subarray(0, kept)
           : Buffer.concat([written.subarray(0, kept), Buffer.alloc(whole - kept, cut)]),
       )
-      const restarted = await opened(cutPath)
+      const restarted = await openStore(cutPath)
       const found = restarted.session.view().toArray()
       expect(found.length).toBeGreaterThanOrEqual(acknowledged)
       expect(found).toEqual(messages.slice(0, found.length))

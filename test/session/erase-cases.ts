@@ -238,31 +238,35 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('take the answers with them that were discarded behind them, also in a fork', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', erasable: true })
-      const said = (step: string, text: string): JournalNote => ({ type: 'journal', step, said: [{ index: 0, text }] })
-      const closed = (step: string): JournalNote => ({ type: 'journal', step, closed: true })
+      const journalText = (step: string, text: string): JournalNote => ({
+        type: 'journal',
+        step,
+        said: [{ index: 0, text }],
+      })
+      const journalClose = (step: string): JournalNote => ({ type: 'journal', step, closed: true })
       await session.append(user('Where does she live?'))
-      await session.note(said('lost', 'In Arlington, I'))
-      await session.note(said('lost', ' suppose: 12 Main Street'))
+      await session.note(journalText('lost', 'In Arlington, I'))
+      await session.note(journalText('lost', ' suppose: 12 Main Street'))
       await session.note({ type: 'tool_started', callId: 'c9', name: 'find', arguments: '{"of":"Grace"}' })
       await session.note({ type: 'journal', step: 'lost', started: ['c9'] })
-      await session.note(closed('lost'))
-      await session.note(said('recorded', 'She lives in Arlington.'))
-      await session.append({ messages: [assistant('She lives in Arlington.')], notes: [closed('recorded')] })
+      await session.note(journalClose('lost'))
+      await session.note(journalText('recorded', 'She lives in Arlington.'))
+      await session.append({ messages: [assistant('She lives in Arlington.')], notes: [journalClose('recorded')] })
       await session.append(user('Anything else?'))
-      await session.note(said('later', 'Her number is 5'))
-      await session.note(closed('later'))
+      await session.note(journalText('later', 'Her number is 5'))
+      await session.note(journalClose('later'))
       await session.note({
         type: 'application',
         namespace: 'app',
         content: 'it began: In Arlington, I suppose: 12 Main Street',
       })
-      await session.note(said('open', 'Her name is Grace'))
+      await session.note(journalText('open', 'Her name is Grace'))
       const fork = await forkSession(store, 's', { id: 'fork', at: 1 })
-      await fork.note(said('other', 'In Virginia, perhaps'))
-      await fork.note(closed('other'))
+      await fork.note(journalText('other', 'In Virginia, perhaps'))
+      await fork.note(journalClose('other'))
       await fork.append(user('No.'))
-      await fork.note(said('third', 'Then I do not know'))
-      await fork.note(closed('third'))
+      await fork.note(journalText('third', 'Then I do not know'))
+      await fork.note(journalClose('third'))
       const receipt = await session.erase([0], because)
       expect(receipt.remains).toEqual([])
       expect(checkErasure(receipt)._tag).toBe('Right')
@@ -287,13 +291,14 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: [user('Who is it?')] })
       const words = ['Grace ', 'Hop', 'per, ', 'of ', 'course']
-      for (const said of words) await session.note({ type: 'journal', step: 'a', said: [{ index: 0, text: said }] })
+      for (const journalText of words)
+        await session.note({ type: 'journal', step: 'a', said: [{ index: 0, text: journalText }] })
       await session.append({
         messages: [assistant(words.join(''))],
         notes: [{ type: 'journal', step: 'a', closed: true }],
       })
-      for (const said of ['She ', 'is ', 'old'])
-        await session.note({ type: 'journal', step: 'b', said: [{ index: 0, text: said }] })
+      for (const journalText of ['She ', 'is ', 'old'])
+        await session.note({ type: 'journal', step: 'b', said: [{ index: 0, text: journalText }] })
       await session.append({
         messages: [assistant('She is old')],
         notes: [{ type: 'journal', step: 'b', closed: true }],

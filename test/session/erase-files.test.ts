@@ -25,7 +25,7 @@ const bytesIn = (path: string): Buffer => Buffer.concat(readdirSync(path).map((n
 const words = (name: string, length: number): string =>
   Array.from({ length: Math.ceil(length / (name.length + 4)) }, (_, index) => `${name}:${index}`).join(' ')
 
-const left = (bytes: Buffer, text: string): boolean => {
+const isTextLeft = (bytes: Buffer, text: string): boolean => {
   for (let start = 0; start + 31 <= text.length; start += 97)
     if (bytes.includes(text.slice(start, start + 31))) return true
   return text.length < 128 && bytes.includes(text)
@@ -68,7 +68,7 @@ const deeds = fc.array(
   { minLength: 20, maxLength: 50 },
 )
 
-interface Known {
+interface KnownProof {
   readonly id: string
   readonly texts: string[]
   sealed: boolean
@@ -81,11 +81,11 @@ it('whatever is done before and after: nothing of erased texts is in the files, 
       const open = (): Promise<Store> =>
         Promise.resolve(sqliteStore({ path: join(path, 's.db'), durability: 'os', wait: 0 }))
       let store = await open()
-      const sessions: Known[] = []
+      const sessions: KnownProof[] = []
       const proofs: { readonly text: string; readonly proof: EntryProof; readonly head: Head }[] = []
       const gone = new Set<string>()
-      const begin = async (): Promise<Known> => {
-        const known: Known = { id: `s${sessions.length}`, texts: [], sealed: false }
+      const begin = async (): Promise<KnownProof> => {
+        const known: KnownProof = { id: `s${sessions.length}`, texts: [], sealed: false }
         await (await createSession(store, { id: known.id, erasable })).close()
         sessions.push(known)
         return known
@@ -117,7 +117,8 @@ it('whatever is done before and after: nothing of erased texts is in the files, 
           expect(checkErasure(receipt)._tag).toBe(at.length > 0 ? 'Right' : 'Left')
           for (const one of at) gone.add(on.texts[one] as string)
           const bytes = bytesIn(path)
-          for (const text of gone) expect([text.slice(0, 40), left(bytes, text)]).toEqual([text.slice(0, 40), false])
+          for (const text of gone)
+            expect([text.slice(0, 40), isTextLeft(bytes, text)]).toEqual([text.slice(0, 40), false])
           continue
         }
         if (deed.type === 'fork') {
@@ -210,9 +211,9 @@ it('a process that is killed at any step has erased all of it, or nothing; and t
     const receipt = await eraseMessages(store, 's', [1, 3, 8])
     expect([receipt.residue, receipt.rows.length]).toEqual([[], 4])
     const bytes = bytesIn(own)
-    for (const at of [1, 3, 8]) expect([at, left(bytes, texts[at] as string)]).toEqual([at, false])
-    expect(left(bytes, words('summary', 900))).toBe(false)
-    expect(left(bytes, texts[2] as string)).toBe(true)
+    for (const at of [1, 3, 8]) expect([at, isTextLeft(bytes, texts[at] as string)]).toEqual([at, false])
+    expect(isTextLeft(bytes, words('summary', 900))).toBe(false)
+    expect(isTextLeft(bytes, texts[2] as string)).toBe(true)
     await store.close()
     rmSync(own, { recursive: true })
   }

@@ -29,7 +29,7 @@ import { storeTask, rowLeaf } from '../../src/store/kit.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { fault, ok } from '../answers.ts'
 
-const started = async (
+const startSession = async (
   messages: readonly Message[] = [],
   store: Store = memoryStore(),
 ): Promise<{ store: Store; session: Session }> => {
@@ -46,7 +46,7 @@ const texts = (messages: Iterable<unknown>): string[] => [...messages].map((mess
 
 describe('append', () => {
   it('records messages in order, and they are there when the session is opened again', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     expect(await ok(session.append(conversation()[0] as Message))).toMatchObject({ from: 0, to: 1 })
     expect(await ok(session.append(conversation().slice(1)))).toMatchObject({ from: 1, to: 6, head: session.head() })
     expect(session.view().toArray()).toEqual(conversation())
@@ -59,7 +59,10 @@ describe('append', () => {
   it('every part comes back byte-identical', async () => {
     const there = memoryStore()
     await ok(there.putBlocks([attachment]))
-    const { store } = await started([everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }], there)
+    const { store } = await startSession(
+      [everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }],
+      there,
+    )
     const again = await ok(openSession(store, 's'))
     expect(texts(again.view())).toEqual([
       JSON.stringify(everyPart),
@@ -67,7 +70,7 @@ describe('append', () => {
     ])
   })
   it('keeps a tag apart from what was classified', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     await ok(
       session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'preference'] }),
     )
@@ -87,7 +90,7 @@ describe('append', () => {
     ])
   })
   it('copies: what the caller changes after the call is not recorded', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const mine = { role: 'user' as const, content: [{ type: 'text' as const, text: 'a' }] }
     const going = session.append(mine)()
     mine.content[0] = { type: 'text', text: 'b' }
@@ -95,7 +98,7 @@ describe('append', () => {
     expect(session.view().at(0)).toEqual(user('a'))
   })
   it('begins when it is called, and takes its place in the order then', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const [first, second] = [session.append(user('x')), session.append(user('y'))]
     await ok(session.refresh())
     expect(session.view().toArray()).toEqual([user('x'), user('y')])
@@ -110,7 +113,7 @@ describe('append', () => {
     )
     const placeholder = partial.view().at(0) as Message
     expect(isPlaceholder(placeholder)).toBe(true)
-    const { store, session } = await started([user('a')])
+    const { store, session } = await startSession([user('a')])
     const { head } = session.info()
     for (const call of [
       () => session.append(placeholder),
@@ -126,7 +129,7 @@ describe('append', () => {
     await ok(session.append(user('b')))
   })
   it('refuses what is no message, naming it, and records none of the others', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const bad = await fault('InvalidMessage', session.append([user('a'), { role: 'king', content: [] } as never]))
     expect(faultMessage(bad)).toMatch(
       /^message 1 of the append: role should be one of .*, found "king"; nothing was appended$/,
@@ -138,7 +141,7 @@ describe('append', () => {
     )
   })
   it('the head is that of the rows', async () => {
-    const { store, session } = await started(conversation())
+    const { store, session } = await startSession(conversation())
     const rows = await ok(store.read('s'))
     expect(session.head()).toEqual({
       size: 6,
@@ -151,7 +154,7 @@ describe('append', () => {
     })
   })
   it('tasks that are run without waiting keep their order', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => session.append(user(`m${index}`))()))
     expect(answers.map((answer) => isRight(answer) && answer.right.from)).toEqual(
       Array.from({ length: 200 }, (_, index) => index),
@@ -182,7 +185,7 @@ describe('large parts', () => {
     expect((await ok(store.getBlocks([id as never])))[0]).toEqual(bytes)
   })
   it('stay in their row where they are small, or where base64 would not come back the same', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const odd = `${'A'.repeat(1998)}B=` // bits beyond the last byte
     await ok(
       session.append([
@@ -201,7 +204,7 @@ describe('large parts', () => {
       content: [{ type: 'provider', provider: 'p', raw }],
       meta: { m: 'w w'.repeat(3000) },
     }
-    const { store } = await started([message])
+    const { store } = await startSession([message])
     expect((await ok(store.read('s')))[0]?.body.length).toBeLessThan(700)
     expect(texts((await ok(openSession(store, 's'))).view())).toEqual([JSON.stringify(message)])
   })
@@ -209,7 +212,7 @@ describe('large parts', () => {
 
 describe('two writers', () => {
   it('the second learns what it missed, has it in its view, and can try again', async () => {
-    const { store, session } = await started(conversation())
+    const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
     await ok(session.append([user('first'), user('second')]))
     const late = await fault('SessionConflict', other.append(user('late')))
@@ -221,7 +224,7 @@ describe('two writers', () => {
     expect(session.head()).toEqual(other.head())
   })
   it('those called behind the one that was refused are refused too, and nothing of them is stored', async () => {
-    const { store, session } = await started([user('0')])
+    const { store, session } = await startSession([user('0')])
     const other = await ok(openSession(store, 's'))
     await ok(session.append(user('1')))
     const answers = await Promise.all([
@@ -239,7 +242,7 @@ describe('two writers', () => {
     expect((await ok(openSession(store, 's'))).view().toArray()).toEqual([user('0'), user('1'), user('2')])
   })
   it('a note of another writer is no conflict, and a note follows whatever is there', async () => {
-    const { store, session } = await started([user('0')])
+    const { store, session } = await startSession([user('0')])
     const other = await ok(openSession(store, 's'))
     await ok(session.note({ type: 'pin', position: 0 }))
     expect(await ok(other.append(user('1')))).toMatchObject({ from: 1, to: 2 })
@@ -250,7 +253,7 @@ describe('two writers', () => {
     await ok(verifySession(store, 's'))
   })
   it('rebase asks again with what the other has appended', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const other = await ok(openSession(store, 's'))
     await ok(session.append(user('0')))
     const seen: number[] = []
@@ -258,7 +261,7 @@ describe('two writers', () => {
     expect([seen, done.from, other.view().at(-1)]).toEqual([[0, 1], 1, user('after 1')])
   })
   it('after a conflict the store is asked for nothing that the conflict carries', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     let asked = 0
     const asking: Store = {
       ...store,
@@ -281,7 +284,7 @@ describe('two writers', () => {
     await ok(verifySession(store, 's'))
   })
   it('four handles that rebase at once lose nothing', async () => {
-    const { store } = await started()
+    const { store } = await startSession()
     const handles = await Promise.all([0, 1, 2, 3].map(() => ok(openSession(store, 's'))))
     await Promise.all(
       handles.flatMap((handle, writer) =>
@@ -295,7 +298,7 @@ describe('two writers', () => {
 
 describe('expected lengths and operations', () => {
   it('an append at a length that is passed is a conflict, beyond the end a gap', async () => {
-    const { session } = await started(conversation())
+    const { session } = await startSession(conversation())
     const late = await fault('SessionConflict', session.append(user('x'), { expectedLen: 4 }))
     expect(late.missed.toArray()).toEqual(conversation().slice(4))
     expect(await fault('SessionGap', session.append(user('x'), { expectedLen: 7 }))).toMatchObject({
@@ -305,13 +308,13 @@ describe('expected lengths and operations', () => {
     expect(await ok(session.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6 })
   })
   it('a length that another writer has reached is looked for', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const other = await ok(openSession(store, 's'))
     await ok(session.append(conversation()))
     expect(await ok(other.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6, to: 7 })
   })
   it('an operation that is tried again answers with its first result, wherever the record is by then', async () => {
-    const { store, session } = await started([user('0')])
+    const { store, session } = await startSession([user('0')])
     const delta = { operation: 'step-1', expectedLen: 1 }
     const first = await ok(session.append([user('1'), user('2')], delta))
     await ok(session.append(user('3')))
@@ -328,7 +331,7 @@ describe('expected lengths and operations', () => {
     expect(session.len).toBe(5)
   })
   it('a retry among others does not disturb them', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     await ok(session.append(user('0'), { operation: 'a' }))
     const answers = await Promise.all([
       session.append(user('1'))(),
@@ -362,7 +365,7 @@ describe('a store that fails', () => {
   it('what is in memory is what is stored, whether the append got there or not', async () => {
     for (const how of ['before', 'after'] as const) {
       const { store, failing } = flaky()
-      const { session } = await started([user('0')], store)
+      const { session } = await startSession([user('0')], store)
       failing.how = how
       await fault('Io', session.append(user('1'), { operation: 'o' }))
       failing.how = 'not'
@@ -375,7 +378,7 @@ describe('a store that fails', () => {
   })
   it('while it says nothing at all nothing is appended, and afterwards all is well', async () => {
     const { store, failing } = flaky()
-    const { session } = await started([user('0')], store)
+    const { session } = await startSession([user('0')], store)
     Object.assign(failing, { how: 'after', info: true })
     const answers = await Promise.all([session.append(user('1'))(), session.append(user('2'))()])
     expect(answers.map((answer) => (isRight(answer) ? 'stored' : answer.left._tag))).toEqual(['Io', 'Io'])
@@ -390,7 +393,7 @@ describe('a store that fails', () => {
 
 describe('notes', () => {
   it('say what became of the pages, and change none', async () => {
-    const { store, session } = await started(conversation())
+    const { store, session } = await startSession(conversation())
     const before = session.view()
     await ok(session.note({ type: 'pin', position: 1 }))
     await ok(session.note({ type: 'page', position: 3, kind: 'plan' }))
@@ -413,7 +416,7 @@ describe('notes', () => {
     expect([again.len, again.head().size]).toEqual([6, 10])
   })
   it('speak only of what is there', async () => {
-    const { session } = await started(conversation())
+    const { session } = await startSession(conversation())
     const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))
     expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
     await fault(
@@ -438,7 +441,7 @@ describe('notes', () => {
     expect(session.notes().length).toBe(3)
   })
   it('can speak of messages that are on their way', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const answers = await Promise.all([
       session.append(user('0'))(),
       session.note({ type: 'pin', position: 0 })(),
@@ -452,7 +455,7 @@ describe('notes', () => {
 
 describe('an interrupted turn', () => {
   it('offers error results for what is open, and says which calls may have had effects', async () => {
-    const { store, session } = await started([
+    const { store, session } = await startSession([
       user('go'),
       assistant('on it', toolCall('a', 'read', {}), toolCall('b', 'write', {}), toolCall('c', 'run', {})),
     ])
@@ -473,14 +476,14 @@ describe('an interrupted turn', () => {
     expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
   })
   it('offers nothing where something else was said since', async () => {
-    const { session } = await started([assistant(toolCall('a', 'read', {})), user('never mind')])
+    const { session } = await startSession([assistant(toolCall('a', 'read', {})), user('never mind')])
     expect(session.interrupted()).toEqual([])
   })
 })
 
 describe('a value that is none of those asked for', () => {
   it('fails its own call, and none of those after it', async () => {
-    const { session } = await started([user('a')])
+    const { session } = await startSession([user('a')])
     for (const expectedLen of [Symbol('x'), 1n, 'x', { valueOf: mustNot }, NaN] as never[])
       await fault('SessionGap', session.append(user('x'), { expectedLen }))
     await session
@@ -498,7 +501,7 @@ describe('a value that is none of those asked for', () => {
 })
 
 it('a log that says that it is a session and an import that has not finished hides no session from a list', async () => {
-  const { store } = await started([user('a')])
+  const { store } = await startSession([user('a')])
   await ok(
     store.create({ id: 'both', meta: { 'indelible.session': 1, 'indelible.partial': 'import' }, encrypt: false }),
   )
@@ -549,18 +552,18 @@ describe('metadata', () => {
     }
     for (const metadata of [null, 'abc', ['a'], new Date()] as never[])
       await fault('InvalidMeta', createSession(memoryStore(), { metadata }))
-    const { session } = await started()
+    const { session } = await startSession()
     expect(await ok(session.update(() => ({ title: 'new' })))).toEqual({ title: 'new' })
   })
   it('of many updates at once each sees the one before it', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     await Promise.all(
       Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))),
     )
     expect(session.metadata()).toEqual({ n: 10 })
   })
   it('a recipe that throws is a fault, and changes nothing', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const mine = new Error('mine')
     const throwing = session.update(() => {
       throw mine
@@ -579,7 +582,7 @@ describe('metadata', () => {
 
 describe('seal and close', () => {
   it('a sealed session takes nothing, from any handle, and can be read and forked', async () => {
-    const { store, session } = await started(conversation())
+    const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
     const sealed = await ok(session.seal())
     expect([sealed.state, 'append' in sealed, 'note' in sealed, sealed.len]).toEqual(['sealed', false, false, 6])
@@ -600,7 +603,7 @@ describe('seal and close', () => {
     await ok(verifySession(store, 's'))
   })
   it('what was called before the seal is in, what is called behind it is not', async () => {
-    const { session } = await started()
+    const { session } = await startSession()
     const answers = await Promise.all([session.append(user('in'))(), session.seal()(), session.append(user('out'))()])
     expect(answers.map((answer) => ('left' in answer ? answer.left._tag : 'done'))).toEqual([
       'done',
@@ -610,7 +613,7 @@ describe('seal and close', () => {
     expect(session.len).toBe(1)
   })
   it('close waits for what was called, and then the handle does nothing', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const going = session.append(user('x'))
     await ok(session.close())
     await ok(going)
@@ -624,7 +627,7 @@ describe('seal and close', () => {
     expect((await ok(openSession(store, 's'))).len).toBe(1)
   })
   it('a readonly handle follows its session, and has nothing to write with', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const reading = session.readonly()
     await ok(session.append(user('x')))
     expect([reading.len, 'append' in reading, Object.isFrozen(reading)]).toEqual([1, false, true])
@@ -637,7 +640,7 @@ describe('seal and close', () => {
 
 describe('forks', () => {
   it('share what is before the fork point, with its notes, and go their own way', async () => {
-    const { store, session } = await started(conversation().slice(0, 3))
+    const { store, session } = await startSession(conversation().slice(0, 3))
     await ok(session.note({ type: 'pin', position: 1 }))
     await ok(session.append(conversation().slice(3)))
     await ok(session.note({ type: 'pin', position: 4 }))
@@ -660,7 +663,7 @@ describe('forks', () => {
 
 describe('reading a part, listing', () => {
   it('readRange is slice, on messages alone', async () => {
-    const { store, session } = await started()
+    const { store, session } = await startSession()
     const all = Array.from({ length: 30 }, (_, index) => user(`m${index}`))
     for (const message of all) {
       await ok(session.append(message))

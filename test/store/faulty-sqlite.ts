@@ -28,7 +28,7 @@ export const openingWith = async <T>(faults: Faults, open: () => Promise<T>): Pr
 const failure = ({ strike, step, number }: Struck): Error =>
   Object.assign(new Error(`${strike}: ${step}`), { errcode: strike === 'fail before' && number % 2 === 0 ? 13 : 10 })
 
-const through = <T>(db: DatabaseSync | undefined, text: string, work: () => T): T => {
+const runStep = <T>(db: DatabaseSync | undefined, text: string, work: () => T): T => {
   if (db === undefined) return work()
   if (!owners.has(db)) owners.set(db, opening)
   const faults = owners.get(db)
@@ -40,7 +40,7 @@ const through = <T>(db: DatabaseSync | undefined, text: string, work: () => T): 
 
 const { exec, prepare } = DatabaseSync.prototype
 DatabaseSync.prototype.exec = function (text) {
-  return through(this, text, () => exec.call(this, text))
+  return runStep(this, text, () => exec.call(this, text))
 }
 DatabaseSync.prototype.prepare = function (...given) {
   if (!owners.has(this)) owners.set(this, opening)
@@ -52,7 +52,7 @@ for (const name of ['run', 'get', 'all', 'iterate'] as const) {
   const real = StatementSync.prototype[name] as (...given: unknown[]) => unknown
   Object.assign(StatementSync.prototype, {
     [name](this: StatementSync, ...given: unknown[]): unknown {
-      return through(databases.get(this), this.sourceSQL, () => real.apply(this, given))
+      return runStep(databases.get(this), this.sourceSQL, () => real.apply(this, given))
     },
   })
 }

@@ -62,8 +62,8 @@ it('the second time, and with another hash, they are hashed anew', async () => {
   const changed = await store.append('b', { expected: head, rows: [row], blocks })()
   expect(isLeft(changed) && changed.left._tag).toBe('UnusedBlock')
 
-  const wrong = (bytes: Uint8Array): Uint8Array => portableSha256(bytes).fill(0xab)
-  const encoded = orThrow(encodeRow(user(long), 'conversation', false, wrong))
+  const wrongHash = (bytes: Uint8Array): Uint8Array => portableSha256(bytes).fill(0xab)
+  const encoded = orThrow(encodeRow(user(long), 'conversation', false, wrongHash))
   const foreign = await store.append('b', { expected: head, rows: [encoded.row], blocks: encoded.blocks })()
   expect(isLeft(foreign) && foreign.left._tag).toBe('UnusedBlock')
   expect(await store.hasBlocks(['ab'.repeat(32) as BlockId])).toEqual([false])

@@ -42,7 +42,7 @@ const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   if (isLeft(answer)) throw new Error(faultMessage(answer.left))
   return answer.right
 }
-const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
+const outcomeText = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
   const answer = await task()
   return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left).replaceAll(folder, '')}` : 'went well'
 }
@@ -141,7 +141,7 @@ describe('a SQLite store', () => {
     const db = new DatabaseSync(newer)
     db.exec('pragma user_version = 99')
     db.close()
-    expect(await said(sqliteStore({ path: newer }))).toMatch(
+    expect(await outcomeText(sqliteStore({ path: newer }))).toMatch(
       /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/,
     )
 
@@ -150,22 +150,22 @@ describe('a SQLite store', () => {
     other.exec('create table mine (a); insert into mine values (1)')
     other.close()
     const before = readFileSync(foreign)
-    expect(await said(sqliteStore({ path: foreign }))).toMatch(
+    expect(await outcomeText(sqliteStore({ path: foreign }))).toMatch(
       /^NotAStore: .* is not a store of Indelible but a SQLite database of another program; nothing was changed/,
     )
     expect(readFileSync(foreign).equals(before)).toBe(true)
 
     const text = fresh()
     writeFileSync(text, 'this is a diary, and no database'.repeat(100))
-    expect(await said(sqliteStore({ path: text }))).toMatch(
+    expect(await outcomeText(sqliteStore({ path: text }))).toMatch(
       /^NotAStore: .* is not a store of Indelible but a file that is not a SQLite database/,
     )
     expect(readFileSync(text, 'utf8')).toMatch(/^this is a diary/)
-    expect(await said(sqliteStore({ path: join(folder, 'no', 'such', 'folder.db') }))).toMatch(
+    expect(await outcomeText(sqliteStore({ path: join(folder, 'no', 'such', 'folder.db') }))).toMatch(
       /^Io: the store failed to open/,
     )
-    expect(await said(sqliteStore({ path: folder }))).toMatch(/^Io: the store failed to open/)
-    expect(await said(sqliteStore({ path: fresh(), scope: '' }))).toMatch(/^InvalidId/)
+    expect(await outcomeText(sqliteStore({ path: folder }))).toMatch(/^Io: the store failed to open/)
+    expect(await outcomeText(sqliteStore({ path: fresh(), scope: '' }))).toMatch(/^InvalidId/)
   })
 
   it('threads that make one file at the same moment all have a store', async () => {
@@ -227,11 +227,11 @@ describe('a SQLite store', () => {
     const before = readFileSync(path)
     const store = await open({ path, readOnly: true })
     expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first'])
-    expect(await said(store.create({ id: 'other', encrypt: false }))).toMatch(/^ReadOnly/)
-    expect(await said(store.remove('log'))).toMatch(/^ReadOnly/)
+    expect(await outcomeText(store.create({ id: 'other', encrypt: false }))).toMatch(/^ReadOnly/)
+    expect(await outcomeText(store.remove('log'))).toMatch(/^ReadOnly/)
     await done(store.close())
     expect(readFileSync(path).equals(before)).toBe(true)
-    expect(await said(sqliteStore({ path: fresh(), readOnly: true }))).toMatch(/^NoStore/)
+    expect(await outcomeText(sqliteStore({ path: fresh(), readOnly: true }))).toMatch(/^NoStore/)
   })
 
   it('opening a file that is up to date writes nothing', async () => {
@@ -251,7 +251,7 @@ describe('a SQLite store', () => {
     const copy = fresh()
     copyFileSync(path, copy)
     rmSync(path)
-    expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(
+    expect(await outcomeText(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(
       /^FileReplaced: .* was deleted, replaced by another file, or cut to nothing after the store opened it; this write was not made/,
     )
     expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first']) // what is refused is nowhere
@@ -260,8 +260,8 @@ describe('a SQLite store', () => {
     const other = await open({ path: copy })
     copyFileSync(copy, path)
     renameSync(path, copy)
-    expect(await said(other.create({ id: 'lost', encrypt: false }))).toMatch(/^FileReplaced/)
-    expect(await said(other.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
+    expect(await outcomeText(other.create({ id: 'lost', encrypt: false }))).toMatch(/^FileReplaced/)
+    expect(await outcomeText(other.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
     await other.close()()
   })
 
@@ -273,8 +273,8 @@ describe('a SQLite store', () => {
       const { head } = await done(store.info('log'))
       await done(store.create({ id: 'other', encrypt: false })) // there is a write-ahead log
       truncateSync(path, 0)
-      expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(/^FileReplaced/)
-      expect(await said(store.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
+      expect(await outcomeText(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(/^FileReplaced/)
+      expect(await outcomeText(store.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
       await store.close()()
     }
   })
@@ -327,7 +327,7 @@ describe('a SQLite store', () => {
     holder.exec('begin immediate')
     const { head } = await done(impatient.info('log'))
     const began = performance.now()
-    expect(await said(impatient.append('log', { expected: head, rows: [row('x')] }))).toBe(
+    expect(await outcomeText(impatient.append('log', { expected: head, rows: [row('x')] }))).toBe(
       'Busy: the store was held by another writer for more than 60 ms; nothing was changed: try again',
     )
     expect(performance.now() - began).toBeGreaterThan(55) // a timer may fire a little early
@@ -387,7 +387,7 @@ describe('a SQLite store', () => {
     const store = await open({ path: link, durability: 'disk' })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
     const first = { expected: head, rows: [row('once')] }
-    expect(await said(store.append('log', first))).toBe('went well')
+    expect(await outcomeText(store.append('log', first))).toBe('went well')
     expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['once'])
     expect(existsSync(`${target}-wal`)).toBe(true)
     await done(store.close())
@@ -413,14 +413,14 @@ describe('a SQLite store', () => {
       // With the check sum of what is there now, as somebody can write it.
       db.prepare('update log set peaks = ?, sum = ?').run(damaged, headSum({ ...log, peaks: damaged }))
       const more = { expected: grown.head, rows: [row('f')] }
-      expect(await said(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at row 5: the peaks/)
-      expect(await said(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)
-      expect(await said(verifyLog(store, 'log', grown.head))).toMatch(/^DamagedLog/)
+      expect(await outcomeText(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at row 5: the peaks/)
+      expect(await outcomeText(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)
+      expect(await outcomeText(verifyLog(store, 'log', grown.head))).toMatch(/^DamagedLog/)
       // What was appended is still read, and an operation is still known.
       expect((await done(store.read('log'))).length).toBe(5)
-      expect(await said(store.append('log', { expected: head, rows: [row('d'), row('e')], operation: 'op' }))).toBe(
-        'went well',
-      )
+      expect(
+        await outcomeText(store.append('log', { expected: head, rows: [row('d'), row('e')], operation: 'op' })),
+      ).toBe('went well')
     }
     db.prepare('update log set peaks = ?, sum = ?').run(peaks, headSum(log))
     db.close()
@@ -452,7 +452,7 @@ describe('a SQLite store', () => {
       for (const sql of ["update content set bytes = x'00'", 'delete from content']) {
         damage(sql)
         expect(await done(store.hasBlocks([id]))).toEqual([false])
-        expect(await said(store.append('c', { expected: head, rows }))).toMatch(/^(?:DamagedBlock|MissingBlock)/)
+        expect(await outcomeText(store.append('c', { expected: head, rows }))).toMatch(/^(?:DamagedBlock|MissingBlock)/)
         await way()
         expect(await done(store.getBlocks([id]))).toEqual([block])
         expect(await done(store.hasBlocks([id]))).toEqual([true])
@@ -461,7 +461,7 @@ describe('a SQLite store', () => {
           await done(store.create({ id: 'b', encrypt: false }))
         }
       }
-    expect(await said(store.append('c', { expected: head, rows }))).toBe('went well')
+    expect(await outcomeText(store.append('c', { expected: head, rows }))).toBe('went well')
     await done(store.close())
   })
 
@@ -517,7 +517,7 @@ describe('a SQLite store', () => {
 
   it('one that is not there is not made, where it is not to be', async () => {
     const path = fresh()
-    expect(await said(sqliteStore({ path, create: false }))).toMatch(
+    expect(await outcomeText(sqliteStore({ path, create: false }))).toMatch(
       /^NoStore: there is no store at .*store-\d+\.db; nothing was created/,
     )
     expect(existsSync(path)).toBe(false)
@@ -533,7 +533,7 @@ const asked = async (path: string): Promise<readonly string[]> => {
   if (isLeft(opened)) return [opened.left._tag]
   const rows = await done(opened.right.read('log'))
   const findings = await done(opened.right.check())
-  const write = await said(opened.right.create({ id: 'other', encrypt: false }))
+  const write = await outcomeText(opened.right.create({ id: 'other', encrypt: false }))
   await done(opened.right.close())
   return [...told, ...rows.map(({ body }) => body), findings.length === 0 ? 'sound' : JSON.stringify(findings), write]
 }

@@ -43,7 +43,7 @@ import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth } from
 import { readUsage } from '../../src/session/kit.ts'
 import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
-import { wreck } from '../../packages/testing/src/check.ts'
+import { changeEverything } from '../../packages/testing/src/check.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
 
@@ -439,7 +439,7 @@ const isEither = (value: unknown): value is Either<unknown, unknown> =>
 const compared = async (one: Case, made: () => Store, look = stored): Promise<void> => {
   const untouched = await outcome(one, () => {}, made, look)
   expect(untouched).not.toEqual([expect.objectContaining({ _tag: expect.any(String) }), expect.anything()])
-  expect(await outcome(one, wreck, made, look)).toEqual(untouched)
+  expect(await outcome(one, changeEverything, made, look)).toEqual(untouched)
 }
 
 describe('what is given may be changed directly after the call', () => {

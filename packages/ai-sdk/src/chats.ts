@@ -1,6 +1,15 @@
 /** Stores chats of the AI SDK as records, with the functions of its persistence guide. */
 import type { UIMessage } from 'ai'
-import { ownField, isLeft, jsonEqual, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import {
+  ownField,
+  isLeft,
+  jsonEqual,
+  type Json,
+  type JsonObject,
+  revivePlain,
+  plainOf,
+  type Tag,
+} from 'indelible/json/kit'
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
@@ -83,7 +92,7 @@ export const chatStore = (store: Store): ChatStore => {
   const open = adapterSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
     const target = decodeMessages(messages, 'saveChat')
-    await open(chatId, mark).change((session) => became(session, messages, target))
+    await open(chatId, mark).change((session) => replaceMessages(session, messages, target))
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -95,7 +104,7 @@ export const chatStore = (store: Store): ChatStore => {
       return session.id
     },
     loadChat: async <M extends UIMessage>(id: string) =>
-      live(encodeMessages((await openChat(id)).conversation())) as M[],
+      restoreTagged(encodeMessages((await openChat(id)).conversation())) as M[],
     saveChat,
     openChat,
     importChats: async (chats) => {
@@ -110,7 +119,8 @@ export const chatStore = (store: Store): ChatStore => {
     },
     exportChats: async function* () {
       for await (const { sessions } of pagesOf((from) => listSessions(store, { where: mark as Where, ...from })))
-        for (const { id } of sessions) yield { id, messages: live(encodeMessages((await openChat(id)).conversation())) }
+        for (const { id } of sessions)
+          yield { id, messages: restoreTagged(encodeMessages((await openChat(id)).conversation())) }
     },
   })
 }
@@ -140,9 +150,9 @@ const decodeMessages = (messages: readonly UIMessage[], call?: string): readonly
 }
 
 const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
-  const written = codec.encode(messages, { allow: 'unsettled' })
-  if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
-  return withReasoningIds(messages, written.right.wire as UIMessage[])
+  const encodedLength = codec.encode(messages, { allow: 'unsettled' })
+  if (isLeft(encodedLength)) throw faultOf(encodedLength.left as CodecFault) // `unsettled` allows any pairing
+  return withReasoningIds(messages, encodedLength.right.wire as UIMessage[])
 }
 
 /** Gives reasoning from a run the ids that its stream used. */
@@ -173,15 +183,15 @@ const tagMessage = (message: UIMessage): UIMessage => {
   const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
   if (said.length === 0) return message
   const rest = tags.filter(([, kind]) => kind === 'undefined')
-  const whole = liveOf(value, rest) as UIMessage
+  const whole = revivePlain(value, rest) as UIMessage
   return { ...whole, [tagField]: said } as UIMessage
 }
 
 /** Restores messages to their saved form. */
-const live = (messages: readonly UIMessage[]): UIMessage[] =>
+const restoreTagged = (messages: readonly UIMessage[]): UIMessage[] =>
   messages.map((message) => {
     const { [tagField]: tags, ...rest } = message as UIMessage & { readonly [tagField]?: readonly Tag[] }
-    return Array.isArray(tags) ? (liveOf(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
+    return Array.isArray(tags) ? (revivePlain(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
   })
 
 const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
@@ -191,14 +201,14 @@ const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFa
  * conversation, its messages differ from those decoded from the equivalent UI messages. So UI
  * messages are compared first, then, within the first that differs, the messages decoded from it.
  */
-const became = (
+const replaceMessages = (
   session: SessionReader,
   given: readonly UIMessage[],
   messages: readonly Message[],
 ): Together | undefined => {
   const conversation = session.conversation()
   // Usually the chat has only grown and its stored messages are equal; then nothing needs to be encoded.
-  const known = sameFrom(conversation, 0, messages, 0)
+  const known = equalCountFrom(conversation, 0, messages, 0)
   if (known === conversation.length)
     return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
   const wire = encodeMessages(messages) as unknown as readonly Json[]
@@ -207,8 +217,8 @@ const became = (
   while (same < there.length && same < wire.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
   const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same)).length
-  const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
-  const more = sameFrom(conversation, kept, messages, from)
+  const kept = same === there.length ? conversation.length : messagesFor(conversation, same, from)
+  const more = equalCountFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
   return {
     messages: messages.slice(from + more),
@@ -217,7 +227,7 @@ const became = (
 }
 
 /** The number of equal messages, from given positions in a conversation and a list. */
-const sameFrom = (
+const equalCountFrom = (
   conversation: Sequence<Message>,
   start: number,
   messages: readonly Message[],
@@ -230,16 +240,17 @@ const sameFrom = (
 }
 
 /** The number of messages for a conversation's first `count` UI messages, `likely` if the guess is right. */
-const standingFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
+const messagesFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
   if (count === 0) return 0
-  const written = (length: number): number =>
+  const encodedLength = (length: number): number =>
     encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
-  if (likely < conversation.length && written(likely) === count && written(likely + 1) > count) return likely
+  if (likely < conversation.length && encodedLength(likely) === count && encodedLength(likely + 1) > count)
+    return likely
   // The longest prefix that encodes to `count` UI messages.
   let [low, high] = [0, conversation.length]
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if (written(middle) <= count) low = middle
+    if (encodedLength(middle) <= count) low = middle
     else high = middle - 1
   }
   return low

@@ -164,14 +164,14 @@ const storeChunks = async (
   } catch {
     failed = true
   }
-  if (failed) waiting.push(JSON.stringify(cutOff))
+  if (failed) waiting.push(JSON.stringify(cutOffChunk))
   const isWhole = (await (writing ?? write())) && (await write())
   clearInterval(renewal)
   if (isWhole) await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })()
   await store.release(id, number)()
 }
 
-const cutOff: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
+const cutOffChunk: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
 
 /** The chunks of a log from one on, until the stream ends or its publisher dies. */
 const reader = (store: Store, id: string, from: number, ttl: number): ReadableStream<UIMessageChunk> => {
@@ -200,9 +200,9 @@ const reader = (store: Store, id: string, from: number, ttl: number): ReadableSt
           const chunk = parseJson(next.value.body)
           if (!isLeft(chunk)) return controller.enqueue(chunk.right as UIMessageChunk)
         }
-        if (next.done === true && isCutOff) controller.enqueue(cutOff)
+        if (next.done === true && isCutOff) controller.enqueue(cutOffChunk)
       } catch {
-        controller.enqueue(cutOff) // the log was removed, or the store closed
+        controller.enqueue(cutOffChunk) // the log was removed, or the store closed
       }
       close()
       controller.close()

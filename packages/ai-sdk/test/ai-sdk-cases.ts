@@ -81,7 +81,7 @@ const streamOf = (chunks: Iterable<UIMessageChunk>): ReadableStream<UIMessageChu
     },
   })
 
-const said = (id: string, role: 'user' | 'assistant', text: string): UIMessage => ({
+const uiMessage = (id: string, role: 'user' | 'assistant', text: string): UIMessage => ({
   id,
   role,
   parts: [{ type: 'text', text }],
@@ -126,11 +126,11 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
         { type: 'text' as const, text, state: 'done' as const },
       ]),
     })
-    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one')] })
-    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one', 'two')] })
+    await saveChat({ chatId, messages: [uiMessage('u', 'user', 'hi'), turn('one')] })
+    await saveChat({ chatId, messages: [uiMessage('u', 'user', 'hi'), turn('one', 'two')] })
     expect((await openChat(chatId)).len).toBe(3) // the step that was there stayed
-    await saveChat({ chatId, messages: [said('u', 'user', 'hi'), turn('one', 'other')] })
-    await saveChat({ chatId, messages: [said('u2', 'user', 'anew')] })
+    await saveChat({ chatId, messages: [uiMessage('u', 'user', 'hi'), turn('one', 'other')] })
+    await saveChat({ chatId, messages: [uiMessage('u2', 'user', 'anew')] })
     expect((await loadChat(chatId)).map(({ id }) => id)).toEqual(['u2'])
     const session = await openChat(chatId)
     expect(session.view().toArray().map(textOf)).toEqual(['hi', 'one', 'two', 'other', 'anew'])
@@ -142,7 +142,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     )
     const { len } = await openChat(chatId)
     for (const id of ['', 'same']) {
-      const twice = { chatId, messages: [said(id, 'user', 'one'), said(id, 'assistant', 'two')] }
+      const twice = { chatId, messages: [uiMessage(id, 'user', 'one'), uiMessage(id, 'assistant', 'two')] }
       await expect(saveChat(twice)).rejects.toThrow(`messages[1] has the id "${id}" of messages[0]`)
     }
     expect((await openChat(chatId)).len).toBe(len)
@@ -152,7 +152,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const store = await fresh()
     const { createChat, loadChat, openChat, saveChat } = chatStore(store)
     const chatId = await createChat()
-    await saveChat({ chatId, messages: [said('u', 'user', 'look')] })
+    await saveChat({ chatId, messages: [uiMessage('u', 'user', 'look')] })
     const session = await openChat(chatId)
     const look = tool({
       name: 'look',
@@ -168,11 +168,11 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     })
     let assembled: UIMessage | undefined
     for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) assembled = message
-    expect(asJson(await loadChat(chatId))).toEqual([said('u', 'user', 'look'), asJson(assembled)])
+    expect(asJson(await loadChat(chatId))).toEqual([uiMessage('u', 'user', 'look'), asJson(assembled)])
     expect(assembled?.parts.map(({ type }) => type)).toEqual(['step-start', 'text', 'tool-look', 'step-start', 'text'])
     // What useChat sends back is what is stored: nothing is retracted, and the next message is appended.
     const { len } = session
-    await saveChat({ chatId, messages: [...(await loadChat(chatId)), said('u2', 'user', 'thanks')] })
+    await saveChat({ chatId, messages: [...(await loadChat(chatId)), uiMessage('u2', 'user', 'thanks')] })
     expect((await openChat(chatId)).len).toBe(len + 1)
     expect(
       (await openChat(chatId))
@@ -191,21 +191,21 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       parts: [{ type: 'text', text: 'cut \ud83d' }],
       metadata: { thumbnail: new Uint8Array([0, 255, 7]), none: undefined, half: ['\udc00'] },
     }
-    for (let time = 0; time < 2; time++) await saveChat({ chatId, messages: [odd, said('v', 'user', 'whole')] })
-    expect(await loadChat(chatId)).toEqual([odd, said('v', 'user', 'whole')])
+    for (let time = 0; time < 2; time++) await saveChat({ chatId, messages: [odd, uiMessage('v', 'user', 'whole')] })
+    expect(await loadChat(chatId)).toEqual([odd, uiMessage('v', 'user', 'whole')])
     expect((await openChat(chatId)).len).toBe(2)
-    await expect(saveChat({ chatId, messages: [said('', 'user', 'a'), said('', 'user', 'b')] })).rejects.toThrow(
-      'saveChat: messages[1] has the id "" of messages[0]',
-    )
+    await expect(
+      saveChat({ chatId, messages: [uiMessage('', 'user', 'a'), uiMessage('', 'user', 'b')] }),
+    ).rejects.toThrow('saveChat: messages[1] has the id "" of messages[0]')
   })
 
   it('messages of tools, which older versions had, come back', async () => {
     const { loadChat, openChat, saveChat } = chatStore(await fresh())
     const messages = [
-      said('u', 'user', 'go'),
+      uiMessage('u', 'user', 'go'),
       { id: 't', role: 'tool', parts: [{ type: 'text', text: 'done' }], content: 'done' },
       { id: 'e', role: 'tool', parts: [], metadata: { by: 1 } },
-      said('v', 'user', 'and?'),
+      uiMessage('v', 'user', 'and?'),
     ] as unknown as UIMessage[]
     for (let time = 0; time < 2; time++) await saveChat({ chatId: 'c', messages })
     expect(await loadChat('c')).toEqual(messages)
@@ -229,7 +229,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     ])
     const client: UIMessage[] = []
     for (const id of ['u1', 'u2']) {
-      const question = said(id, 'user', 'Does it rain?')
+      const question = uiMessage(id, 'user', 'Does it rain?')
       const [input] = orThrow(aiUiMessages.decode([question])).messages
       const answer = turn(session, input ?? '', { model, tools: [look] })
       let assembled: UIMessage | undefined
@@ -299,7 +299,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const chats = chatStore(await fresh())
     const old = ['1', '2', '3'].map((id) => ({
       id,
-      messages: [said(`u${id}`, 'user', id), said('a', 'assistant', 'yes')],
+      messages: [uiMessage(`u${id}`, 'user', id), uiMessage('a', 'assistant', 'yes')],
     }))
     expect(await chats.importChats(old)).toBe(3)
     expect(await chats.importChats(old)).toBe(0)

@@ -1,5 +1,5 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note. */
-import { isLeft, isObject, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, type JsonObject, revivePlain, plainOf, type Tag } from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { ApplicationNote } from 'indelible/notes/kit'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
@@ -64,7 +64,7 @@ export const claudeSessionStore = (
 ): ClaudeSessionStore => {
   const open = openTranscripts(store)
   const idOf = (key: ClaudeKey): string => logOf(key, store)
-  const transcripts = (where: JsonObject): AsyncGenerator<SessionInfo> => listed(store, where)
+  const transcripts = (where: JsonObject): AsyncGenerator<SessionInfo> => listSessionsWhere(store, where)
   const entriesOf = async (key: ClaudeKey): Promise<ClaudeEntry[] | null> => {
     const session = await open(key).read()
     return session === undefined ? null : entriesIn(session, 0)
@@ -169,7 +169,7 @@ const markOf = ({ projectKey, sessionId, subpath }: ClaudeKey): Mark => ({
 const logOf = ({ projectKey, sessionId, subpath }: ClaudeKey, store: Store): string =>
   idOfParts([namespace, projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])], store)
 
-async function* listed(store: Store, where: JsonObject): AsyncGenerator<SessionInfo> {
+async function* listSessionsWhere(store: Store, where: JsonObject): AsyncGenerator<SessionInfo> {
   const read = { where: { [namespace]: where as Where }, limit: 1000 }
   for await (const { sessions } of pagesOf((from) => listSessions(store, { ...read, ...from }))) yield* sessions
 }
@@ -212,7 +212,7 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] => {
     if (note.namespace === namespace) entries.push(structuredClone(note.content) as unknown as ClaudeEntry)
     if (note.namespace !== taggedNamespace) continue
     const { entry, tags } = note.content
-    entries.push(liveOf(structuredClone(entry), tags as unknown as readonly Tag[]) as ClaudeEntry)
+    entries.push(revivePlain(structuredClone(entry), tags as unknown as readonly Tag[]) as ClaudeEntry)
   }
   return entries
 }

@@ -19,7 +19,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
   try {
     const [first, ...rest] = args
     const command = first === undefined || isGeneral.has(first) ? undefined : find(first)
-    if (command === undefined) return (await general(args, terminal)) ?? 0
+    if (command === undefined) return (await runGeneralOption(args, terminal)) ?? 0
     const { values, positionals } = parse(command, rest)
     if (values['help'] === true) return (await terminal.printWhole(commandHelp(command, terminal.columns))) ?? 0
     if (positionals.length > 0 && command.usage.every((usage) => usage === `${command.name} [options]`))
@@ -31,7 +31,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
   } catch (error) {
     if (error instanceof Interrupted) return 130
     if (error instanceof Misuse) {
-      terminal.tell([`indelible: ${error.message}`, `Try: indelible ${known(args[0])}--help`])
+      terminal.tell([`indelible: ${error.message}`, `Try: indelible ${commandPrefix(args[0])}--help`])
       return 2
     }
     if (!(error instanceof Unreadable)) throw error
@@ -43,7 +43,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
 const isGeneral: ReadonlySet<string> = new Set(['-h', '--help', 'help', '-V', '--version'])
 
 /** The options that work without a command. */
-const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<number | void> => {
+const runGeneralOption = async ([first, named]: readonly string[], terminal: Terminal): Promise<number | void> => {
   if (first === undefined) {
     terminal.tell(firstHelp(commands, terminal.columns))
     return 2
@@ -54,7 +54,7 @@ const general = async ([first, named]: readonly string[], terminal: Terminal): P
   return terminal.printWhole(command === undefined ? programHelp(groups, columns) : commandHelp(command, columns))
 }
 
-const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
+const commandPrefix = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
 
 const find = (name: string): Command => {
   const command = commands.find((known) => known.name === name)
@@ -86,16 +86,16 @@ const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' |
       allowPositionals: true,
     })
     return {
-      values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, unmarked(value)])),
-      positionals: positionals.map(unmarked),
+      values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, withoutNumberMark(value)])),
+      positionals: positionals.map(withoutNumberMark),
     }
   } catch (error) {
-    throw new Misuse(`${command.name}: ${whatIsWrong(error, command)}`)
+    throw new Misuse(`${command.name}: ${parseErrorText(error, command)}`)
   }
 }
 
 /** The parser's error in our own words. */
-const whatIsWrong = (error: unknown, { name: command, options }: Command): string => {
+const parseErrorText = (error: unknown, { name: command, options }: Command): string => {
   const said = reasonOf(error)
   const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
   const value = options[name.slice(2)]?.value
@@ -120,5 +120,5 @@ const whatIsWrong = (error: unknown, { name: command, options }: Command): strin
 /** Prefixes a negative number, which the parser would mistake for an option. No process argument can contain it. */
 const number = '\0'
 
-const unmarked = <T>(value: T | string): T | string =>
+const withoutNumberMark = <T>(value: T | string): T | string =>
   typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value

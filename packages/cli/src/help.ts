@@ -1,15 +1,15 @@
 /** The help of the program and of each command, generated from the table of commands. */
 import type { Command, Group } from './terminal/command.ts'
-import { hung, wrapped } from './terminal/screen.ts'
+import { wrapHanging, wrapText } from './terminal/screen.ts'
 
 /** The most columns of help, so that it fits any terminal. */
-const widest = 80
+const mostColumns = 80
 
 /** The help of the program: its commands and the general rules. */
-export const programHelp = (groups: readonly Group[], columns: number = widest): readonly string[] => [
+export const programHelp = (groups: readonly Group[], columns: number = mostColumns): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
-  ...wrapped('The append-only record of agent conversations.', Math.min(widest, columns)),
+  ...wrapText('The append-only record of agent conversations.', Math.min(mostColumns, columns)),
   ...groups.flatMap(({ title, commands }) => [
     '',
     `${title}:`,
@@ -19,22 +19,22 @@ export const programHelp = (groups: readonly Group[], columns: number = widest):
   'Options:',
   ...rowOf('-h, --help', 'print this help, or the help of a command', 17, columns),
   ...rowOf('-V, --version', 'print the version', 17, columns),
-  ...general.flatMap((text) => [''].concat(wrapped(text, Math.min(widest, columns)))),
+  ...general.flatMap((text) => [''].concat(wrapText(text, Math.min(mostColumns, columns)))),
 ]
 
 /** The help for a call without a command: the commands that most people start with. */
-export const firstHelp = (commands: readonly Command[], columns: number = widest): readonly string[] => [
+export const firstHelp = (commands: readonly Command[], columns: number = mostColumns): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
-  ...wrapped('The append-only record of agent conversations. The first commands:', Math.min(widest, columns)),
+  ...wrapText('The append-only record of agent conversations. The first commands:', Math.min(mostColumns, columns)),
   '',
   ...commands
     .filter(({ name }) => firstCommands.has(name))
     .flatMap(({ synopsis, purpose }) => rowOf(synopsis, purpose, 24, columns)),
   '',
-  ...wrapped(
+  ...wrapText(
     '"indelible --help" lists all commands. "indelible COMMAND --help" describes one.',
-    Math.min(widest, columns),
+    Math.min(mostColumns, columns),
   ),
 ]
 
@@ -42,9 +42,9 @@ const firstCommands: ReadonlySet<string> = new Set(['import', 'record', 'list', 
 
 /** A name and its meaning, side by side; on a narrow terminal, one below the other. */
 const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {
-  const width = Math.min(widest, columns)
+  const width = Math.min(mostColumns, columns)
   const isNarrow = width < column + leastBeside
-  const lines = wrapped(text, isNarrow ? width - 4 : width - column)
+  const lines = wrapText(text, isNarrow ? width - 4 : width - column)
   if (isNarrow) return [`  ${name}`, ...lines.map((line) => `    ${line}`)]
   return lines.map((line, index) => (index === 0 ? `  ${name}` : '').padEnd(column) + line)
 }
@@ -60,16 +60,18 @@ export const general: readonly string[] = [
 ]
 
 /** The help of a command. */
-export const commandHelp = (command: Command, columns: number = widest): readonly string[] => {
+export const commandHelp = (command: Command, columns: number = mostColumns): readonly string[] => {
   const { usage, about, examples = [] } = command
   const options = optionsOf(command)
-  const width = Math.min(widest, columns)
+  const width = Math.min(mostColumns, columns)
   const column = Math.max(17, ...options.map(({ flag }) => 2 + flag.length + 2))
   return [
-    ...usage.flatMap((line, index) => hung(`${index === 0 ? 'Usage:' : '      '} indelible ${line}`, width, 9)),
+    ...usage.flatMap((line, index) => wrapHanging(`${index === 0 ? 'Usage:' : '      '} indelible ${line}`, width, 9)),
     '',
     ...paragraphsOf(about).flatMap(({ text, lines, apart }, index) =>
-      (index > 0 && apart ? [''] : []).concat(lines?.flatMap((line) => keptIn(line, width)) ?? wrapped(text, width)),
+      (index > 0 && apart ? [''] : []).concat(
+        lines?.flatMap((line) => wrapHelpLine(line, width)) ?? wrapText(text, width),
+      ),
     ),
     '',
     'Options:',
@@ -79,9 +81,9 @@ export const commandHelp = (command: Command, columns: number = widest): readonl
 }
 
 /** A preformatted line. The second of two columns is wrapped if needed, a command never: people copy it. */
-const keptIn = (line: string, columns: number): readonly string[] => {
+const wrapHelpLine = (line: string, columns: number): readonly string[] => {
   const [start] = /^ *(?:\S+ )*?\S* {2,}(?=\S)/.exec(line) ?? []
-  return start === undefined ? [line] : hung(line, columns, start.length)
+  return start === undefined ? [line] : wrapHanging(line, columns, start.length)
 }
 
 /** The options of a command as typed, with their help. */

@@ -11,11 +11,11 @@ if (major < 22 || (major === 22 && minor < 16)) {
 // Keep Node's compile cache for the next start, in this user's cache folder, because another user's
 // cache could contain other code.
 const { env, platform } = process
-const usual = env['HOME'] && `${env['HOME']}/${platform === 'darwin' ? 'Library/Caches' : '.cache'}`
-const caches = env['XDG_CACHE_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : usual) || ''
+const defaultCacheFolder = env['HOME'] && `${env['HOME']}/${platform === 'darwin' ? 'Library/Caches' : '.cache'}`
+const cacheFolder = env['XDG_CACHE_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : defaultCacheFolder) || ''
 const { isAbsolute, join } = await import('node:path')
 const { enableCompileCache } = await import('node:module')
-if (isAbsolute(caches)) enableCompileCache(join(caches, 'indelible'))
+if (isAbsolute(cacheFolder)) enableCompileCache(join(cacheFolder, 'indelible'))
 
 const { getSystemErrorMessage } = await import('node:util')
 const { runCommandLine } = await import('./command-line.ts')

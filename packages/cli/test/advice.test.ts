@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { withPlace } from '../src/sources/advice.ts'
 import { commands } from '../src/commands.ts'
-import { folder, indelible, written } from './indelible.ts'
+import { folder, indelible, writeTestFile } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -48,7 +48,7 @@ it('is whole in errors and in what is told', () => {
   expect(indelible(['show', 'none', ...place]).stderr).toContain(
     `"indelible import FILE --store ${store} --scope mine"`,
   )
-  const file = written('calls.json', JSON.stringify([{ role: 'user', content: 'go' }]))
+  const file = writeTestFile('calls.json', JSON.stringify([{ role: 'user', content: 'go' }]))
   indelible(['import', file, '--id', 'a', ...place])
   expect(indelible(['show', 'none', ...place]).stderr).toContain(`"indelible list --store ${store} --scope mine"`)
   expect(indelible(['tree', ...place]).stderr).toContain(`"indelible fork SESSION --store ${store} --scope mine"`)

@@ -67,7 +67,8 @@ const reopened = async (
   return { session: session.right, close: store.right.close() }
 }
 
-const said = (view: Iterable<Message>): string[] => [...view].map((message) => `${message.role}: ${textOf(message)}`)
+const messageTexts = (view: Iterable<Message>): string[] =>
+  [...view].map((message) => `${message.role}: ${textOf(message)}`)
 
 describe('indelible chat', () => {
   it('plays the demonstration: tools, an answer that is cut, and one that follows', async () => {
@@ -86,7 +87,7 @@ describe('indelible chat', () => {
     const { session, close } = await reopened('demo', join(top, 'demo.db'))
     expect(isRight(settle(session.view()))).toBe(true)
     expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBeGreaterThan(3) // what each call was sent
-    expect(said(session.view()).slice(-4)).toEqual([
+    expect(messageTexts(session.view()).slice(-4)).toEqual([
       'user: Tell me its story.',
       expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown,
       'user: In one sentence, please.',
@@ -120,7 +121,7 @@ describe('indelible chat', () => {
         .flatMap((message) => toolCallsOf(message))
         .map(({ name }) => name),
     ).toEqual(['list', 'read'])
-    expect(said(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
+    expect(messageTexts(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
     const len = session.len
     await close()
 
@@ -170,7 +171,7 @@ describe('indelible chat', () => {
     const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
     expect(shown()).toContain(`3 messages in session ${id}; continue with:\r\n  indelible chat --session ${id} --store`)
     const { session, close } = await reopened(id, store)
-    expect(said(session.view()).slice(1)).toEqual([
+    expect(messageTexts(session.view()).slice(1)).toEqual([
       'user: hi',
       expect.stringMatching(/^assistant: You said: hi/) as unknown,
     ])
@@ -178,17 +179,19 @@ describe('indelible chat', () => {
   })
 
   it('says what is wrong with how it was called', () => {
-    const wrong = (...args: readonly string[]): string => {
+    const refusalOf = (...args: readonly string[]): string => {
       const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
       return `${status}: ${stderr.split('\n')[0]}`
     }
-    expect(wrong('hello')).toBe('2: indelible: chat takes no arguments, but got hello')
-    expect(wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
-    expect(wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url describe a model: name it with --model')
-    expect(wrong('--model', 'qwen')).toMatch(
+    expect(refusalOf('hello')).toBe('2: indelible: chat takes no arguments, but got hello')
+    expect(refusalOf('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
+    expect(refusalOf('--type', 'openai')).toBe(
+      '2: indelible: --type and --base-url describe a model: name it with --model',
+    )
+    expect(refusalOf('--model', 'qwen')).toMatch(
       /^2: indelible: no provider can be inferred from the model name "qwen"; pass its type/,
     )
-    expect(wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
+    expect(refusalOf('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
   })
 })
 

@@ -14,7 +14,7 @@ export interface CommandLine {
   readonly now?: () => number
 }
 
-export interface Ended {
+export interface RunResult {
   readonly status: number
   readonly stdout: string
   readonly stderr: string
@@ -31,7 +31,7 @@ const sink = (): { readonly stream: Writable; readonly text: () => string } => {
   return { stream, text: () => Buffer.concat(pieces).toString('utf8') }
 }
 
-export const runCommand = async (line: CommandLine): Promise<Ended> => {
+export const runCommand = async (line: CommandLine): Promise<RunResult> => {
   const { args, input = '', env = {}, cwd = '.', colour = false, terminal, now = () => 0 } = line
   const [stdout, stderr] = [sink(), sink()]
   const shown = terminal === undefined ? {} : { isTTY: true, columns: terminal, rows: 1000 }

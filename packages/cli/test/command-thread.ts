@@ -4,9 +4,9 @@
  */
 import { enableCompileCache } from 'node:module'
 import { parentPort, type MessagePort } from 'node:worker_threads'
-import { runCommand, type CommandLine, type Ended } from './command-run.ts'
+import { runCommand, type CommandLine, type RunResult } from './command-run.ts'
 
-const run = (line: CommandLine): Promise<Ended> => {
+const run = (line: CommandLine): Promise<RunResult> => {
   const { env = {} } = line
   // What drivers and clients look up themselves.
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name]

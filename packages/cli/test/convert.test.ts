@@ -7,13 +7,13 @@ import { codecs } from 'indelible/codecs'
 import { root } from '../../../scripts/run.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { lines } from '../../transcripts/test/reading.ts'
-import { folder, indelible, written } from './indelible.ts'
+import { folder, indelible, writeTestFile } from './indelible.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const example = join(root, 'examples/coding-agent.json')
 const said = (role: string, content: unknown) => ({ type: 'message', timestamp: 't', message: { role, content } })
 const damaged = (): string =>
-  written(
+  writeTestFile(
     'damaged.jsonl',
     `${lines([
       { type: 'session', id: 's', timestamp: 't' },
@@ -97,7 +97,7 @@ describe('indelible convert', () => {
     expect(indelible(['convert', '-', '--to', 'indelible'], { input: stdout }).stdout).toBe(stdout)
   })
   it('--pick chooses', () => {
-    const runs = written(
+    const runs = writeTestFile(
       'runs.json',
       JSON.stringify([0, 1].map((n) => ({ task_id: n, traj: [{ role: 'user', content: `run ${n}` }] }))),
     )
@@ -125,7 +125,7 @@ describe('indelible convert', () => {
     expect(readFileSync(out, 'utf8')).toBe(content)
     expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(1)
     expect(readFileSync(out, 'utf8')).not.toBe(content)
-    const input = written('input.json', content)
+    const input = writeTestFile('input.json', content)
     symlinkSync(input, join(folder, 'link.json'))
     for (const path of [input, join(folder, 'link.json'), join(folder, '.', 'input.json')])
       expect(indelible(['convert', input, '--to', 'openai-chat', '--out', path, '--force'])).toMatchObject({
@@ -182,7 +182,7 @@ describe('indelible check', () => {
       ['newer-claude-code.jsonl', claudeCode, 1],
       ['newer-codex.jsonl', codex, 0],
     ] as const) {
-      const { status, stdout } = indelible(['check', '--json', written(name, lines(session))])
+      const { status, stdout } = indelible(['check', '--json', writeTestFile(name, lines(session))])
       expect([status, JSON.parse(stdout)]).toMatchObject([0, { messages, notes: 2, damage: [], losses: [] }])
     }
   })
@@ -224,7 +224,7 @@ describe('indelible check', () => {
     })
   })
   it('exits with 0 where only the pairing is at fault, and with 1 where nothing can be read', () => {
-    const open = written(
+    const open = writeTestFile(
       'open.json',
       JSON.stringify([
         {
@@ -235,7 +235,7 @@ describe('indelible check', () => {
       ]),
     )
     expect(indelible(['check', open]).status).toBe(0)
-    expect(indelible(['check', written('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
+    expect(indelible(['check', writeTestFile('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
   })
   it('show tells which lines were left out, and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { folder as cliFolder, indelible, written } from './indelible.ts'
+import { folder as cliFolder, indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -111,12 +111,14 @@ describe('indelible erase', () => {
       0,
       expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
     ])
-    const checked = indelible(['check-proof', written('erased.json', proved.stdout), '--head', head])
+    const checked = indelible(['check-proof', writeTestFile('erased.json', proved.stdout), '--head', head])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
     expect(checked.stderr).toMatch(
       /^row 1 of the record of messages and notes with the head 3:.* has this leaf, and was erased at /,
     )
-    expect(indelible(['check-proof', written('before.json', before), '--head', head])).toMatchObject({ status: 0 })
+    expect(indelible(['check-proof', writeTestFile('before.json', before), '--head', head])).toMatchObject({
+      status: 0,
+    })
     const other = `3:${'ab'.repeat(32)}`
     expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
   })
@@ -200,7 +202,7 @@ describe('indelible erase', () => {
     const at = (name: string): string => join(folder, `unread-${name}`)
     const store = ['--store', at('s.db')]
     const keys = ['--key-file', at('keys')]
-    const chat = written('grace.json', JSON.stringify([{ role: 'user', content: 'I am Grace Hopper.' }]))
+    const chat = writeTestFile('grace.json', JSON.stringify([{ role: 'user', content: 'I am Grace Hopper.' }]))
     indelible(['encryption', 'new', at('keys')])
     for (const id of ['one', 'two', 'three']) indelible(['import', chat, '--id', id, ...store, ...keys])
     indelible(['import', chat, '--id', 'plain', ...store])

@@ -2,12 +2,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { folder, indelible, written } from './indelible.ts'
+import { folder, indelible, writeTestFile } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const chat = (name: string): string =>
-  written(`${name}.json`, JSON.stringify([{ role: 'user', content: `${name} asks` }, { role: 'assistant', content: 'so' }])) // oxfmt-ignore
+  writeTestFile(`${name}.json`, JSON.stringify([{ role: 'user', content: `${name} asks` }, { role: 'assistant', content: 'so' }])) // oxfmt-ignore
 const jsonLines = (args: readonly string[]): readonly unknown[] =>
   indelible(args)
     .lines.filter((line) => line !== '')
@@ -15,7 +15,7 @@ const jsonLines = (args: readonly string[]): readonly unknown[] =>
 
 it('goes on behind a file that it can not read, and names each', () => {
   const store = join(folder, 'several.db')
-  const [bad, none] = [written('bad.json', '{bad'), join(folder, 'none.json')]
+  const [bad, none] = [writeTestFile('bad.json', '{bad'), join(folder, 'none.json')]
   const given = [bad, chat('a'), none, chat('b')]
   const first = indelible(['import', ...given, '--store', store])
   expect(first.status).toBe(1)
@@ -26,7 +26,9 @@ it('goes on behind a file that it can not read, and names each', () => {
     'indelible: 2 of 4 files were not imported, or only partly',
     '',
   ])
-  const [taken] = [written('taken.jsonl', indelible(['export', 'a', '--to', 'indelible', '--store', store]).stdout)]
+  const [taken] = [
+    writeTestFile('taken.jsonl', indelible(['export', 'a', '--to', 'indelible', '--store', store]).stdout),
+  ]
   const again = indelible(['import', taken, chat('c'), '--store', store])
   expect([again.status, again.stdout]).toEqual([1, expect.stringMatching(/^c: 2 messages/)])
   expect(again.stderr).toContain(`${taken}: this store already has a session "a"`)
@@ -38,7 +40,7 @@ it.each([
   ['one between conversations', (good: string) => `${good}\n${good.slice(0, 40)}\n${good}\n`, 2],
 ] as const)('reads the good lines of a file, names the cut one (%s), and exits with 1', (which, of, line) => {
   const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // oxfmt-ignore
-  const file = written(`cut ${which}.jsonl`, of(good))
+  const file = writeTestFile(`cut ${which}.jsonl`, of(good))
   const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
   expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
   const told = `cut ${which}.jsonl: 1 damaged line skipped (line ${line}); "indelible check" says why\n`
@@ -124,7 +126,7 @@ it('says that the folder of a file to write is not there', () => {
 })
 
 it('says which values were changed while reading, in the words of check', () => {
-  const file = written('half.json', '[{"role":"user","content":"a\\ud800b"},{"role":"assistant","content":"ok"}]')
+  const file = writeTestFile('half.json', '[{"role":"user","content":"a\\ud800b"},{"role":"assistant","content":"ok"}]')
   const changed = indelible(['check', file]).lines.slice(2, 5)
   expect(changed[0]).toBe('changed while reading: 1 value')
   expect(indelible(['import', file, '--store', join(folder, 'half.db')])).toMatchObject({
@@ -156,7 +158,7 @@ it('looks for a session also of an id that looks like a path', () => {
 it('a file of which no message can be read is not stored', () => {
   const store = join(folder, 'damaged-only.db')
   const header = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}'
-  const file = written('only-damaged.jsonl', `${header}\n{"type":"message","id":"a","message":{"role":"us`)
+  const file = writeTestFile('only-damaged.jsonl', `${header}\n{"type":"message","id":"a","message":{"role":"us`)
   const { status, stderr } = indelible(['import', file, '--store', store])
   expect([status, stderr]).toEqual([1, expect.stringContaining('none of its messages can be read; nothing was stored')])
   expect(indelible(['list', '--store', store]).stdout).not.toContain('only-damaged')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { root } from '../../../scripts/run.ts'
 import { forEachFile } from '../../../test/for-each-file.ts'
-import type { CommandLine, Ended } from './command-run.ts'
+import type { CommandLine, RunResult } from './command-run.ts'
 import { program } from '../../../test/programs.ts'
 
 export const main: string = program('packages/cli/src/main.ts')
@@ -17,7 +17,7 @@ const newFolder = (): string => mkdtempSync(join(tmpdir(), 'indelible-cli-'))
 export let folder: string = newFolder()
 forEachFile.add(() => (folder = newFolder()))
 
-export const written = (name: string, content: string | Uint8Array): string => {
+export const writeTestFile = (name: string, content: string | Uint8Array): string => {
   const path = join(folder, name)
   writeFileSync(path, content)
   return path
@@ -56,7 +56,7 @@ export const indelible = (args: readonly string[], options: CommandOptions = {})
   const ready = new Int32Array(new SharedArrayBuffer(4))
   thread().postMessage({ line, port: port2, ready }, [port2])
   if (Atomics.wait(ready, 0, 0, 300_000) === 'timed-out') throw new Error(`indelible ${args.join(' ')} did not end`)
-  const ended = receiveMessageOnPort(port1)?.message as Ended | undefined
+  const ended = receiveMessageOnPort(port1)?.message as RunResult | undefined
   if (ended === undefined) throw new Error(`indelible ${args.join(' ')} gave no answer`)
   return { ...ended, lines: ended.stdout.split('\n') }
 }

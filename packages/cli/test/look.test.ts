@@ -8,7 +8,7 @@ import { createSession, memoryStore, user, type Message } from 'indelible'
 import { checkGrowth, proveGrowth } from 'indelible/session'
 import { readUsage } from '../../../src/session/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { indelible, written } from './indelible.ts'
+import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-look-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -86,7 +86,7 @@ describe('one message', () => {
     expect(JSON.parse(run('show', 'mine', '-1', '--json').stdout)).toMatchObject({ position: 3, role: 'user' })
   })
   it('of a file, too; --full prints what programs wrote', () => {
-    const file = written('one.json', JSON.stringify([{ role: 'user', content: 'hi', custom: 7 }]))
+    const file = writeTestFile('one.json', JSON.stringify([{ role: 'user', content: 'hi', custom: 7 }]))
     expect(indelible(['show', file, '0']).stdout).not.toContain('custom')
     expect(indelible(['show', file, '0', '--full']).stdout).toContain('"custom": 7')
   })
@@ -194,7 +194,7 @@ describe('forks', () => {
   })
   it('and files: the same words are the same conversation, whatever the ids', () => {
     const as = (id: string, last: string) =>
-      written(
+      writeTestFile(
         `${last}.json`,
         JSON.stringify([
           { role: 'user', content: 'Where is it?' },
@@ -250,7 +250,7 @@ describe('stats', () => {
   it('of a file are those that it tells of, by model and day', () => {
     const line = (id: string, day: string, model: string, usage: object) =>
       `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`
-    const file = written(
+    const file = writeTestFile(
       'used.jsonl',
       `{"type":"session","version":3,"id":"used","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n${line('1', '2026-01-01', 'claude-opus-4-5', { input: 10, output: 5, cacheRead: 90, cacheWrite: 0 })}${line('2', '2026-01-02', 'o9', { input: 1, output: 1 })}`,
     )
@@ -268,7 +268,7 @@ describe('stats', () => {
     expect(figures(['used', ...store])).toMatchObject(expected)
     run('fork', 'used', '--at', '1', '--id', 'part') // the file's figures are of the whole
     expect(figures(['part', ...store])).toEqual([])
-    expect(indelible(['stats', written('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
+    expect(indelible(['stats', writeTestFile('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
       status: 0,
       stdout: '',
       stderr: expect.stringContaining('has no token counts of its calls') as string,
@@ -285,7 +285,7 @@ describe('a proof of growth', () => {
   it('shows without the store that a record continues an earlier head', () => {
     const head = run('head', 'failing').lines[0] as string
     run('append', 'failing', 'More.')
-    const proof = written('growth.json', run('prove', 'failing', '--consistency', '--head', head).stdout)
+    const proof = writeTestFile('growth.json', run('prove', 'failing', '--consistency', '--head', head).stdout)
     expect(indelible(['check-proof', proof, '--head', head])).toMatchObject({
       status: 0,
       stdout: `the record with the head ${run('head', 'failing').lines[0]} continues ${head}\n`,
@@ -296,7 +296,7 @@ describe('a proof of growth', () => {
     })
     const other = `${head.slice(0, -1)}${head.endsWith('0') ? '1' : '0'}`
     expect(indelible(['check-proof', proof, '--head', other]).status).toBe(1)
-    const [message] = [written('message.json', run('prove', 'failing', '0').stdout)]
+    const [message] = [writeTestFile('message.json', run('prove', 'failing', '0').stdout)]
     run('note', 'failing', 'later')
     const later = run('head', 'failing', '--full').stdout.trim()
     expect(indelible(['check-proof', message, '--head', later]).stderr).toMatch(

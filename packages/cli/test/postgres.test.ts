@@ -9,7 +9,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
 import { ok } from '../../../test/answers.ts'
 import { startPostgres, noPostgres } from '../../postgres/test/postgres-server.ts'
-import { folder, indelible, main, written } from './indelible.ts'
+import { folder, indelible, main, writeTestFile } from './indelible.ts'
 import { leftOutIf } from '../../../test/left-out.ts'
 
 const server = await startPostgres()
@@ -125,7 +125,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
         timeless(file?.stderr),
       ])
       if (command[0] !== 'prove') continue
-      written('proof of both.json', base?.stdout ?? '')
+      writeTestFile('proof of both.json', base?.stdout ?? '')
       const head = indelible(['head', 'x', '--store', at(same)]).lines[0] ?? ''
       expect(indelible(['check-proof', proof, '--head', head]).status).toBe(0)
     }

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../src/commands.ts'
 import { root } from '../../../scripts/run.ts'
-import { folder, indelible, main, written } from './indelible.ts'
+import { folder, indelible, main, writeTestFile } from './indelible.ts'
 import { leftOutIf } from '../../../test/left-out.ts'
 
 const store = join(folder, 'processes.db')
-const long = written(
+const long = writeTestFile(
   'long.jsonl',
   Array.from({ length: 2000 }, (_, index) =>
     JSON.stringify({ role: index % 2 === 0 ? 'user' : 'assistant', content: `${index} ${'said '.repeat(60)}` }),
@@ -19,12 +19,12 @@ const long = written(
 beforeAll(() => void indelible(['import', long, '--id', 'long', '--store', store]))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const started = (args: readonly string[], stdio: StdioOptions): ChildProcess =>
+const startCommand = (args: readonly string[], stdio: StdioOptions): ChildProcess =>
   spawn(process.execPath, [main, ...args], {
     stdio,
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled'), NO_COLOR: '1' },
   })
-const ended = (child: ChildProcess): Promise<number | NodeJS.Signals | null> =>
+const exitOf = (child: ChildProcess): Promise<number | NodeJS.Signals | null> =>
   new Promise((end) => child.on('close', (code, signal) => end(signal ?? code)))
 
 describe('a process', () => {
@@ -32,11 +32,11 @@ describe('a process', () => {
     ['show', 'long', '--store', store],
     ['export', 'long', '--to', 'indelible', '--store', store],
   ])('ends without a word when nobody reads on: %s', async (...args) => {
-    const child = started(args, ['ignore', 'pipe', 'pipe'])
+    const child = startCommand(args, ['ignore', 'pipe', 'pipe'])
     let told = ''
     child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
     child.stdout?.once('data', () => child.stdout?.destroy())
-    expect([await ended(child), told]).toEqual([0, ''])
+    expect([await exitOf(child), told]).toEqual([0, ''])
   })
   it.each([
     ['list', '--store', store],
@@ -48,19 +48,19 @@ describe('a process', () => {
     leftOutIf(!existsSync('/dev/full'), 'there is no /dev/full'),
     async (...args) => {
       const full = openSync('/dev/full', 'w')
-      const child = started(args, ['ignore', full, 'pipe'])
+      const child = startCommand(args, ['ignore', full, 'pipe'])
       closeSync(full)
       let told = ''
       child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
-      expect([await ended(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
+      expect([await exitOf(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
     },
   )
   it('does its work where nobody reads what it tells', async () => {
     const out = join(folder, 'told.txt')
     const file = openSync(out, 'w')
-    const child = started(['convert', written('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
+    const child = startCommand(['convert', writeTestFile('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
     child.stderr?.destroy()
-    expect(await ended(child)).toBe(1) // because of the damage
+    expect(await exitOf(child)).toBe(1) // because of the damage
     closeSync(file)
     expect(JSON.parse(readFileSync(out, 'utf8'))).toHaveProperty('messages.1999')
   })
@@ -68,11 +68,11 @@ describe('a process', () => {
     ['the threads of replay', ['replay', long, '--budget', '2k,4k,8k,16k'], 'long.jsonl'],
     ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
   ])('ends at once with Ctrl-C, and leaves whole what it stored: %s', async (_, args, first) => {
-    const child = started(args, ['ignore', 'pipe', 'ignore'])
+    const child = startCommand(args, ['ignore', 'pipe', 'ignore'])
     const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
     expect(said).toContain(first)
     child.kill('SIGINT')
-    expect(await ended(child)).toBe('SIGINT') // a shell says 130
+    expect(await exitOf(child)).toBe('SIGINT') // a shell says 130
     if (args[0] === 'import')
       expect(indelible(['verify', '--all', '--deep', '--store', join(folder, 'broken.db')])).toMatchObject({
         status: 0,
@@ -82,10 +82,13 @@ describe('a process', () => {
     const server = createServer()
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
     const { port } = server.address() as AddressInfo
-    const child = started(['view', '--no-open', '--port', String(port), '--store', store], ['ignore', 'ignore', 'pipe'])
+    const child = startCommand(
+      ['view', '--no-open', '--port', String(port), '--store', store],
+      ['ignore', 'ignore', 'pipe'],
+    )
     let told = ''
     child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
-    expect(await ended(child)).toBe(1)
+    expect(await exitOf(child)).toBe(1)
     server.close()
     expect(told).toBe(
       `indelible: port ${port} of 127.0.0.1 is in use, perhaps by another view; choose another with --port, or omit --port for any free one\n`,

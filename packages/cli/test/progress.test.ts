@@ -105,7 +105,7 @@ describe('the progress bar', () => {
   })
   describe('of long work', () => {
     /** A clock that moves by 6 seconds each time that it is read: each step of the work is seen. */
-    const told = async (...args: readonly string[]): Promise<readonly string[]> => {
+    const progressLines = async (...args: readonly string[]): Promise<readonly string[]> => {
       let time = 0
       const { stderr } = await runCommand({ args, env: { HOME: folder }, now: () => (time += 6000) })
       return stderr.split('\n').filter((line) => /\d %, /.test(line))
@@ -118,24 +118,26 @@ describe('the progress bar', () => {
         content: `${at}`,
       }))
       writeFileSync(file, JSON.stringify(messages))
-      const imported = await told('import', file, ...store)
+      const imported = await progressLines('import', file, ...store)
       expect(imported[0]).toMatch(/^reading long\.json: \d+ %, \d+ kB of \d+ kB/)
       expect(
         imported.filter((line) => /^storing long: \d+ %, [\d,]+ rows of 21,000 rows/.test(line)).length,
       ).toBeGreaterThan(3)
-      expect((await told('verify', 'long', ...store)).at(-1)).toBe('verifying long: 100 %, 21,000 rows of 21,000 rows')
-      expect((await told('verify', '--all', ...store)).at(-1)).toBe(
+      expect((await progressLines('verify', 'long', ...store)).at(-1)).toBe(
+        'verifying long: 100 %, 21,000 rows of 21,000 rows',
+      )
+      expect((await progressLines('verify', '--all', ...store)).at(-1)).toBe(
         'verifying 1 session: 100 %, 21,000 rows of 21,000 rows',
       )
-      expect((await told('search', 'nowhere', ...store)).at(-1)).toMatch(
+      expect((await progressLines('search', 'nowhere', ...store)).at(-1)).toMatch(
         /^searching without an index: 95 %, 20,000 rows of 21,000 rows, \d+ s left$/,
       )
-      await told('ledger', 'update', ...store)
-      expect((await told('ledger', 'verify', ...store)).at(-1)).toBe(
+      await progressLines('ledger', 'update', ...store)
+      expect((await progressLines('ledger', 'verify', ...store)).at(-1)).toBe(
         'verifying sessions: 100 %, 21,000 rows of 21,000 rows',
       )
       mkdirSync(join(folder, '.codex'))
-      const continued = await told('continue', file, '--in', 'codex', '--print')
+      const continued = await progressLines('continue', file, '--in', 'codex', '--print')
       expect(continued[0]).toMatch(/^reading long\.json: \d+ %, /)
     })
   })

@@ -225,7 +225,7 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
           if (turn % 3 === 0) messages.length = 0
           const content = `${turn % 2 === 0 ? 'json' : 'text'} ${round}-${index}-${turn} ${secret}`
           messages.push({ role: 'user', content })
-          const heard = await asked(url, JSON.stringify({ model: 'gpt-x', stream: true, messages }))
+          const heard = await askProxy(url, JSON.stringify({ model: 'gpt-x', stream: true, messages }))
           if (heard === undefined) return
           whole.add(content)
           messages.push({ role: 'assistant', content: `to ${content}` })
@@ -283,7 +283,7 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
 )
 
 /** One call: what was heard, if it was whole. */
-const asked = (url: string, body: string): Promise<string | undefined> =>
+const askProxy = (url: string, body: string): Promise<string | undefined> =>
   new Promise((resolve) => {
     const asking = request(`${url}/chat/completions`, { method: 'POST', agent }, (answer) => {
       let heard = ''
@@ -318,7 +318,7 @@ it('erasure waits for calls that a recorder has in its spool, and records those 
   const { port } = provider.address() as AddressInfo
   const ask = async (url: string, question: string): Promise<ServerResponse> => {
     const before = held.length
-    void asked(url, JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: question }] }))
+    void askProxy(url, JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: question }] }))
     await expect.poll(() => held.length, { interval: 5 }).toBe(before + 1)
     return held.at(-1) as ServerResponse
   }

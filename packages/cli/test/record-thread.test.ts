@@ -30,7 +30,7 @@ const answer = JSON.stringify({
 })
 
 /** A recorder, its thread, and what it tells. */
-const begun = async (store: string) => {
+const startRecorder = async (store: string) => {
   const told: string[] = []
   const nowhere = { write: () => undefined }
   const stderr = { write: (text: string) => told.push(text) }
@@ -58,7 +58,7 @@ const goesBy = ({ recorderOf }: Recording, question: string): ObservedCall => {
 
 it('clients are served while the thread can store nothing and bombs wait for it: 350,000 messages in 26 kB each', async () => {
   const path = join(folder, 'busy.db')
-  const { recording } = await begun(path)
+  const { recording } = await startRecorder(path)
   const provider = createServer((incoming, outgoing) => {
     incoming.resume().on('end', () => outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answer))
   })
@@ -66,7 +66,7 @@ it('clients are served while the thread can store nothing and bombs wait for it:
   const { port } = provider.address() as AddressInfo
   const upstreams = [{ name: 'openai', url: `http://127.0.0.1:${port}` }]
   const proxy = await startProxy({ host: '127.0.0.1', port: 0, token: '', upstreams, recorderOf: recording.recorderOf })
-  const asked = async (body: string | Uint8Array<ArrayBuffer>, encoding: string): Promise<number> => {
+  const postBody = async (body: string | Uint8Array<ArrayBuffer>, encoding: string): Promise<number> => {
     const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
     const { status, text } = await fetch(`${proxy.urlOf('openai')}/chat/completions`, {
       method: 'POST',
@@ -82,9 +82,9 @@ it('clients are served while the thread can store nothing and bombs wait for it:
   const lock = new DatabaseSync(path)
   lock.exec('begin immediate')
   const all = [
-    asked(question, 'identity'),
-    ...Array.from({ length: 5 }, () => asked(bomb, 'gzip')),
-    asked(question, 'identity'),
+    postBody(question, 'identity'),
+    ...Array.from({ length: 5 }, () => postBody(bomb, 'gzip')),
+    postBody(question, 'identity'),
   ]
   expect(await Promise.all(all)).toEqual(all.map(() => 200)) // the lock is held: nothing of it is stored
   lock.exec('rollback')
@@ -99,7 +99,7 @@ it('clients are served while the thread can store nothing and bombs wait for it:
 
 it('the thread dies: calls go on, are counted as not recorded, and the next start records them', async () => {
   const store = join(folder, 's.db')
-  const { recording, told, thread } = await begun(store)
+  const { recording, told, thread } = await startRecorder(store)
   for (const question of ['before', 'and again']) await goesBy(recording, question).over
   const died = new Promise((resolve) => thread.on('exit', resolve))
   thread.postMessage({ records: 'no bytes' }) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
@@ -114,7 +114,7 @@ it('the thread dies: calls go on, are counted as not recorded, and the next star
   const left = readdirSync(folder).filter((name) => name.includes('-spool-'))
   expect(left).toHaveLength(2) // a file and its lock
 
-  const again = await begun(store)
+  const again = await startRecorder(store)
   const recorded = await again.recording.settled()
   expect(again.told.join('')).toContain('4 calls of a recorder that was killed: recorded')
   expect(recorded.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
@@ -127,7 +127,7 @@ it(
   leftOutIf(disk === undefined, 'nothing can be mounted here'),
   async () => {
     const store = join(disk?.path ?? '', 's.db')
-    const { recording, told } = await begun(store)
+    const { recording, told } = await startRecorder(store)
     const calls = 20
     for (let call = 0; call < calls; call++) await goesBy(recording, `${call} ${'x'.repeat(100_000)}`).over
     const summaries = await recording.settled()

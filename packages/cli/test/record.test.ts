@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-interface Ended {
+interface CommandResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -50,7 +50,7 @@ const recorded = (
   args: readonly string[],
   env: { readonly [name: string]: string } = {},
   told: (child: ChildProcess, stdout: string) => void = () => {},
-): Promise<Ended> =>
+): Promise<CommandResult> =>
   new Promise((resolve) => {
     const child = spawn(process.execPath, [main, 'record', '--store', store, ...args], {
       env: { ...process.env, OPENAI_BASE_URL: `${server.url}/v1`, ...env },
@@ -61,7 +61,7 @@ const recorded = (
     child.stderr.on('data', (chunk) => (stderr += String(chunk)))
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
-const shown = (): readonly string[] => {
+const listedSessions = (): readonly string[] => {
   const { lines } = indelible(['list', '--json', '--store', store])
   return lines.filter(Boolean).map((line) => (JSON.parse(line) as { readonly id: string }).id)
 }
@@ -72,7 +72,7 @@ describe('indelible record', () => {
     expect([code, stdout]).toEqual([3, '{"role":"assistant","content":"heard 3"}\n'])
     expect(stderr).toContain('recorded: 2 calls in 1 session\n')
     expect(stderr).toMatch(/tokens: 2,000 in \(50 % from cache\), 20 out, about \$0\.\d{4}\n/)
-    const [id, ...others] = shown()
+    const [id, ...others] = listedSessions()
     expect(others).toEqual([])
     expect(stderr).toContain(`indelible show ${id}`)
     expect(indelible(['export', String(id), '--to', 'openai-chat', '--store', store]).stdout).toContain('heard 3')
@@ -92,7 +92,7 @@ describe('indelible record', () => {
     await recorded(['--', process.execPath, client, 'one', 'two'])
     await recorded(['--', process.execPath, client, 'one', 'two'])
     await recorded(['--', process.execPath, client, 'else'])
-    expect(shown()).toHaveLength(3) // each began anew
+    expect(listedSessions()).toHaveLength(3) // each began anew
   })
 
   it('an error of the provider reaches the program', async () => {
@@ -149,7 +149,7 @@ describe('indelible record', () => {
     )
     expect(code).toBe(0)
     expect(stderr).toContain('recorded: 2 calls in 2 sessions')
-    expect(shown()).toEqual([])
+    expect(listedSessions()).toEqual([])
     raw.close()
   })
 

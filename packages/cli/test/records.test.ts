@@ -7,7 +7,7 @@ import { widthOf } from '../src/terminal/screen.ts'
 import { indelible } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-records-'))
-const written = (name: string, content: string | Uint8Array): string => {
+const writeTestFile = (name: string, content: string | Uint8Array): string => {
   const path = join(folder, name)
   writeFileSync(path, content)
   return path
@@ -22,7 +22,7 @@ const lines = [
   { historyAccessDetected: true, historyQueryPatterns: ['map', 'filter'] },
   { msg: 'started' },
 ].map((entry) => JSON.stringify(entry))
-const log = written('calls.jsonl', `\ufeff${lines.slice(0, 2).join('\n')}\n\n${lines.slice(2).join('\r\n')}\n`)
+const log = writeTestFile('calls.jsonl', `\ufeff${lines.slice(0, 2).join('\n')}\n\n${lines.slice(2).join('\r\n')}\n`)
 
 describe('indelible records', () => {
   it('tells how often, by which patterns, and which lines say so', () => {
@@ -68,7 +68,7 @@ describe('indelible records', () => {
     )
   })
   it('lists lines that are not JSON, and reads the others', () => {
-    const torn = written('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
+    const torn = writeTestFile('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
     const { status, stdout, stderr } = indelible(['records', torn])
     expect([status, stdout]).toEqual([1, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
     expect(stderr).toMatch(/torn\.jsonl: 2 damaged lines\n$/)
@@ -94,7 +94,7 @@ describe('indelible records', () => {
   })
   it('writes no escape sequence of a log’s', () => {
     const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
-    const path = written(
+    const path = writeTestFile(
       'hostile.jsonl',
       JSON.stringify({ callId: hostile, methodName: hostile, programSource: `conversationHistory.map("${hostile}")` }),
     )
@@ -117,20 +117,20 @@ describe('indelible records', () => {
     ['no such file', () => join(folder, 'none'), /none: does not exist/],
     [
       'no line that is JSON',
-      () => written('a.jsonl', `nothing\n\n{"callId": c2}\n`),
+      () => writeTestFile('a.jsonl', `nothing\n\n{"callId": c2}\n`),
       /a\.jsonl: line 1, column 1: not JSON: expected a value, found "nothing"/,
     ],
     [
       'an array in lines, one of them no JSON',
-      () => written('e.json', '[\n{"callId": "c1"}\n]'.replace('}', '},')),
+      () => writeTestFile('e.json', '[\n{"callId": "c1"}\n]'.replace('}', '},')),
       /e\.json: line 3, column 1: not JSON/,
     ],
     [
       'an array that is not JSON',
-      () => written('b.json', '[\n  {"callId": "c1"},\n]'),
+      () => writeTestFile('b.json', '[\n  {"callId": "c1"},\n]'),
       /b\.json: line 3, column 1: not JSON: expected a value, found "\]"/,
     ],
-    ['not UTF-8', () => written('c.jsonl', new Uint8Array([0x7b, 0xff])), /c\.jsonl: byte 1 is not UTF-8/],
+    ['not UTF-8', () => writeTestFile('c.jsonl', new Uint8Array([0x7b, 0xff])), /c\.jsonl: byte 1 is not UTF-8/],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
     const { status, stdout, stderr } = indelible(['records', path()])
     expect([status, stdout]).toEqual([1, ''])

@@ -10,16 +10,16 @@ import type { Command } from '../src/terminal/command.ts'
 import { commandHelp, firstHelp, programHelp } from '../src/help.ts'
 import * as report from '../src/terminal/report.ts'
 import {
-  fit,
+  fitColumns,
   fitMiddle,
-  hung,
+  wrapHanging,
   oneLine,
   padEnd,
   padStart,
   ranges,
   shellWord,
   widthOf,
-  wrapped,
+  wrapText,
 } from '../src/terminal/screen.ts'
 import { gistOf, timeline, timelineJson, type TimelineOptions } from '../src/terminal/timeline.ts'
 
@@ -38,14 +38,14 @@ describe('the screen', () => {
     ['…', 1],
   ])('%j takes %i columns', (text, width) => expect(widthOf(text)).toBe(width))
   it('cuts between characters, never within one', () => {
-    expect(fit('abcdef', 6)).toBe('abcdef')
-    expect(fit('abcdef', 5)).toBe('abcd…')
-    expect(fit('日本語', 5)).toBe('日本…')
-    expect(fit('日本語', 4)).toBe('日…')
-    expect(fit('a👩‍👩‍👧b', 3)).toBe('a…')
-    expect(fit('abc', 1)).toBe('…')
-    expect(fit('abc', 0)).toBe('')
-    expect(fit('abc', -3)).toBe('')
+    expect(fitColumns('abcdef', 6)).toBe('abcdef')
+    expect(fitColumns('abcdef', 5)).toBe('abcd…')
+    expect(fitColumns('日本語', 5)).toBe('日本…')
+    expect(fitColumns('日本語', 4)).toBe('日…')
+    expect(fitColumns('a👩‍👩‍👧b', 3)).toBe('a…')
+    expect(fitColumns('abc', 1)).toBe('…')
+    expect(fitColumns('abc', 0)).toBe('')
+    expect(fitColumns('abc', -3)).toBe('')
   })
   it('cuts a text of narrow characters where it cuts any other', () => {
     const characters = ['a', 'é', '–', '…', '\u0301', '\ufe0f', '©', '日', '\u00ad', '\u200d']
@@ -53,8 +53,8 @@ describe('the screen', () => {
     for (let number = 0; number < 10 ** 4; number++) {
       const text = Array.from(String(number).padStart(4, '0'), (digit) => characters[Number(digit)]).join('')
       for (const columns of [1, 2, 3]) {
-        const whole = widthOf(text) <= columns ? text : fit(`${text}日日`, columns)
-        if (fit(text, columns) !== whole) wrong.push(text)
+        const whole = widthOf(text) <= columns ? text : fitColumns(`${text}日日`, columns)
+        if (fitColumns(text, columns) !== whole) wrong.push(text)
       }
     }
     expect(wrong).toEqual([])
@@ -195,17 +195,17 @@ describe('at every width', () => {
     const line = `  \u001b[31mname\u001b[39m   ${text}`
     const seen = new Outputs()
     for (const columns of widths(1, 60)) {
-      for (const cut of [fit(text, columns), fitMiddle(text, columns)])
+      for (const cut of [fitColumns(text, columns), fitMiddle(text, columns)])
         expect(widthOf(cut)).toBeLessThanOrEqual(columns)
-      if (columns >= widthOf(text)) expect([fit(text, columns), fitMiddle(text, columns)]).toEqual([text, text])
-      expect(wrapped(text, columns).join(' ')).toBe(text)
-      expect(hung(line, columns).join(' ').split(/ +/)).toEqual(line.split(/ +/))
+      if (columns >= widthOf(text)) expect([fitColumns(text, columns), fitMiddle(text, columns)]).toEqual([text, text])
+      expect(wrapText(text, columns).join(' ')).toBe(text)
+      expect(wrapHanging(line, columns).join(' ').split(/ +/)).toEqual(line.split(/ +/))
       seen.add(
-        fit(text, columns),
+        fitColumns(text, columns),
         fitMiddle(text, columns),
-        wrapped(text, columns),
-        hung(line, columns),
-        hung(line, columns, 9),
+        wrapText(text, columns),
+        wrapHanging(line, columns),
+        wrapHanging(line, columns, 9),
       )
     }
     seen.expectToBe('1a97b3aafd5ffd8f')

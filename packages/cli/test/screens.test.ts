@@ -6,19 +6,22 @@ import { copyFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { folder, indelible, written, type CommandOptions } from './indelible.ts'
+import { folder, indelible, writeTestFile, type CommandOptions } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
 
 it('every command prints what it printed before', async () => {
   const store = ['--store', join(folder, 'screens.db')]
-  const small = written('small.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"a needle"}]')
-  const other = written('other.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"hay"}]')
-  const calls = written(
+  const small = writeTestFile(
+    'small.json',
+    '[{"role":"user","content":"hi"},{"role":"assistant","content":"a needle"}]',
+  )
+  const other = writeTestFile('other.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"hay"}]')
+  const calls = writeTestFile(
     'calls.jsonl',
     '{"callId":"1","methodName":"m","programSource":"history.filter((one) => one)"}\n',
   )
-  const damaged = written('damaged.jsonl', '{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"nothing\n')
+  const damaged = writeTestFile('damaged.jsonl', '{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"nothing\n')
   const lines: readonly (readonly string[])[] = [
     ['show', example],
     ['show', example, '--kind', 'evidence', '--from', '3', '--to', '8'],

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { folder, indelible, written } from './indelible.ts'
+import { folder, indelible, writeTestFile } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -17,16 +17,16 @@ it('finds messages in all sessions, with an index and without', () => {
   const long = `${'before '.repeat(60)}the needle${' after'.repeat(60)}`
   indelible([
     'import',
-    written('a.json', said('a needle\nin the hay', 'no rate limit', '東京都')),
+    writeTestFile('a.json', said('a needle\nin the hay', 'no rate limit', '東京都')),
     '--id',
     'a',
     '--store',
     store,
   ])
-  indelible(['import', written('b.json', said(long, 'the limit rate')), '--id', 'b', '--store', store])
+  indelible(['import', writeTestFile('b.json', said(long, 'the limit rate')), '--id', 'b', '--store', store])
   indelible([
     'import',
-    written('c.json', said('a needle elsewhere')),
+    writeTestFile('c.json', said('a needle elsewhere')),
     '--id',
     'c',
     '--scope',
@@ -116,7 +116,7 @@ it('names the encrypted sessions that it did not search, and those that an index
   const run = (...args: readonly string[]) => indelible([...args, '--store', mixed])
   indelible(['encryption', 'new', keys])
   for (const id of ['kept', 'gone'])
-    run('import', written(`${id}.json`, said(`a secret needle in ${id}`)), '--id', id, '--key-file', keys)
+    run('import', writeTestFile(`${id}.json`, said(`a secret needle in ${id}`)), '--id', id, '--key-file', keys)
   expect(run('index')).toMatchObject({
     status: 0,
     stdout: 'the index has all rows that are not encrypted\n',
@@ -128,7 +128,7 @@ it('names the encrypted sessions that it did not search, and those that an index
     status: 1,
     stderr: expect.stringContaining(`INDELIBLE_KEY_FILE ${gone}: does not exist`) as string,
   })
-  run('import', written('clear.json', said('a clear needle')), '--id', 'clear')
+  run('import', writeTestFile('clear.json', said('a clear needle')), '--id', 'clear')
   for (const indexed of [true, false]) {
     if (!indexed) run('index', '--drop')
     expect(run('search', 'needle')).toMatchObject({

@@ -7,9 +7,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { nearest } from '../src/sources/advice.ts'
 import { runCommandLine } from '../src/command-line.ts'
-import { isMeantBy, shortIds } from '../src/sources/short-ids.ts'
+import { matchesIdPattern, shortIds } from '../src/sources/short-ids.ts'
 import { widthOf } from '../src/terminal/screen.ts'
-import { indelible, written } from './indelible.ts'
+import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-scopes-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,7 +18,7 @@ const path = join(folder, 'sessions.db')
 const store = ['--store', path]
 const run = (...args: readonly string[]) => indelible(args)
 const said = (name: string, ...texts: readonly string[]): string =>
-  written(
+  writeTestFile(
     `${name}.json`,
     JSON.stringify(texts.map((content, at) => ({ role: at % 2 ? 'assistant' : 'user', content }))),
   )
@@ -183,7 +183,7 @@ describe('a session', () => {
     expect(shortAt(200).slice(6)).toEqual(ids.slice(6))
     for (const columns of [40, 80, 200])
       for (const [index, short] of shortAt(columns).entries())
-        expect(ids.filter((id) => id === short || isMeantBy(short, id))).toEqual([ids[index]])
+        expect(ids.filter((id) => id === short || matchesIdPattern(short, id))).toEqual([ids[index]])
     expect(ids.map(shortIds(ids, { shows: false, columns: 40 }))).toEqual(ids)
   })
   it('is found by what a list shows of its id', () => {
@@ -199,7 +199,7 @@ describe('a session', () => {
 describe('a list', () => {
   const own = ['--store', join(folder, 'list.db')]
   it('is sorted, filtered and cut', () => {
-    const titled = written(
+    const titled = writeTestFile(
       'titled.jsonl',
       `{"type":"session","version":3,"id":"a","timestamp":"2020-01-02T03:04:05.000Z","cwd":"/"}\n{"type":"message","id":"1","parentId":null,"timestamp":"2020-01-02T03:04:06.000Z","message":{"role":"user","content":"Old words."}}\n`,
     )

@@ -13,7 +13,7 @@ import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/shared.ts'
-import { folder, indelible, main, written } from './indelible.ts'
+import { folder, indelible, main, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
 
@@ -78,7 +78,7 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/from a pipe/)
   })
   it('lists the calls that nobody answered', () => {
-    const path = written(
+    const path = writeTestFile(
       'open.json',
       JSON.stringify([
         {
@@ -104,9 +104,10 @@ describe('indelible show', () => {
       { role: 'tool', tool_call_id: hostile, name: hostile, content: hostile },
       { role: 'tool', tool_call_id: 'none', name: hostile.repeat(50), content: hostile },
     ]
-    const path = written('escape.json', JSON.stringify(wire))
+    const path = writeTestFile('escape.json', JSON.stringify(wire))
     expect(
-      indelible(['show', written('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))]).stderr,
+      indelible(['show', writeTestFile('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))])
+        .stderr,
     ).not.toContain('\u001b')
     for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
       const { stdout } = indelible(['show', path], { env })
@@ -123,7 +124,7 @@ describe('indelible show', () => {
     ['-2-', [2, 3]],
     ['2-99', [2, 3]],
   ])('prints the messages of %s whole', (given, positions) => {
-    const four = written(
+    const four = writeTestFile(
       'four.json',
       JSON.stringify([0, 1, 2, 3].map((n) => ({ role: 'user', content: `line ${n}\nmore` }))),
     )
@@ -137,7 +138,7 @@ describe('indelible show', () => {
     )
   })
   it('a closed pipe ends it quietly', async () => {
-    const long = written(
+    const long = writeTestFile(
       'long.json',
       JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))),
     )
@@ -176,27 +177,27 @@ describe('indelible show', () => {
     ['a folder', () => folder, /is a folder; expected a file/],
     [
       'not JSON',
-      () => written('a.json', '[\n{"role": "user",}]'),
+      () => writeTestFile('a.json', '[\n{"role": "user",}]'),
       /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/,
     ],
     [
       'not text',
-      () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])),
+      () => writeTestFile('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])),
       /b\.json: this is an array, not a conversation/,
     ],
     [
       'cut UTF-8',
-      () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])),
+      () => writeTestFile('c.json', new Uint8Array([0x22, 0xe2, 0x82])),
       /c\.json: line 1, column 3: not JSON: expected a closing quote, found the end/,
     ],
     [
       'no conversation',
-      () => written('d.json', '{"a": 1}'),
+      () => writeTestFile('d.json', '{"a": 1}'),
       /d\.json: this is an object with "a", not a conversation; expected/,
     ],
     [
       'a bad message',
-      () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'),
+      () => writeTestFile('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'),
       /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/,
     ],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
@@ -244,7 +245,7 @@ describe('indelible show', () => {
 })
 
 describe('times', () => {
-  const file = written(
+  const file = writeTestFile(
     'timed.jsonl',
     [
       { type: 'session', version: 3, id: 'x', timestamp: '2026-01-02T03:04:05.000Z', cwd: '/' },

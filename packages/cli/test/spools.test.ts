@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { terminalOf } from '../src/terminal/output.ts'
-import { spoolsNear } from '../src/record/spools.ts'
+import { spoolPathPrefix } from '../src/record/spools.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-spools-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -14,7 +14,7 @@ const terminal = terminalOf({
   ...{ stdin: process.stdin, stdout: stream, stderr: stream, cwd: '.', onInterrupt: () => () => {} },
   env: { XDG_DATA_HOME: folder },
 })
-const nearOf = (store: string): string | undefined => spoolsNear({ store }, terminal)
+const nearOf = (store: string): string | undefined => spoolPathPrefix({ store }, terminal)
 
 it('the spellings of one address have one place, and two databases never have the same', () => {
   const same = [

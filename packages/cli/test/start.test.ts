@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { written } from './indelible.ts'
+import { writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-start-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,7 +29,7 @@ interface Loaded {
 }
 
 const counting = pathToFileURL(
-  written(
+  writeTestFile(
     'counting.mjs',
     `import { registerHooks } from 'node:module'
 import { writeFileSync } from 'node:fs'
@@ -100,13 +100,13 @@ describe('a start', () => {
   it('keeps what was compiled in the cache folder of the user, once', () => {
     const caches = join(folder, 'caches')
     const env = { XDG_CACHE_HOME: caches, NODE_COMPILE_CACHE: undefined }
-    const kept = (): readonly string[] => readdirSync(caches, { recursive: true, encoding: 'utf8' }).toSorted()
+    const cachedFiles = (): readonly string[] => readdirSync(caches, { recursive: true, encoding: 'utf8' }).toSorted()
     start(['--version'], env)
-    const first = kept()
+    const first = cachedFiles()
     expect(first[0]).toBe('indelible')
     expect(first.length).toBeGreaterThan(2)
     start(['--version'], env)
-    expect(kept()).toEqual(first)
+    expect(cachedFiles()).toEqual(first)
     // The specification has it that a relative one is ignored.
     start(['--version'], { ...env, XDG_CACHE_HOME: 'caches-here' })
     expect(readdirSync(folder)).not.toContain('caches-here')
@@ -119,7 +119,7 @@ describe('a start', () => {
 })
 
 it('npm start ends quietly if the reader of its output stops reading', () => {
-  const script = written(
+  const script = writeTestFile(
     'long.ts',
     `import ${JSON.stringify(pathToFileURL(join(root, 'scripts/closed-pipe.ts')).href)}
 for (let line = 0; line < 100_000; line++) {

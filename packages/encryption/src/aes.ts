@@ -184,19 +184,19 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
   }
 })()
 
-const here: Primitives = native ?? portable
+const primitives: Primitives = native ?? portable
 
 /** AES-256-GCM: returns the ciphertext and the tag. */
-export const encrypt: Primitives['encrypt'] = here.encrypt
+export const encrypt: Primitives['encrypt'] = primitives.encrypt
 /** The plaintext; undefined if the tag is wrong. */
-export const decrypt: Primitives['decrypt'] = here.decrypt
-export const encryptText: Primitives['encryptText'] = here.encryptText
-export const decryptText: Primitives['decryptText'] = here.decryptText
+export const decrypt: Primitives['decrypt'] = primitives.decrypt
+export const encryptText: Primitives['encryptText'] = primitives.encryptText
+export const decryptText: Primitives['decryptText'] = primitives.decryptText
 /** HMAC-SHA-256. */
-export const mac: Primitives['hmac'] = here.hmac
-export const utf8: Primitives['utf8'] = here.utf8
-export const toBase64: Primitives['toBase64'] = here.toBase64
-export const fromBase64: Primitives['fromBase64'] = here.fromBase64
+export const mac: Primitives['hmac'] = primitives.hmac
+export const utf8: Primitives['utf8'] = primitives.utf8
+export const toBase64: Primitives['toBase64'] = primitives.toBase64
+export const fromBase64: Primitives['fromBase64'] = primitives.fromBase64
 
 /** Bytes as hexadecimal digits. */
 export const hex = (bytes: Uint8Array): string =>
@@ -206,18 +206,18 @@ declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Ar
 
 export const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
-const drawnAtOnce = 256
+const poolSize = 256
 let pool: Nonce = { bytes: new Uint8Array(0), text: '' }
-let taken = drawnAtOnce
+let poolUsed = poolSize
 
 /** A random nonce, never returned twice. Many are drawn at once: drawing one costs as much as encrypting a row. */
 export const randomNonce = (): Nonce => {
-  if (taken === drawnAtOnce) {
-    const bytes = randomBytes(nonceBytes * drawnAtOnce)
+  if (poolUsed === poolSize) {
+    const bytes = randomBytes(nonceBytes * poolSize)
     pool = { bytes, text: toBase64(bytes) }
-    taken = 0
+    poolUsed = 0
   }
-  const which = taken++
+  const which = poolUsed++
   return {
     bytes: pool.bytes.subarray(which * nonceBytes, (which + 1) * nonceBytes),
     text: pool.text.slice(which * tagFrom, (which + 1) * tagFrom), // twelve bytes are sixteen characters

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
 import type { Because, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
-  againstOwnId,
+  ownIdFault,
   appendToLedger,
   encryptionOf,
   storeTask,
@@ -31,7 +31,7 @@ const vaultOf = (store: Store, ring: KeyRing): Vault => {
  * @returns the number of rewrapped keys; or `NoKey`
  */
 export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
-  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
+  storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
 
 /**
  * Check that a ring opens every session key of a scope. Nothing is changed. Do this before you
@@ -43,7 +43,7 @@ export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> 
  * @returns the number of keys; or `NoKey` with the first key that the ring does not open
  */
 export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
-  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
+  storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
 
 /**
  * Destroy the key of a session. No one can read the session any more: not its messages, notes or metadata, nor
@@ -68,7 +68,7 @@ export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =
 export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Because = {}): Task<RemoveFault, boolean> =>
   storeTask(async () => {
     const because = { ...reason }
-    const problem = againstOwnId(id)
+    const problem = ownIdFault(id)
     if (problem !== undefined) return left(problem)
     const bare = store.encryption?.bare ?? store
     const log = await bare.info(id)()
@@ -83,18 +83,18 @@ export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Beca
       })
     const vault = vaultOf(bare, ring)
     const there = await vault.isThere(name, id)
-    if (isLeft(there) || !there.right) return asRead(there)
+    if (isLeft(there) || !there.right) return asLogFault(there)
     const row: LedgerRow = { type: 'destroyed', id, head: log.right.head, key: name, ...because }
     const said = await appendToLedger(bare, async (ledger) => {
-      const holding = await holdOn(bare, ledger, name)
+      const holding = await heldKeyFault(bare, ledger, name)
       if (isLeft(holding)) return holding
       return right({ rows: ledger.destroyed.has(name) ? [] : [row], more: {} })
     })
-    return isLeft(said) ? left(said.left as RemoveFault) : asRead(await vault.destroy(name, id))
+    return isLeft(said) ? left(said.left as RemoveFault) : asLogFault(await vault.destroy(name, id))
   }, 'destroyKey')
 
 /** `LogHeld` if a held session has rows of the key. */
-const holdOn = async (bare: Store, { held }: LedgerContent, name: string): Promise<Either<StoreFault, void>> => {
+const heldKeyFault = async (bare: Store, { held }: LedgerContent, name: string): Promise<Either<StoreFault, void>> => {
   for (const { id, reason, by } of held.values()) {
     const log = await bare.info(id)()
     if (isLeft(log)) {
@@ -108,5 +108,5 @@ const holdOn = async (bare: Store, { held }: LedgerContent, name: string): Promi
 }
 
 /** Narrows the fault type: no key is created here. */
-const asRead = <T>(answer: Either<KeyFault, T>): Either<LogFault, T> =>
+const asLogFault = <T>(answer: Either<KeyFault, T>): Either<LogFault, T> =>
   isLeft(answer) ? left(answer.left as LogFault) : answer

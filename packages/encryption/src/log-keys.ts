@@ -31,12 +31,12 @@ export const sealMeta = (
   const rest = Object.fromEntries(
     Object.entries(meta).filter(([name]) => !(Object.hasOwn(clear, name) || name === encryptionKey)),
   )
-  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from }, clear))
+  const sealed = sealText(key, JSON.stringify(rest), metaBinding(id, { keys, from }, clear))
   return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
 }
 
 /** The context that the encrypted part is bound to. */
-const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
+const metaBinding = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
   `metadata ${JSON.stringify([id, keys, from, sortKeys(clear)])}`
 
 /** Sorts object keys, because stores may return them in any order. */
@@ -60,7 +60,7 @@ export const openMeta = (
 ): JsonObject | undefined => {
   const { keys, from, meta: sealed } = encryption
   const clear = clearOf(meta)
-  const text = openText(key, sealed, aboutMeta(id, encryption, clear))
+  const text = openText(key, sealed, metaBinding(id, encryption, clear))
   const rest = text === undefined ? undefined : parseJson(text)
   if (rest === undefined || isLeft(rest) || !isObject(rest.right)) return undefined
   return { ...clear, [encryptionKey]: { keys, from }, ...rest.right }

@@ -32,7 +32,7 @@ export interface KeyRing {
  *
  * @param id its name. Default: a random name
  */
-export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkedKey({ id, key: randomBytes(32) })
+export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkKey({ id, key: randomBytes(32) })
 
 /** A key as text: its name, a colon, and its bytes in base64. Store it like your other secrets. */
 export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`
@@ -45,7 +45,7 @@ export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(k
  */
 export const hostKeyOf = (text: string): HostKey => {
   const [, id = '', base64 = ''] = /^([^:]*):(.*)$/.exec(text.trim()) ?? []
-  return checkedKey({ id, key: fromBase64(base64) ?? new Uint8Array(0) })
+  return checkKey({ id, key: fromBase64(base64) ?? new Uint8Array(0) })
 }
 
 /**
@@ -58,14 +58,14 @@ export const hostKeyOf = (text: string): HostKey => {
  * const ring = keyRing([hostKeyOf(process.env.SESSION_KEY)])
  */
 export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'keysIn'> = {}): KeyRing => {
-  const known = new Map(keys.map((key) => [checkedKey(key).id, key.key]))
+  const known = new Map(keys.map((key) => [checkKey(key).id, key.key]))
   const [current] = keys
   if (current === undefined || known.size !== keys.length)
     throw new TypeError('keyRing takes at least one key, and no two with the same name')
   return Object.freeze({ current, byId: (id: string) => known.get(id), ...(keysIn !== undefined && { keysIn }) })
 }
 
-export const checkedKey = (given: HostKey): HostKey => {
+export const checkKey = (given: HostKey): HostKey => {
   if (!(typeof given.id === 'string' && /^[\w.-]{1,100}$/.test(given.id)))
     throw new TypeError('the name of a host key is 1 to 100 letters, digits, dots, hyphens and underscores')
   if (!(given.key instanceof Uint8Array && given.key.length === 32))

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, utf8Of } from 'indelible/json/kit'
 import type { BlockId, Hash } from 'indelible/proof/kit'
-import { againstStub } from 'indelible/entry/kit'
+import { stubFault } from 'indelible/entry/kit'
 import type { Append, Row, Store, StoredRow, StoreFaultOf } from 'indelible/store'
 import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/store/kit'
 import { fromBase64, mac, toBase64 } from './aes.ts'
@@ -29,7 +29,7 @@ export const encryptRows = (
   { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
   { hash, now }: Pick<Store, 'hash' | 'now'>,
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
-  const beginning = beginningOf(own.name)
+  const beginning = rowPrefixOf(own.name)
   const isOurs = ({ body }: Row): boolean => body.startsWith(beginning)
   if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
   const given = new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
@@ -37,7 +37,7 @@ export const encryptRows = (
   const encrypted: Row[] = []
   const attached = new Set<BlockId>()
   for (const [index, row] of rows.entries()) {
-    const stub = row.erased === undefined || isOurs(row) ? undefined : againstStub(row.kind, row.body)
+    const stub = row.erased === undefined || isOurs(row) ? undefined : stubFault(row.kind, row.body)
     if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
     if (isOurs(row)) {
       encrypted.push(row)
@@ -66,7 +66,7 @@ export const encryptRows = (
 }
 
 /** The start of all row bodies encrypted with a key. */
-export const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
+export const rowPrefixOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
 
 /** The fields of a row beside its text. */
 export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
@@ -77,10 +77,10 @@ export const encryptedRowBody = (
   place: RowPlace,
   text: string,
   blocks: readonly BlockId[] = [],
-): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
+): string => encryptedBody({ key: name, cipher: sealText(key, text, rowBinding(place, { key: name, blocks })), blocks })
 
 /** The context that a row is bound to. A stub can't pass for a row, nor a note for a message. */
-const aboutRow = (
+const rowBinding = (
   { kind, position, at, salt, erased }: RowPlace,
   { key, blocks }: Omit<EncryptedText, 'cipher'>,
 ): string =>
@@ -88,7 +88,7 @@ const aboutRow = (
 
 const messageKey = '"message":'
 
-interface TakenOut {
+interface ExtractedText {
   readonly id: BlockId
 }
 
@@ -103,7 +103,7 @@ const withBlocks = (
   const named = new Set<BlockId>()
   const start = body.indexOf(messageKey)
   const envelope = start === -1 ? undefined : (JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope)
-  const changed = envelope?.blocks?.map((block): TakenOut => {
+  const changed = envelope?.blocks?.map((block): ExtractedText => {
     const bytes = given.get(block.id)
     if (bytes === undefined) return block
     const key = blockKey(scope, block.id)
@@ -120,14 +120,14 @@ const withBlocks = (
 }
 
 interface JsonEnvelope {
-  readonly blocks?: readonly TakenOut[]
+  readonly blocks?: readonly ExtractedText[]
   readonly message?: unknown
 }
 
 /** A row as it was appended; undefined if it is not what the key encrypted for this position. */
 export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
   const parts = readEncrypted(row.body)
-  const body = parts && openText(key, parts.cipher, aboutRow(row, parts))
+  const body = parts && openText(key, parts.cipher, rowBinding(row, parts))
   return body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
 }
 

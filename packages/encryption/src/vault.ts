@@ -8,7 +8,7 @@ import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'inde
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
 import { pagesOf, reasonOf } from 'indelible/task/kit'
 import { fromBase64, randomBytes, toBase64 } from './aes.ts'
-import { checkedKey, type KeyRing } from './ring.ts'
+import { checkKey, type KeyRing } from './ring.ts'
 import { deriveKey, openText, sealText } from './sealed.ts'
 
 const markKey = 'indelible.key'
@@ -17,7 +17,7 @@ const markKey = 'indelible.key'
 const mostKnown = 10_000
 
 /** The number of keys destroyed in this process. When it changes, every vault drops its cached keys. */
-let destroyed = 0
+let destroyedCount = 0
 
 type NoKey = StoreFaultOf<'NoKey'>
 
@@ -54,7 +54,7 @@ export class Vault {
   readonly #ring: KeyRing
   readonly #store: Store
   readonly #known = new Map<string, KnownKey>()
-  #destroyed = destroyed
+  #destroyed = destroyedCount
 
   constructor(ring: KeyRing, store: Store) {
     this.#ring = ring
@@ -82,8 +82,8 @@ export class Vault {
   }
 
   #forgetDestroyed(): void {
-    if (this.#destroyed !== destroyed) this.#known.clear()
-    this.#destroyed = destroyed
+    if (this.#destroyed !== destroyedCount) this.#known.clear()
+    this.#destroyed = destroyedCount
   }
 
   /**
@@ -94,7 +94,7 @@ export class Vault {
     this.#forgetDestroyed()
     const known = this.#known.get(name)
     const found = await this.#store.info(keyLogOf(name))()
-    const no = (reason: string): Either<NoKey, never> => {
+    const noKeyFault = (reason: string): Either<NoKey, never> => {
       this.#known.delete(name)
       return left({ _tag: 'NoKey', id: of, key: name, reason })
     }
@@ -105,9 +105,9 @@ export class Vault {
     }
     const { by, wrapped: text, scope } = found.right.meta
     if (typeof by !== 'string' || typeof text !== 'string' || typeof scope !== 'string')
-      return no(`the key ${name} is damaged`)
+      return noKeyFault(`the key ${name} is damaged`)
     if (scope !== this.#store.scope)
-      return no(
+      return noKeyFault(
         `the key ${name} is wrapped for the scope ${JSON.stringify(scope)}, and this is ${JSON.stringify(this.#store.scope)}: copy the session again from a store with keys`,
       )
     if (known !== undefined) {
@@ -116,17 +116,17 @@ export class Vault {
     }
     const asked = await this.#hostKey(by)
     if (hasField(asked, 'cause'))
-      return no(
+      return noKeyFault(
         `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
       )
     const { host } = asked
     if (host === undefined)
-      return no(
+      return noKeyFault(
         `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
       )
     const secret = unwrapKey(host, name, scope, text)
     if (secret === undefined)
-      return no(
+      return noKeyFault(
         `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key with that name, or the wrapped key was altered`,
       )
     this.#keep(name, secret)
@@ -168,7 +168,7 @@ export class Vault {
 
   /** Whether the key store has the key of the log `of`. False if it was destroyed. */
   async isThere(name: string, of: string): Promise<Either<KeyFault, boolean>> {
-    destroyed += 1
+    destroyedCount += 1
     const found = await this.#store.info(keyLogOf(name))()
     if (!isLeft(found)) return right(true)
     const missing = await this.#missing(name, of, found.left)
@@ -205,8 +205,8 @@ export class Vault {
 
   /** The metadata of the log with a wrapped key, in a scope. */
   #wrapped(name: string, scope: string, secret: Uint8Array): JsonObject {
-    const { id, key } = checkedKey(this.#ring.current)
-    const wrapped = sealText(deriveKey(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
+    const { id, key } = checkKey(this.#ring.current)
+    const wrapped = sealText(deriveKey(key, 'wrap'), toBase64(secret), keyBinding(name, scope))
     return { [markKey]: 1, by: id, scope, wrapped }
   }
 
@@ -271,10 +271,10 @@ export class Vault {
 const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 
 /** The context that a wrapped key is bound to. */
-const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
+const keyBinding = (name: string, scope: string): string => `key ${name} of ${scope}`
 
 const unwrapKey = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
-  const secret = openText(deriveKey(key, 'wrap'), text, aboutKey(name, scope))
+  const secret = openText(deriveKey(key, 'wrap'), text, keyBinding(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)
 }

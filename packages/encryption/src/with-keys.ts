@@ -14,7 +14,7 @@ import {
 } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
-import { againstStub, attachedTo, decodeRow } from 'indelible/entry/kit'
+import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
 import type {
   Append,
   Appended,
@@ -36,7 +36,7 @@ import type {
   StoreFaultOf,
 } from 'indelible/store'
 import {
-  againstOwnId,
+  ownIdFault,
   copyArgument,
   changedOwnMember,
   encryptionKey,
@@ -58,8 +58,8 @@ import {
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
-import { checkedKey, type KeyRing } from './ring.ts'
-import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
+import { checkKey, type KeyRing } from './ring.ts'
+import { rowPrefixOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
 import { deriveKey, openText, sealText } from './sealed.ts'
 import { Vault } from './vault.ts'
 
@@ -90,12 +90,12 @@ export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {})
   const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
   if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
     throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
-  checkedKey(ring.current)
+  checkKey(ring.current)
   if (store.encryption !== undefined) throw new TypeError('withKeys: the store already has keys')
   const { keysIn } = ring
   const places = keysIn === undefined ? right(store) : keysIn.scoped(store.scope)
   if (isLeft(places)) throw new TypeError('withKeys: the scope of the store can not be one of keysIn')
-  return new Encrypting(store, ring, new Vault(ring, places.right), plain).store
+  return new EncryptingStore(store, ring, new Vault(ring, places.right), plain).store
 }
 
 /** Makes a task. The only cast: the faults are those of the wrapped store's method, and `NoKey`. */
@@ -113,7 +113,7 @@ const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
 const scopeKey = 'scope'
 
 /** For this many milliseconds, rows are appended without checking that the key store still has the key. */
-const freshEnough = 1000
+const keyCheckMs = 1000
 
 /** The cached state of a log: its keys, and the key of new rows. Undefined if it is not encrypted. */
 type KnownLog = (LogKeys & { readonly own: OwnKey }) | undefined
@@ -132,9 +132,9 @@ type EncryptedRows = ReturnType<StoreEncryption['rows']>
 type ReadyRows = Extract<EncryptedRows, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
 type Ready = Either<StoreFault, ReadyRows>
 
-const aboutState = (id: string): string => `state ${id}`
+const stateBinding = (id: string): string => `state ${id}`
 
-class Encrypting {
+class EncryptingStore {
   readonly #inner: Store
   readonly #vault: Vault
   readonly #plain: NonNullable<KeysOptions['plain']>
@@ -189,7 +189,7 @@ class Encrypting {
         taskOf(async () => {
           const own = copyArgument(update)
           const { expected, meta, ownKey: meant } = own
-          const problem = againstOwnId(id, own)
+          const problem = ownIdFault(id, own)
           const opened = problem === undefined ? await this.#openedNow(id) : left(problem)
           if (isLeft(opened)) return opened
           const { known, log } = opened.right
@@ -254,13 +254,13 @@ class Encrypting {
           const own = await keyOf(id)
           const read = isLeft(own) ? own : await states.read(id)()
           if (isLeft(own) || isLeft(read) || own.right === undefined || read.right === undefined) return read
-          return right(openText(own.right.key, read.right, aboutState(id)))
+          return right(openText(own.right.key, read.right, stateBinding(id)))
         }, 'store.states.read'),
       write: (id, text) =>
         taskOf(async () => {
           const own = await keyOf(id)
           if (isLeft(own)) return own
-          return states.write(id, own.right === undefined ? text : sealText(own.right.key, text, aboutState(id)))()
+          return states.write(id, own.right === undefined ? text : sealText(own.right.key, text, stateBinding(id)))()
         }, 'store.states.write'),
     }
   }
@@ -272,7 +272,7 @@ class Encrypting {
 
   async #create(log: NewLog): Promise<Either<StoreFault, LogInfo>> {
     const { id, meta = {}, encrypt = false } = log
-    const problem = againstOwnId(id, log)
+    const problem = ownIdFault(id, log)
     if (problem !== undefined) return left(problem)
     const own = encrypt ? await this.#newKey() : right(undefined)
     if (isLeft(own)) return own
@@ -434,7 +434,7 @@ class Encrypting {
 
   /** Appends to a log are sent in the order of their calls, even those that have to wait first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
-    const problem = againstOwnId(id, append)
+    const problem = ownIdFault(id, append)
     if (problem !== undefined) return left(problem)
     const before = this.#turns.get(id)
     const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
@@ -453,7 +453,7 @@ class Encrypting {
   /** Whether rows can be sent without a lookup. The store itself checks that the log is still the cached one. */
   #isReady(id: string): boolean {
     const known = this.#logs.get(id)
-    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
+    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, keyCheckMs))
   }
 
   async #prepared(id: string, append: Append): Promise<Ready> {
@@ -531,33 +531,33 @@ class Encrypting {
     const decrypted: StoredRow[] = []
     const keys = new Map<string, Uint8Array>()
     for (const row of rows) {
-      const damage = (reason: string): Either<StoreFault, never> =>
+      const rowDamage = (reason: string): Either<StoreFault, never> =>
         left({ _tag: 'DamagedLog', id, position: row.position, reason })
       const parts = readEncrypted(row.body)
       if (known === undefined) {
-        if (parts !== undefined) return damage('the row is encrypted, but the log is not')
+        if (parts !== undefined) return rowDamage('the row is encrypted, but the log is not')
         decrypted.push(row)
         continue
       }
       if (parts === undefined)
-        return damage('the row is not encrypted, but the log is: it was written without the keys')
+        return rowDamage('the row is not encrypted, but the log is: it was written without the keys')
       if (parts.key !== keyAt(known, row.position))
-        return damage('the row has another key than the log uses at this position: it was moved')
+        return rowDamage('the row has another key than the log uses at this position: it was moved')
       const key = keys.has(parts.key) ? right(keys.get(parts.key) as Uint8Array) : await this.#keyOf(parts.key, id)
       if (isLeft(key)) return key
       keys.set(parts.key, key.right)
       const plain = decryptRow(row, key.right)
       if (plain === undefined)
-        return damage('the row is not what its key encrypted for this position: it was altered or moved')
-      const problem = row.erased === undefined ? undefined : againstStub(row.kind, plain.body)
-      if (problem !== undefined) return damage(`the row ${problem}`)
+        return rowDamage('the row is not what its key encrypted for this position: it was altered or moved')
+      const problem = row.erased === undefined ? undefined : stubFault(row.kind, plain.body)
+      if (problem !== undefined) return rowDamage(`the row ${problem}`)
       decrypted.push(plain)
     }
     return right(Object.freeze(decrypted))
   }
 
   async *#fork(id: string, { sameKey = false, ...fork }: Fork): Steps<StoreFault, LogInfo> {
-    const problem = againstOwnId(id, fork) ?? againstOwnId(fork.id, fork)
+    const problem = ownIdFault(id, fork) ?? ownIdFault(fork.id, fork)
     if (problem !== undefined) return yield* fail(problem)
     const { known } = yield* need(this.#openedNow(id))
     this.#logs.delete(fork.id)
@@ -577,7 +577,7 @@ class Encrypting {
   /** Encrypted texts can't be searched, so they are decrypted. Logs without a key or with a damaged row are listed. */
   async *#containing(texts: readonly string[]): Steps<StoreFault, TextPlaces> {
     const found = yield* need(this.#inner.containing(texts))
-    const looking: Looking = {
+    const looking: TextSearch = {
       isIn: finderOf(texts),
       isInBytes: byteFinderOf(texts),
       blocks: new Map(),
@@ -600,7 +600,7 @@ class Encrypting {
     })
   }
 
-  async *#lookIn(log: LogInfo, looking: Looking): Steps<StoreFault, void> {
+  async *#lookIn(log: LogInfo, looking: TextSearch): Steps<StoreFault, void> {
     const { known } = yield* need(this.#opened(log))
     for (let from = 0; from < log.head.size; from += 500) {
       const rows = yield* need(this.#inner.read(log.id, { from, to: from + 500 }))
@@ -619,7 +619,7 @@ class Encrypting {
     log: string,
     position: number,
     body: string,
-    { isInBytes, blocks }: Looking,
+    { isInBytes, blocks }: TextSearch,
   ): Steps<StoreFault, boolean> {
     const decoded = decodeRow(body)
     for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
@@ -640,7 +640,7 @@ class Encrypting {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
-      const problem = againstOwnId(log.id)
+      const problem = ownIdFault(log.id)
       if (problem !== undefined) yield* fail(problem)
       // A log without rows to erase needs no key: only its head is checked.
       const known = log.rows.length === 0 ? undefined : (yield* need(this.#openedNow(log.id))).known
@@ -674,7 +674,7 @@ class Encrypting {
   ): Steps<StoreFault, string> {
     const [row] = yield* need(this.#inner.read(id, { from: position, to: position + 1 }))
     if (row === undefined || row.erased !== undefined) return stub // beyond the end, or already erased
-    const reason = againstStub(row.kind, stub)
+    const reason = stubFault(row.kind, stub)
     if (reason !== undefined) yield* fail({ _tag: 'InvalidRow', index: 0, reason })
     const [plain] = yield* need(this.#decryptedBy(id, known, [row]))
     for (const block of attachmentsOf(plain as StoredRow)) attached.add(block)
@@ -699,7 +699,7 @@ class Encrypting {
 }
 
 /** A search for texts in encrypted logs. */
-interface Looking {
+interface TextSearch {
   readonly isIn: (text: string) => boolean
   readonly isInBytes: (bytes: Uint8Array) => boolean
   /** For each block already read, whether it has one of the texts. */
@@ -717,7 +717,7 @@ const isUnreadable = ({ _tag }: StoreFault): boolean =>
  * but has no key id.
  */
 const isOfAnother = (known: KnownLog, body: string): boolean => {
-  if (known !== undefined && body.startsWith(beginningOf(known.own.name))) return false
+  if (known !== undefined && body.startsWith(rowPrefixOf(known.own.name))) return false
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }

@@ -45,7 +45,7 @@ import { isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
 import { blockContract, storeContract } from '@indelible/testing'
-import { wreck } from '../../testing/src/check.ts'
+import { changeEverything } from '../../testing/src/check.ts'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { root } from '../../../scripts/run.ts'
 import { fault, ok } from '../../../test/answers.ts'
@@ -537,15 +537,15 @@ describe('keys', () => {
       createSession(withKeys(bare, ring), { id: 's', messages: said, metadata: { title: word } }),
     )
     await ok(session.append(user(word), { operation: 'o' }))
-    const found = (): readonly string[] =>
+    const marksFound = (): readonly string[] =>
       readdirSync(folder)
         .filter((name) => name.startsWith('grep.db'))
         .flatMap((name) =>
           marks.filter((mark) => readFileSync(join(folder, name)).includes(mark)).map((mark) => `${name}: ${mark}`),
         )
-    expect(found()).toEqual([])
+    expect(marksFound()).toEqual([])
     await bare.close()()
-    expect(found()).toEqual([])
+    expect(marksFound()).toEqual([])
   })
 
   it('what was acknowledged is there after kill -9, and goes on', async () => {
@@ -612,11 +612,11 @@ describe('keys', () => {
           expect(other.decryptText(key, aad, wrong)).toBeUndefined()
       }
     for (const { encrypt, decrypt, hmac, utf8, toBase64, fromBase64 } of [portable, native ?? portable]) {
-      const found = encrypt(key, nonce, aad, plain)
-      expect(Buffer.from(found).toString('hex')).toBe(sealed)
-      expect(decrypt(key, nonce, aad, found)).toEqual(plain)
-      expect(decrypt(key, nonce, aad, found.subarray(1))).toBeUndefined()
-      expect(decrypt(key, nonce, plain, found)).toBeUndefined()
+      const marksFound = encrypt(key, nonce, aad, plain)
+      expect(Buffer.from(marksFound).toString('hex')).toBe(sealed)
+      expect(decrypt(key, nonce, aad, marksFound)).toEqual(plain)
+      expect(decrypt(key, nonce, aad, marksFound.subarray(1))).toBeUndefined()
+      expect(decrypt(key, nonce, plain, marksFound)).toBeUndefined()
       expect(decrypt(key, nonce, aad, new Uint8Array(3))).toBeUndefined()
       expect(Buffer.from(hmac(key, plain)).toString('hex')).toBe(Buffer.from(portable.hmac(key, plain)).toString('hex'))
       expect(fromBase64(toBase64(plain))).toEqual(plain)
@@ -652,7 +652,7 @@ it('what becomes of the arguments of a session with keys directly after the call
   const store = withKeys(memoryStore(), ring)
   const call = async <G extends object, T>(given: G, work: (given: G) => PromiseLike<T>): Promise<T> => {
     const called = work(given)
-    wreck(given)
+    changeEverything(given)
     return called
   }
   const message = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })

@@ -12,7 +12,7 @@ import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } 
 import type { Checkpoint } from './checkpoint.ts'
 import { fail, need } from 'indelible/task/kit'
 import { evidenceSteps, type EvidenceFault, type EvidenceTask } from './fault.ts'
-import { lastCheckpoint, notSigned } from './checkpoints.ts'
+import { lastCheckpoint, notSignedFault } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
@@ -86,7 +86,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  */
 export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
   evidenceSteps(async function* () {
-    const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSigned(store))
+    const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSignedFault(store))
     const said = (yield* need(readLedger(store, head.size))).sessions.get(id)
     if (said === undefined || said.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })
     const [row] = yield* need(store.read(ledgerId, { from: said.row, to: said.row + 1 }))
@@ -103,12 +103,12 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
  */
 export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
   const parsed = parseJson(text)
-  if (isLeft(parsed)) return bad('it is not JSON')
-  if (!isBundle(parsed.right)) return bad('it is not an evidence bundle')
+  if (isLeft(parsed)) return badBundle('it is not JSON')
+  if (!isBundle(parsed.right)) return badBundle('it is not an evidence bundle')
   const bundle = inOrder(parsed.right)
   return plainText(text) === JSON.stringify(bundle)
     ? right(bundle)
-    : bad('a member is duplicated, out of order, or a number that is not in plain digits')
+    : badBundle('a member is duplicated, out of order, or a number that is not in plain digits')
 }
 
 /** JSON text without white space, and with canonical strings. */
@@ -145,14 +145,14 @@ export const checkBundle = (
   bundle: unknown,
   trust: Trust,
 ): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
-  if (!isBundle(bundle)) return bad('it is not an evidence bundle')
+  if (!isBundle(bundle)) return badBundle('it is not an evidence bundle')
   const said = checkHead(bundle.ledger, trust)
   if (isLeft(said)) return said
   const { session, head, ...rest } = said.right
   const proven = checkProof(bundle.entry, head)
   if (isLeft(proven)) return proven
   if (proven.right.session !== session)
-    return bad(
+    return badBundle(
       `the proof is for session ${JSON.stringify(proven.right.session)}, but the ledger's row is for ${JSON.stringify(session)}`,
     )
   return right(Object.freeze({ ...proven.right, ...rest }))
@@ -180,7 +180,7 @@ const headOf = <C extends Checkpoint>(
   given: unknown,
   checkpointOf: (note: string) => Either<EvidenceFault, C>,
 ): Either<EvidenceFault | StoreFault, HeadInLedger<C>> => {
-  if (!isLedgerProof(given)) return bad('it is not a ledger proof')
+  if (!isLedgerProof(given)) return badBundle('it is not a ledger proof')
   const { body, at, proof: text } = given
   const proof = parseTlogProof(text)
   if (isLeft(proof)) return proof
@@ -190,13 +190,13 @@ const headOf = <C extends Checkpoint>(
   const { index, path } = proof.right
   const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
   if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
-    return bad(`the row is not row ${index} of the ledger with that checkpoint`)
+    return badBundle(`the row is not row ${index} of the ledger with that checkpoint`)
   const said = readLedgerRow({ position: index, body })
   if (isLeft(said)) return said
-  if (said.right?.type !== 'head') return bad(`row ${index} of the ledger does not record the head of a session`)
+  if (said.right?.type !== 'head') return badBundle(`row ${index} of the ledger does not record the head of a session`)
   const { id, head } = said.right
   if (ledgerRow({ type: 'head', id, head }, at).body !== body)
-    return bad(`row ${index} of the ledger is not in canonical form`)
+    return badBundle(`row ${index} of the ledger is not in canonical form`)
   return right(
     Object.freeze({
       session: id,
@@ -207,7 +207,7 @@ const headOf = <C extends Checkpoint>(
   )
 }
 
-const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+const badBundle = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
 
 const isBundle = (value: unknown): value is EvidenceBundle =>
   isObject(value) &&

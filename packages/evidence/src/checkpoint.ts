@@ -45,15 +45,17 @@ export const checkpointText = ({
  * @returns the checkpoint; or `BadCheckpoint`
  */
 export const parseCheckpoint = (text: string): Either<EvidenceFault, Checkpoint> => {
-  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
-  if (!text.endsWith('\n')) return bad('its last line has no line feed')
+  const badCheckpoint = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
+  if (!text.endsWith('\n')) return badCheckpoint('its last line has no line feed')
   const [origin = '', size = '', base64 = '', ...extensions] = text.slice(0, -1).split('\n')
-  if (origin === '') return bad('its first line, the origin, is empty')
+  if (origin === '') return badCheckpoint('its first line, the origin, is empty')
   if (!/^(?:0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))
-    return bad(`its second line is ${JSON.stringify(size.slice(0, 40))}; expected a size in digits, at most 2^53 - 1`)
+    return badCheckpoint(
+      `its second line is ${JSON.stringify(size.slice(0, 40))}; expected a size in digits, at most 2^53 - 1`,
+    )
   const root = bytesOfBase64(base64)
-  if (root === undefined || root.length === 0) return bad('its third line is not a root in base64')
-  if (extensions.includes('')) return bad('one of its lines is empty')
+  if (root === undefined || root.length === 0) return badCheckpoint('its third line is not a root in base64')
+  if (extensions.includes('')) return badCheckpoint('one of its lines is empty')
   return right(
     Object.freeze({
       origin,

@@ -80,21 +80,21 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
       const { head } = yield* need(readLedger(store))
       const kept = yield* need(listCheckpoints(store))
       const remembered = yield* need(recallHeads(memories, origin))
-      for (const older of signedBefore(kept, options, remembered)) {
+      for (const older of headsSignedBefore(kept, options, remembered)) {
         const then = older.size > head.size ? undefined : yield* need(headAt(store, ledgerId, older.size))
         if (then?.root !== older.root)
           return yield* fail({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
-      const isAdvanced = yield* need(remember(memories, origin, remembered, head))
+      const isAdvanced = yield* need(rememberHead(memories, origin, remembered, head))
       if (!isAdvanced) continue // another signer was faster: sign again, continuing its head
-      const stored = yield* keep(store, yield* need(signedHead(head, options)), head)
+      const stored = yield* keepCheckpoint(store, yield* need(signedHead(head, options)), head)
       if (stored !== undefined) return stored
     }
   }, 'signLedger')
 }
 
 /** The heads a ledger must continue: the last stored, the largest these signers signed, and those remembered. */
-const signedBefore = (
+const headsSignedBefore = (
   kept: readonly KeptCheckpoint[],
   { origin, signers }: CheckpointOptions,
   remembered: readonly (Head | undefined)[],
@@ -130,7 +130,7 @@ const recallHeads = async (
 }
 
 /** False if a memory has changed: the memories before it then hold a head that the next attempt continues. */
-const remember = async (
+const rememberHead = async (
   memories: readonly SignerMemory[],
   origin: string,
   from: readonly (Head | undefined)[],
@@ -190,7 +190,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId)()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
-    const kept = eachRight(rows.right, ({ body }) => keptOf(body))
+    const kept = eachRight(rows.right, ({ body }) => checkpointOf(body))
     return isLeft(kept) ? kept : right(Object.freeze(kept.right))
   }, 'listCheckpoints')
 
@@ -204,14 +204,18 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
     const rows = await store.read(checkpointsId, { from: -1 })()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
     const [row] = rows.right
-    return row === undefined ? right(undefined) : keptOf(row.body)
+    return row === undefined ? right(undefined) : checkpointOf(row.body)
   }, 'lastCheckpoint')
 
-const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
+const checkpointOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
   mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
 
 /** Appends a checkpoint after those stored by now. Undefined if one of a longer ledger has been stored. */
-async function* keep(store: Store, note: string, head: Head): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
+async function* keepCheckpoint(
+  store: Store,
+  note: string,
+  head: Head,
+): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
   const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
   const own = ownStore(store)
   for (let expected = headOf(emptyRange, store.hash); ;) {
@@ -230,7 +234,7 @@ async function* keep(store: Store, note: string, head: Head): Steps<AnyEvidenceF
 }
 
 /** Fails for a ledger that was never signed, or a missing one. */
-export async function* notSigned(store: Store): Steps<AnyEvidenceFault, never> {
+export async function* notSignedFault(store: Store): Steps<AnyEvidenceFault, never> {
   yield* need(readLedger(store))
   return yield* fail({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
 }
@@ -261,7 +265,7 @@ export const witnessLedger = (
     const witnesses = asked.map((witness) => ({ ...witness }))
     const verifiers = yield* need(eachRight(witnesses, ({ vkey }) => verifierOf(vkey)))
     const kept = yield* need(listCheckpoints(store))
-    const last = kept.at(-1) ?? (yield* notSigned(store))
+    const last = kept.at(-1) ?? (yield* notSignedFault(store))
     const parsed = yield* need(parseNote(last.note))
     const proofFrom = (oldSize: number): Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>> =>
       oldSize === 0 || oldSize === last.head.size
@@ -287,7 +291,7 @@ export const witnessLedger = (
       }
     }
     const note = noteText({ text: parsed.text, signatures })
-    const again = signedBy.length === 0 ? last : yield* keep(store, note, last.head)
+    const again = signedBy.length === 0 ? last : yield* keepCheckpoint(store, note, last.head)
     return Object.freeze({ ...(again ?? last), signedBy, refusals })
   }, 'witnessLedger')
 }

@@ -7,7 +7,7 @@ import {
   appendToLedger,
   encryptionOf,
   headOf,
-  holdsOnRows,
+  holdsWithRowCounts,
   ledgerContent,
   sameHead,
   type LedgerContent,
@@ -104,7 +104,7 @@ export const holdsOn = (store: Store, id: string): EvidenceTask<readonly Message
     const { head, entries } = yield* need(store.info(id))
     const shares = yield* need(store.sharing(id))
     const found: MessageHold[] = []
-    for (const { hold, rows } of holdsOnRows(held, { id, rows: head.size }, shares)) {
+    for (const { hold, rows } of holdsWithRowCounts(held, { id, rows: head.size }, shares)) {
       const bare = store.encryption?.bare ?? store // no key is needed to see whether it is a message
       const [next] = rows < head.size ? yield* need(bare.read(id, { from: rows, to: rows + 1 })) : []
       const messages = next === undefined ? entries : next.kind === 'entry' ? next.index : rows - next.index

@@ -87,17 +87,17 @@ export const newKey = (
 export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> => {
   const [, name, keyId, base64] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(vkey) ?? []
   if (name === undefined || keyId === undefined || base64 === undefined || !isKeyName(name))
-    return bad('expected NAME+ID+BASE64, with 8 hexadecimal digits for ID')
+    return badKey('expected NAME+ID+BASE64, with 8 hexadecimal digits for ID')
   const material = bytesOfBase64(base64)
-  if (material === undefined) return bad('its last part is not base64')
+  if (material === undefined) return badKey('its last part is not base64')
   const type = material[0]
   const publicKey = material.slice(1)
   if (type !== types.log && type !== types.witness)
-    return bad(
+    return badKey(
       `its type is ${type ?? 'missing'}; known are ${types.log} (Ed25519) and ${types.witness} (Ed25519 cosignatures)`,
     )
-  if (publicKey.length !== 32) return bad(`an Ed25519 key has 32 bytes, not ${publicKey.length}`)
-  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id does not match its name and key')
+  if (publicKey.length !== 32) return badKey(`an Ed25519 key has 32 bytes, not ${publicKey.length}`)
+  if (keyIdOf(name, type, publicKey) !== keyId) return badKey('its id does not match its name and key')
   const fits = (text: Uint8Array, signature: Uint8Array): boolean => {
     if (signature.length !== 64) return false
     try {
@@ -140,12 +140,12 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
   const [, name, keyId, base64] = /^PRIVATE\+KEY\+([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(skey.trim()) ?? []
   const material = base64 === undefined ? undefined : bytesOfBase64(base64)
   if (name === undefined || keyId === undefined || material === undefined || !isKeyName(name))
-    return bad('expected PRIVATE+KEY+NAME+ID+BASE64')
+    return badKey('expected PRIVATE+KEY+NAME+ID+BASE64')
   const type = material[0]
   const seed = material.slice(1)
-  if ((type !== types.log && type !== types.witness) || seed.length !== 32) return bad('it is not an Ed25519 key')
+  if ((type !== types.log && type !== types.witness) || seed.length !== 32) return badKey('it is not an Ed25519 key')
   const publicKey = ed25519.getPublicKey(seed)
-  if (keyIdOf(name, type, publicKey) !== keyId) return bad('its id does not match its name and key')
+  if (keyIdOf(name, type, publicKey) !== keyId) return badKey('its id does not match its name and key')
   return right(
     Object.freeze<NoteSigner>({
       name,
@@ -210,4 +210,4 @@ const vkeyOf = (name: string, type: number, publicKey: Uint8Array): string =>
 const keyIdOf = (name: string, type: number, publicKey: Uint8Array): string =>
   bytesToHex(portableSha256(Uint8Array.of(...utf8Of(`${name}\n`), type, ...publicKey)).subarray(0, 4))
 
-const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadKey', reason })
+const badKey = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadKey', reason })

@@ -17,7 +17,7 @@ import {
   type StoreFaultOf,
 } from 'indelible/store'
 import {
-  againstOwnId,
+  ownIdFault,
   appendToLedger,
   becauseOf,
   headOf,
@@ -95,7 +95,7 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
       untilFault(async function* () {
         const before = knownPieces.get(store)
         const known = before?.head.root === head?.root ? before?.pieces : undefined
-        const found = yield* ids === undefined ? sessionsOf(store, said, known) : theseSessions(store, said, ids)
+        const found = yield* ids === undefined ? sessionsOf(store, said, known) : sessionsNamed(store, said, ids)
         pieces = ids === undefined ? found.pieces : known
         const { news: rows, mismatches } = yield* compare(store, said, found)
         return { rows, more: { mismatches } }
@@ -141,7 +141,7 @@ export const recordRemoval = async (
   id: string,
   because: Because,
 ): Promise<Either<AnyEvidenceFault, Head>> => {
-  const problem = againstOwnId(id)
+  const problem = ownIdFault(id)
   if (problem !== undefined) return left(problem)
   const found = await store.info(id)()
   if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
@@ -208,7 +208,7 @@ export const verifyLedger = (
   earlier?: Head,
   options: VerifyLedgerOptions = {},
 ): EvidenceTask<LedgerReport> => {
-  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
+  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, optionNames)
   const older = earlier && { ...earlier }
   return evidenceSteps(async function* () {
     const there = yield* need(ledgerContent(store))
@@ -222,7 +222,7 @@ export const verifyLedger = (
     for (const entry of headsOnly ? [] : sessions.values()) {
       if (entry.removed || different.has(entry.id)) continue
       let read = 0
-      const found = yield* altered(store, entry, (rows) => {
+      const found = yield* alterationOf(store, entry, (rows) => {
         read = rows
         progress?.(before + rows)
       })
@@ -257,14 +257,14 @@ async function* withoutRemovals(
   for (let look = 0; look < looks && rest.some(({ what }) => what === 'present'); look++) {
     if (look > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     const present = rest.flatMap(({ id, what }) => (what === 'present' ? [id] : []))
-    const { there } = yield* theseSessions(store, now.sessions, present)
+    const { there } = yield* sessionsNamed(store, now.sessions, present)
     rest = rest.filter(({ id, what }) => what !== 'present' || there.has(id))
   }
   return rest
 }
 
 /** How a session's rows differ from its head in the ledger; undefined if they match or it was just removed. */
-async function* altered(
+async function* alterationOf(
   store: Store,
   { id, head }: LedgerEntry,
   progress: (rows: number) => void,
@@ -389,7 +389,7 @@ async function* sessionsOf(
   return { there, absent: [...gone].filter((entry) => isAbsent(entry, there)), pieces }
 }
 
-async function* theseSessions(
+async function* sessionsNamed(
   store: Store,
   ledger: Entries,
   ids: readonly string[],
@@ -404,4 +404,4 @@ async function* theseSessions(
   return { there, absent: entries.filter((entry) => isAbsent(entry, there)) }
 }
 
-const known = { headsOnly: true, progress: true } as const
+const optionNames = { headsOnly: true, progress: true } as const

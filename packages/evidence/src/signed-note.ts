@@ -48,11 +48,11 @@ const maxSignatures = 100
  * const note = orThrow(parseNote(text)) // { text, signatures }
  */
 export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
-  if (!note.isWellFormed()) return bad('it is not valid UTF-8')
+  if (!note.isWellFormed()) return badNote('it is not valid UTF-8')
   // oxlint-disable-next-line no-control-regex -- matches them on purpose
-  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) return bad('it contains a control character')
+  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) return badNote('it contains a control character')
   const split = note.lastIndexOf('\n\n')
-  if (split < 0) return bad('no empty line separates its text from its signatures')
+  if (split < 0) return badNote('no empty line separates its text from its signatures')
   const signatures = parseSignatures(note.slice(split + 2))
   return isLeft(signatures)
     ? signatures
@@ -65,15 +65,16 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
  * @returns the signatures; or `BadNote`
  */
 export const parseSignatures = (lines: string): Either<EvidenceFault, readonly NoteSignature[]> => {
-  if (!lines.endsWith('\n')) return bad('it does not end with a signature line')
+  if (!lines.endsWith('\n')) return badNote('it does not end with a signature line')
   const each = lines.slice(0, -1).split('\n')
-  if (each.length > maxSignatures) return bad(`it has ${each.length} signatures; at most ${maxSignatures} are allowed`)
+  if (each.length > maxSignatures)
+    return badNote(`it has ${each.length} signatures; at most ${maxSignatures} are allowed`)
   const signatures: NoteSignature[] = []
   for (const line of each) {
     const [, name, base64] = /^\u2014 ([^\s+\p{Cc}]+) (\S+)$/u.exec(line) ?? []
     const bytes = base64 === undefined ? undefined : bytesOfBase64(base64)
     if (name === undefined || bytes === undefined || bytes.length < 5)
-      return bad(`${JSON.stringify(line.slice(0, 80))} is not a signature line`)
+      return badNote(`${JSON.stringify(line.slice(0, 80))} is not a signature line`)
     signatures.push(Object.freeze({ name, keyId: bytesToHex(bytes.subarray(0, 4)), signature: bytes.slice(4) }))
   }
   return right(Object.freeze(signatures))
@@ -151,4 +152,4 @@ export const verifySignatures = (
   return right(Object.freeze([...verified.values()]))
 }
 
-const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadNote', reason })
+const badNote = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadNote', reason })

@@ -39,23 +39,23 @@ export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): st
  * @returns the proof; or `BadBundle`, or `BadNote` for its checkpoint
  */
 export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {
-  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+  const badProof = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
   const end = text.indexOf('\n\n')
-  if (end < 0) return bad('no empty line precedes its checkpoint')
+  if (end < 0) return badProof('no empty line precedes its checkpoint')
   const [first, ...lines] = text.slice(0, end).split('\n')
-  if (first !== firstLine) return bad(`it does not begin with ${firstLine}`)
+  if (first !== firstLine) return badProof(`it does not begin with ${firstLine}`)
   const extraLine = lines[0]?.startsWith('extra ') === true ? lines.shift() : undefined
   const extra = extraLine === undefined ? undefined : bytesOfBase64(extraLine.slice('extra '.length))
-  if (extraLine !== undefined && extra === undefined) return bad('its extra line is not base64')
+  if (extraLine !== undefined && extra === undefined) return badProof('its extra line is not base64')
   const [, digits] = /^index (0|[1-9]\d{0,15})$/.exec(lines.shift() ?? '') ?? []
-  if (digits === undefined || !Number.isSafeInteger(Number(digits))) return bad('it has no index line')
+  if (digits === undefined || !Number.isSafeInteger(Number(digits))) return badProof('it has no index line')
   const path: Uint8Array[] = []
   for (const line of lines) {
     const hash = bytesOfBase64(line)
-    if (hash?.length !== 32) return bad(`${JSON.stringify(line.slice(0, 60))} is not a hash of 32 bytes in base64`)
+    if (hash?.length !== 32) return badProof(`${JSON.stringify(line.slice(0, 60))} is not a hash of 32 bytes in base64`)
     path.push(hash)
   }
-  if (path.length > 63) return bad(`it has ${path.length} hashes; a log has at most 63 levels`)
+  if (path.length > 63) return badProof(`it has ${path.length} hashes; a log has at most 63 levels`)
   const checkpoint = text.slice(end + 2)
   const note = parseNote(checkpoint)
   return isLeft(note)

@@ -118,11 +118,11 @@ const checkWith = (
   const seen = verifySignatures(opened.right.text, opened.right.signatures, witnesses)
   if (isLeft(seen)) return seen
   const witnessed = seen.right
-  const counts = (keyId: string, name: string): boolean => {
+  const isNotRevoked = (keyId: string, name: string): boolean => {
     const revoked = logs.find(({ verifier }) => verifier.keyId === keyId && verifier.name === name)?.revoked
     return revoked === undefined || witnessed.some(({ at }) => at !== undefined && at <= revoked)
   }
-  const signedBy = opened.right.verified.filter(({ keyId, name }) => counts(keyId, name)).map(({ name }) => name)
+  const signedBy = opened.right.verified.filter(({ keyId, name }) => isNotRevoked(keyId, name)).map(({ name }) => name)
   if (signedBy.length === 0)
     return bad('only revoked keys signed it, and no trusted witness signed it before they were revoked')
   if (witnessed.length < quorum)

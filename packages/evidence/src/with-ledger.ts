@@ -2,7 +2,7 @@
 import { isLeft, left } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import type { Because, Store } from 'indelible/store'
-import { isOwnId, standsFor, storeTask } from 'indelible/store/kit'
+import { isOwnId, shareIdentity, storeTask } from 'indelible/store/kit'
 import { FaultError } from 'indelible/task/kit'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
@@ -39,7 +39,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
     throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
   const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
   const appends = new RecentMap<string, number>(mostCounted)
-  const counted = async (id: string): Promise<void> => {
+  const countAppend = async (id: string): Promise<void> => {
     const count = (appends.get(id) ?? 0) + 1
     if (every === undefined) return
     appends.set(id, count < every ? count : 0)
@@ -62,7 +62,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
     append: (id, append) =>
       storeTask(async () => {
         const appended = await store.append(id, append)()
-        if (!isLeft(appended) && !isOwnId(id)) await counted(id)
+        if (!isLeft(appended) && !isOwnId(id)) await countAppend(id)
         return appended
       }, 'store.append'),
     remove: (id, call) =>
@@ -83,6 +83,6 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
       return isLeft(scoped) ? scoped : { _tag: 'Right', right: withLedger(scoped.right, options) }
     },
   })
-  standsFor(kept, store)
+  shareIdentity(kept, store)
   return kept
 }

@@ -64,40 +64,40 @@ export const askWitness = async (
   { last, oldSize, proofFrom }: Question,
   { fetch: send = fetch, timeout = 10_000 }: WitnessOptions,
 ): Promise<Either<EvidenceFault, NoteSignature>> => {
-  const refused = (reason: string, status?: number): Either<EvidenceFault, never> =>
+  const refusedFault = (reason: string, status?: number): Either<EvidenceFault, never> =>
     left({ _tag: 'WitnessRefused', url, reason, ...(status !== undefined && { status }) })
   const note = parseNote(last.note)
   if (isLeft(note)) return note
   for (let size = oldSize, attempt = 1; ; attempt++) {
     const proof = await proofFrom(size)
-    if (isLeft(proof)) return refused(`could not prove that the log continues its first ${size} rows`)
+    if (isLeft(proof)) return refusedFault(`could not prove that the log continues its first ${size} rows`)
     const body = [`old ${size}`, ...proof.right.map(base64Of), '', last.note].join('\n')
     let status: number
     let text: string
     try {
-      ;[status, text] = await within(timeout, async (signal) => {
+      ;[status, text] = await withTimeout(timeout, async (signal) => {
         const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
         return [response.status, await beginningOf(response)] as const
       })
     } catch (cause) {
-      return refused(`it could not be reached: ${reasonOf(cause)}`)
+      return refusedFault(`it could not be reached: ${reasonOf(cause)}`)
     }
     if (status === 409 && attempt === 1) {
       const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
       const its = Number(told)
-      if (told === undefined) return refused('it did not report the size that it signed last', status)
+      if (told === undefined) return refusedFault('it did not report the size that it signed last', status)
       if (its > last.head.size)
-        return refused(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
+        return refusedFault(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
       size = its
       continue
     }
-    if (status !== 200) return refused(text.trim().slice(0, 200) || 'it gave no reason', status)
+    if (status !== 200) return refusedFault(text.trim().slice(0, 200) || 'it gave no reason', status)
     const signatures = parseSignatures(text)
-    if (isLeft(signatures)) return refused('it did not answer with signature lines', status)
+    if (isLeft(signatures)) return refusedFault('it did not answer with signature lines', status)
     const own = signatures.right.find(({ name, keyId }) => name === verifier.name && keyId === verifier.keyId)
-    if (own === undefined) return refused(`none of its signatures is by ${JSON.stringify(verifier.name)}`, status)
+    if (own === undefined) return refusedFault(`none of its signatures is by ${JSON.stringify(verifier.name)}`, status)
     return verifier.verify(utf8Of(note.right.text), own.signature) === undefined
-      ? refused(`its signature does not match the checkpoint: it signed a different history`, status)
+      ? refusedFault(`its signature does not match the checkpoint: it signed a different history`, status)
       : right(own)
   }
 }
@@ -123,7 +123,7 @@ const beginningOf = async (response: WitnessResponse): Promise<string> => {
 }
 
 /** The result of a request, or an error after the timeout, even if `fetch` ignores the signal. */
-const within = <T>(milliseconds: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+const withTimeout = <T>(milliseconds: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = new AbortController()
     const timer = after(milliseconds, () => {

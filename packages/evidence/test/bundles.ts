@@ -28,7 +28,7 @@ export const signers: Readonly<Record<'log' | 'witness' | 'stranger', NoteSigner
 }
 
 /** What a bundle is made of. */
-export interface Made {
+export interface BundleParts {
   session: string
   /** The body of the message's row. */
   body: string
@@ -46,7 +46,7 @@ type Sign = (signer: NoteSigner) => NoteSignature
 
 /** A change of each stage. */
 export interface Edits {
-  readonly made?: (made: Made) => void
+  readonly made?: (made: BundleParts) => void
   /** The body of the ledger's row. */
   readonly ledgerBody?: (body: string) => string
   /** The text that is signed. */
@@ -80,7 +80,7 @@ const inTree = (
 
 /** The text of a bundle. */
 export const bundleText = (edits: Edits = {}): string => {
-  const made: Made = {
+  const made: BundleParts = {
     ...{ session: 's', body: longBody, at: now, salt: 'ab'.repeat(16), blocks: { [block]: long } },
     ...{ place: [4, 11], said: [2, 5], saidAt: now + 1 },
   }
@@ -115,7 +115,7 @@ export const bundleText = (edits: Edits = {}): string => {
 }
 
 const inText = (from: string | RegExp, to: string): Edits => ({ text: (text) => text.replace(from, to) })
-const withBody = (body: string, blocks: Made['blocks'] = {}): Edits => ({
+const withBody = (body: string, blocks: BundleParts['blocks'] = {}): Edits => ({
   made: (made) => void Object.assign(made, { body, blocks }),
 })
 const otherBlock = Buffer.from('another').toString('base64')

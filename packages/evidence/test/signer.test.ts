@@ -31,20 +31,20 @@ const memoryOf = (): SignerMemory & { readonly heads: Head[] } => {
     },
   }
 }
-const grown = async (store: Store, id: string): Promise<void> => {
+const growLedger = async (store: Store, id: string): Promise<void> => {
   await createSession(store, { id, messages: [user(id)] })
   await updateLedger(store)
 }
 /** The same store with another history: its ledger is made again. */
 const rewritten = async (store: Store): Promise<void> => {
   await ownStore(store).remove(ledgerId)
-  for (const id of ['x', 'y', 'z']) await grown(store, id)
+  for (const id of ['x', 'y', 'z']) await growLedger(store, id)
 }
 
 it('is nothing that does not continue what the signer remembers, also if the checkpoints are gone', async () => {
   const store = memoryStore()
   const memory = memoryOf()
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer], memory })
   expect(memory.heads).toEqual([(await readLedger(store)).head])
   await ownStore(store).remove('indelible.checkpoints')
@@ -56,12 +56,12 @@ it('is nothing that does not continue what the signer remembers, also if the che
 
 it('is nothing that does not continue its own last signature, whatever stands behind it', async () => {
   const store = memoryStore()
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer] })
   await rewritten(store)
   // A checkpoint of the new history that the signer has not signed.
   const forged = memoryStore()
-  for (const id of ['x', 'y', 'z']) await grown(forged, id)
+  for (const id of ['x', 'y', 'z']) await growLedger(forged, id)
   await ownStore(forged).remove(ledgerId)
   const rows = await store.read(ledgerId)
   await ownStore(forged).create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: rows.map(({ kind, body, at }) => ({ kind, body, at })), encrypt: false }) // oxfmt-ignore
@@ -75,11 +75,11 @@ it('is nothing that does not continue its own last signature, whatever stands be
 it('is nothing that one of several memories knows otherwise, and each learns it', async () => {
   const store = memoryStore()
   const [mine, theirs] = [memoryOf(), memoryOf()]
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer], memory: [mine, theirs] })
   expect(theirs.heads).toEqual(mine.heads)
   theirs.heads.push({ size: 1, root: 'ab'.repeat(32) })
-  await grown(store, 'b')
+  await growLedger(store, 'b')
   await fault('Diverged', signLedger(store, { origin, signers: [signer], memory: [mine, theirs] }) as never)
   expect(mine.heads).toHaveLength(1)
 })
@@ -88,24 +88,24 @@ it('is in the memory before the signature is made', async () => {
   const store = memoryStore()
   const memory = memoryOf()
   const seen: number[] = []
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   const watching = { ...signer, sign: (text: Uint8Array) => (seen.push(memory.heads.length), signer.sign(text)) }
   await signLedger(store, { origin, signers: [watching], memory })
   expect(seen).toEqual([1])
   const failing = { ...memory, advance: async () => Promise.reject(new Error('the disk is full')) }
-  await grown(store, 'b')
+  await growLedger(store, 'b')
   await fault('CallbackThrew', signLedger(store, { origin, signers: [watching], memory: failing }) as never)
   expect(seen).toEqual([1])
 })
 
 it('of two signers at once steps no checkpoint back', async () => {
   const store = memoryStore()
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   const slow = {
     ...signer,
     sign: async (text: Uint8Array) => {
       if ((await listCheckpoints(store)).length === 0) {
-        await grown(store, 'b') // the ledger grows, and the other signs it first
+        await growLedger(store, 'b') // the ledger grows, and the other signs it first
         await signLedger(store, { origin, signers: [signer] })
       }
       return signer.sign(text)
@@ -119,7 +119,7 @@ it('of two signers at once steps no checkpoint back', async () => {
 
 it('a witness whose answer has no end is read up to a limit', async () => {
   const store = memoryStore()
-  await grown(store, 'a')
+  await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer] })
   let pieces = 0
   const body = new ReadableStream<Uint8Array>({ pull: (controller) => void (pieces++, controller.enqueue(new Uint8Array(10_000).fill(97))) }) // oxfmt-ignore

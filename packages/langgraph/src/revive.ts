@@ -26,7 +26,7 @@ export class Reviver {
 
   async #learn(shape: string, value: Json, fields: Fields, serde: SerializerProtocol): Promise<unknown> {
     const made = await loadValue(value, serde)
-    if (this.#makes.size < most) this.#makes.set(shape, classOf(made, fields))
+    if (this.#makes.size < mostShapes) this.#makes.set(shape, classOf(made, fields))
     return made
   }
 }
@@ -35,7 +35,7 @@ const loadValue = (value: Json, serde: SerializerProtocol): Promise<unknown> =>
   serde.loadsTyped('json', JSON.stringify(value))
 
 /** The most shapes to remember. A thread has a few. */
-const most = 1000
+const mostShapes = 1000
 
 /** The class and field names of a message; undefined if it is not a message. */
 const shapeOf = (value: Json): string | undefined => {

@@ -32,7 +32,7 @@ import {
   dumpedOf,
   itemsOf,
   namespace,
-  notedOf,
+  toNotedValue,
   noteOf,
   Thread,
   writeKey,
@@ -80,7 +80,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #ownSerde: SerializerProtocol | undefined
   /** The lists last stored, by namespace and channel. */
   readonly #known = new WeakMap<AdapterSession, Map<string, Texts>>()
-  readonly #coming = new WeakMap<AdapterSession, Coming>()
+  readonly #coming = new WeakMap<AdapterSession, PendingThread>()
 
   /**
    * @param options the serializer, and the channel of the conversation
@@ -221,12 +221,12 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         }
         const isConversation = ns === '' && channel === this.#channel
         if (hasField(given, 'dumped')) {
-          if (isConversation && given.isEmpty) first = placedIn(session, []).retractFrom
+          if (isConversation && given.isEmpty) first = itemsInConversation(session, []).retractFrom
           const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
           noted[channel] = isSame ? { same: true } : { whole: given.dumped }
           continue
         }
-        const placed = isConversation ? placedIn(session, given.items) : undefined
+        const placed = isConversation ? itemsInConversation(session, given.items) : undefined
         if (placed !== undefined) {
           messages.push(...placed.messages)
           first = placed.retractFrom
@@ -238,7 +238,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
           value.keep === itemsOf(before).length &&
           value.isSnapshot === before.isSnapshot
             ? { same: true }
-            : notedOf(value)
+            : toNotedValue(value)
       }
       return {
         messages,
@@ -291,7 +291,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     )
     coming.dumps.add(dump)
     const given = await dump.finally(() => coming.dumps.delete(dump))
-    const one: ComingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
+    const one: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
     await this.#noteWrites(kept, one, false)
     if (one.isNoted) return
     coming.writes.add(one)
@@ -307,7 +307,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Note writes. Their messages belong after those of their checkpoint in the record. If the
    * checkpoint is not stored, only `anyway` notes the writes, with the messages' text in the note.
    */
-  async #noteWrites(kept: AdapterSession, one: ComingWrites, anyway: boolean): Promise<void> {
+  async #noteWrites(kept: AdapterSession, one: PendingWrites, anyway: boolean): Promise<void> {
     const { ns, id, taskId, taskPath, given } = one
     let waits = false
     await kept.change((session) => {
@@ -334,7 +334,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#comingOf(kept).writes.delete(one)
   }
 
-  #comingOf(kept: AdapterSession): Coming {
+  #comingOf(kept: AdapterSession): PendingThread {
     const coming = this.#coming.get(kept) ?? { puts: new Set(), dumps: new Set(), writes: new Set() }
     this.#coming.set(kept, coming)
     return coming
@@ -527,15 +527,15 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 }
 
 /** The pending operations of a thread. */
-interface Coming {
+interface PendingThread {
   readonly puts: Set<Promise<unknown>>
   readonly dumps: Set<Promise<unknown>>
   /** Writes whose checkpoint was not stored when they arrived. */
-  readonly writes: Set<ComingWrites>
+  readonly writes: Set<PendingWrites>
 }
 
 /** The pending writes of a task. */
-interface ComingWrites {
+interface PendingWrites {
   readonly ns: string
   readonly id: string
   readonly taskId: string
@@ -592,7 +592,7 @@ function* ancestry(there: ReadonlyMap<string, StoredCheckpoint>, id: string, cha
  * The items of the conversation, each with the message that represents it: existing messages up to
  * the first difference, then new ones after a retraction.
  */
-const placedIn = (
+const itemsInConversation = (
   session: Session,
   texts: readonly string[],
 ): {

@@ -207,7 +207,7 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
 }
 
 /** The noted form of a value. */
-export const notedOf = (value: Value): NotedValue =>
+export const toNotedValue = (value: Value): NotedValue =>
   value.kind === 'whole'
     ? { whole: value.dumped }
     : { keep: value.keep, add: value.add.map(({ ref }) => ref), ...(value.isSnapshot && { snapshot: true as const }) }

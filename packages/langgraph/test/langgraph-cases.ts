@@ -242,8 +242,8 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     const text = (index: number): string => `${index}: ${'word '.repeat(40)}`
     for (let index = 0; index < 40; index++) {
       // A node writes its message without an id; the channel gives it one.
-      const said = new AIMessage({ content: text(index) })
-      if (index > 0) await saver.putWrites(config, [['messages', [said]]], `task ${index}`)
+      const humanMessages = new AIMessage({ content: text(index) })
+      if (index > 0) await saver.putWrites(config, [['messages', [humanMessages]]], `task ${index}`)
       messages.push(new AIMessage({ content: text(index), id: `id ${index}` }))
       config = await put(saver, config, messages, index + 1)
     }
@@ -287,9 +287,9 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
         const version = index * 3 + node + 1
         if (content !== undefined) {
           going.push(saver.putWrites(from, [['messages', [new AIMessage({ content })]]], `task ${version}`))
-          const said = new AIMessage({ content, id: `${content} id` })
-          messages.push(said)
-          all.push(said)
+          const humanMessages = new AIMessage({ content, id: `${content} id` })
+          messages.push(humanMessages)
+          all.push(humanMessages)
         }
         const checkpoint = {
           ...emptyCheckpoint(),
@@ -334,24 +334,24 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     const start: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
-    const said = (...texts: readonly string[]): readonly BaseMessage[] =>
+    const humanMessages = (...texts: readonly string[]): readonly BaseMessage[] =>
       texts.map((content) => new HumanMessage({ content, id: content }))
-    const first = await put(saver, start, said('a'), 1)
-    const second = await put(saver, first, said('a', 'b', 'c'), 2)
-    await put(saver, second, said('a', 'c'), 3) // one is removed
-    const fork = await put(saver, first, said('a', 'other'), 4) // somebody went back
+    const first = await put(saver, start, humanMessages('a'), 1)
+    const second = await put(saver, first, humanMessages('a', 'b', 'c'), 2)
+    await put(saver, second, humanMessages('a', 'c'), 3) // one is removed
+    const fork = await put(saver, first, humanMessages('a', 'other'), 4) // somebody went back
     const session = await saver.record('t')
     expect(session.conversation().toArray().map(textOf)).toEqual(['a', 'other'])
     expect(new Set(session.view().toArray().map(textOf))).toEqual(new Set(['a', 'b', 'c', 'other']))
     expect(asJson((await saver.getTuple(second))?.checkpoint.channel_values)).toEqual(
-      asJson({ messages: said('a', 'b', 'c') }),
+      asJson({ messages: humanMessages('a', 'b', 'c') }),
     )
     expect(await saver.prune('t', { keep: 2 })).toBe(2)
     expect(await saver.getTuple(second)).toBeUndefined()
     const after = new IndelibleSaver(store)
     expect((await tuples(after, { configurable: { thread_id: 't' } })).length).toBe(2)
     expect(asJson((await after.getTuple(fork))?.checkpoint.channel_values)).toEqual(
-      asJson({ messages: said('a', 'other') }),
+      asJson({ messages: humanMessages('a', 'other') }),
     )
     expect((await after.record('t')).len).toBe(session.len)
     expect(await after.prune('never')).toBe(0)

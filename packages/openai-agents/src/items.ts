@@ -1,6 +1,15 @@
 /** Converts items of the Agents SDK to messages of a record, and back. The items that come back are deeply equal. */
 import type { AgentInputItem } from '@openai/agents-core'
-import { isObject, jsonEqual, isLeft, type Json, type JsonObject, liveOf, plainOf, type Tag } from 'indelible/json/kit'
+import {
+  isObject,
+  jsonEqual,
+  isLeft,
+  type Json,
+  type JsonObject,
+  revivePlain,
+  plainOf,
+  type Tag,
+} from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
 import { assistant, provider, type Message } from 'indelible/message'
 import type { Sequence } from 'indelible/sequence/kit'
@@ -13,7 +22,7 @@ const tagField = 'indelible.tags'
 /** The messages that store these items. Throws TypeError for an item that can't be stored. */
 export const messagesOf = (items: readonly AgentInputItem[]): readonly Message[] => {
   const plain = items.map(tagItem)
-  return decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [asItIs(item)])
+  return decodeItems(plain) ?? plain.flatMap((item) => decodeItems([item]) ?? [rawItemMessage(item)])
 }
 
 const tagItem = (item: AgentInputItem): Json => {
@@ -36,7 +45,7 @@ const encodeItems = (messages: Sequence<Message>): readonly unknown[] | undefine
 }
 
 /** Stores an item raw if the codec can't read it or convert it back. */
-const asItIs = (item: Json): Message => assistant(provider(codec.format, item))
+const rawItemMessage = (item: Json): Message => assistant(provider(codec.format, item))
 
 /** The SDK's items for messages. */
 export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
@@ -44,10 +53,10 @@ export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
   if (wire === undefined)
     throw new TypeError('a message references a stored block, which items of the Agents SDK do not support')
   // Safe cast: these are stored items, or items that the codec writes (a type test checks their type).
-  return wire.map(live) as AgentInputItem[]
+  return wire.map(restoreTagged) as AgentInputItem[]
 }
 
-const live = (item: unknown): unknown => {
+const restoreTagged = (item: unknown): unknown => {
   const { [tagField]: tags, ...rest } = item as JsonObject
-  return Array.isArray(tags) ? liveOf(rest, tags as unknown as readonly Tag[]) : item
+  return Array.isArray(tags) ? revivePlain(rest, tags as unknown as readonly Tag[]) : item
 }

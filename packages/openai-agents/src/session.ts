@@ -90,7 +90,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
       popped = there.at(-1)
-      return popped === undefined ? undefined : became(session, there.slice(0, -1), there)
+      return popped === undefined ? undefined : replaceItems(session, there.slice(0, -1), there)
     })
     return popped
   }
@@ -124,7 +124,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     if (mutations.length === 0) return
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
-      return became(session, applyMutations(there, mutations), there)
+      return replaceItems(session, applyMutations(there, mutations), there)
     })
   }
 
@@ -148,11 +148,11 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
       const there = itemsOf(session.conversation())
       const { expectedSuffix, replacement } = transaction
       const start = there.length - expectedSuffix.length
-      if (start < 0 || !same(there.slice(start), expectedSuffix)) {
+      if (start < 0 || !sameValue(there.slice(start), expectedSuffix)) {
         refusal = 'suffix no longer matches the transaction precondition'
         return undefined
       }
-      const together = became(session, [...there.slice(0, start), ...replacement], there)
+      const together = replaceItems(session, [...there.slice(0, start), ...replacement], there)
       return { ...together, notes: [...(together?.notes ?? []), ...notes] }
     })
     if (refusal !== undefined)
@@ -217,12 +217,12 @@ const retraction = (session: SessionReader, from: number): readonly RetractionNo
  * The change that makes `items` the conversation: messages from the first difference on are
  * retracted, and the new ones appended. Undefined if nothing changes.
  */
-const became = (
+const replaceItems = (
   session: SessionReader,
   items: readonly AgentInputItem[],
   there: readonly AgentInputItem[],
 ): Together | undefined => {
-  const keeps = there.findIndex((item, index) => index >= items.length || !same(item, items[index]))
+  const keeps = there.findIndex((item, index) => index >= items.length || !sameValue(item, items[index]))
   const kept = keeps === -1 ? there.length : keeps
   if (kept === there.length && items.length === there.length) return undefined
   const conversation = session.conversation()
@@ -236,7 +236,7 @@ const became = (
 }
 
 /** Whether two values are deeply equal, including the tags of values that JSON can't express. */
-const same = (one: unknown, other: unknown): boolean => jsonEqual(jsonOf(one), jsonOf(other))
+const sameValue = (one: unknown, other: unknown): boolean => jsonEqual(jsonOf(one), jsonOf(other))
 
 /** A value as JSON data, with sorted tags. */
 const jsonOf = (given: unknown): Json => {

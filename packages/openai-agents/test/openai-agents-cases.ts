@@ -6,7 +6,7 @@ import { image, openCalls, settle, textOf, user } from 'indelible'
 import { AgentsSession, agentsSession, copyItems } from '@indelible/openai-agents'
 import { verified, type Place } from '../../../test/session/kept-places.ts'
 
-export const said = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
+export const userItem = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
 export const answered = (text: string): AgentInputItem => ({
   type: 'message',
   role: 'assistant',
@@ -31,7 +31,11 @@ const result = (callId: string): AgentInputItem => ({
 /** Items with values that JSON has no word for. */
 const strange = (): AgentInputItem[] =>
   [
-    { ...said('odd'), id: undefined, providerData: { at: new Date(5), minus: -0, not: Number.NaN, none: undefined } },
+    {
+      ...userItem('odd'),
+      id: undefined,
+      providerData: { at: new Date(5), minus: -0, not: Number.NaN, none: undefined },
+    },
     {
       type: 'function_call_result',
       callId: 'c',
@@ -49,19 +53,19 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const session = agentsSession(store, { sessionId: 's' })
     expect(await session.getItems()).toEqual([])
     expect(await store.info('s')()).toMatchObject({ _tag: 'Left', left: { _tag: 'NoSuchLog' } }) // reading creates nothing
-    const items = [said('hi'), call('1'), call('2'), result('1'), result('2'), answered('A cat.'), ...strange()]
+    const items = [userItem('hi'), call('1'), call('2'), result('1'), result('2'), answered('A cat.'), ...strange()]
     await session.addItems(items)
     const again = agentsSession(store, { sessionId: 's' })
     expect(await again.getItems()).toStrictEqual(items)
-    ;(await again.getItems())[0] = said('changed')
+    ;(await again.getItems())[0] = userItem('changed')
     ;(items[0] as { content: unknown }).content = 'changed'
-    expect((await session.getItems(100))[0]).toEqual(said('hi'))
+    expect((await session.getItems(100))[0]).toEqual(userItem('hi'))
     expect(await session.getItems(2)).toStrictEqual(strange().slice(-2))
     expect(await session.getItems(0)).toEqual([])
-    await expect(session.addItems([{ ...said('f'), later: () => 1 } as unknown as AgentInputItem])).rejects.toThrow(
+    await expect(session.addItems([{ ...userItem('f'), later: () => 1 } as unknown as AgentInputItem])).rejects.toThrow(
       "later is a function, which can't be stored",
     )
-    for (const item of [5, 'text', null, [said('in a list')]])
+    for (const item of [5, 'text', null, [userItem('in a list')]])
       await expect(session.addItems([item as unknown as AgentInputItem])).rejects.toThrow(
         'each item of a session must be an object',
       )
@@ -69,12 +73,12 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('its record has the first items, also if nobody asked for them before', async () => {
-    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [said('first')] })
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [userItem('first')] })
     expect((await session.record()).view().toArray().map(textOf)).toEqual(['first'])
   })
 
   it("replaces function calls as the SDK's own session does, also those of one id", async () => {
-    const initialItems = [call('1'), said('a'), call('2'), call('1'), result('1'), call('2'), call('3')]
+    const initialItems = [call('1'), userItem('a'), call('2'), call('1'), result('1'), call('2'), call('3')]
     const mutations = ['2', '1', '4'].map((callId) => ({
       type: 'replace_function_call' as const,
       callId,
@@ -94,7 +98,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
 
   it('the record reads as a conversation: calls pair with results, and open ones are seen', async () => {
     const session = agentsSession(await fresh(), { sessionId: 's' })
-    await session.addItems([said('look')])
+    await session.addItems([userItem('look')])
     await session.addItems([call('1'), call('2'), result('1'), result('2'), answered('A cat.'), call('3')])
     const conversation = (await session.record()).conversation()
     expect(openCalls(conversation).map(({ id }) => id)).toEqual(['3'])
@@ -118,7 +122,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
       }
     }
     const session = new Loud(store, { sessionId: 's' })
-    await session.addItems([said('a'), answered('b')])
+    await session.addItems([userItem('a'), answered('b')])
     session.clearSession = async () => void session.heard.push(-1)
     await session.clearSession()
     expect([session.heard, (await session.getItems()).length]).toEqual([[2, -1], 2])
@@ -129,7 +133,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
 
   it('does what a list does, by two handles in turn', async () => {
     const item = fc.oneof(
-      fc.string().map(said),
+      fc.string().map(userItem),
       fc.string().map(answered),
       fc.constantFrom('1', '2').map((id) => call(id)),
       fc.constantFrom('1', '2').map(result),
@@ -201,20 +205,24 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
 
   it('after pops, clears and rewrites everything that was said is in the record, verified', async () => {
     const store = await fresh()
-    const session = agentsSession(store, { sessionId: 's', initialItems: [said('first')] })
+    const session = agentsSession(store, { sessionId: 's', initialItems: [userItem('first')] })
     await session.addItems([call('1'), result('1'), answered('second')])
     await session.popItem()
     await session.applyHistoryMutations({
       mutations: [{ type: 'replace_function_call', callId: '1', replacement: call('1', 'renamed') }],
     })
     await session.clearSession()
-    await session.addItems([said('third')])
-    await session.replaceHistoryWithCompaction([said('in short')])
+    await session.addItems([userItem('third')])
+    await session.replaceHistoryWithCompaction([userItem('in short')])
     await session.applyHistoryTransaction({
       operationId: 'o',
-      transaction: { type: 'replace_suffix', expectedSuffix: [said('in short')], replacement: [said('fourth')] },
+      transaction: {
+        type: 'replace_suffix',
+        expectedSuffix: [userItem('in short')],
+        replacement: [userItem('fourth')],
+      },
     })
-    expect(await session.getItems()).toEqual([said('fourth')])
+    expect(await session.getItems()).toEqual([userItem('fourth')])
     const record = await session.record()
     const texts = record.view().toArray().map(textOf)
     for (const text of ['first', 'second', 'third', 'in short', 'fourth']) expect(texts).toContain(text)
@@ -222,7 +230,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('what stays is not stored again, and an item is itself in whatever order its fields stand', async () => {
-    const initialItems = [said('a'), ...strange(), said('b')]
+    const initialItems = [userItem('a'), ...strange(), userItem('b')]
     const session = agentsSession(await fresh(), { sessionId: 's', initialItems })
     await session.popItem()
     const { len } = await session.record()
@@ -236,7 +244,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
           .map(([key, one]) => [key, reversed(one)]),
       )
     }
-    const item = { ...said('odd'), id: undefined, providerData: { none: undefined, bytes: new Uint8Array([1]) } }
+    const item = { ...userItem('odd'), id: undefined, providerData: { none: undefined, bytes: new Uint8Array([1]) } }
     for (const expectedSuffix of [reversed([item]), [item]] as AgentInputItem[][]) {
       const other = agentsSession(await fresh(), { sessionId: 's', initialItems: [item] as never })
       const transaction = { type: 'replace_suffix' as const, expectedSuffix, replacement: [] }
@@ -246,20 +254,23 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('a transaction whose suffix is another one changes nothing', async () => {
-    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [said('first'), said('second')] })
-    for (const expectedSuffix of [[said('first')], [said('zeroth'), said('first'), said('second')]])
+    const session = agentsSession(await fresh(), {
+      sessionId: 's',
+      initialItems: [userItem('first'), userItem('second')],
+    })
+    for (const expectedSuffix of [[userItem('first')], [userItem('zeroth'), userItem('first'), userItem('second')]])
       await expect(
         session.applyHistoryTransaction({
           operationId: 'o',
-          transaction: { type: 'replace_suffix', expectedSuffix, replacement: [said('other')] },
+          transaction: { type: 'replace_suffix', expectedSuffix, replacement: [userItem('other')] },
         }),
       ).rejects.toThrow('suffix no longer matches the transaction precondition. Nothing was changed.')
-    expect(await session.getItems()).toEqual([said('first'), said('second')])
+    expect(await session.getItems()).toEqual([userItem('first'), userItem('second')])
   })
 
   it('a message that names a stored block is no item', async () => {
     const store = await fresh()
-    const session = agentsSession(store, { sessionId: 's', initialItems: [said('first')] })
+    const session = agentsSession(store, { sessionId: 's', initialItems: [userItem('first')] })
     const record = await session.record()
     const [id] = await store.putBlocks([Buffer.from('hi')])
     await record.append(user(image({ type: 'block', id: id as never })))
@@ -270,11 +281,13 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const store = await fresh()
     const handles = [1, 2].map(() => agentsSession(store, { sessionId: 's' }))
     await Promise.all(
-      Array.from({ length: 10 }, (_, index) => handles[index % 2]?.addItems([said(`${index}`), answered(`${index}`)])),
+      Array.from({ length: 10 }, (_, index) =>
+        handles[index % 2]?.addItems([userItem(`${index}`), answered(`${index}`)]),
+      ),
     )
     const items = (await handles[0]?.getItems()) ?? []
     expect(items.map((item) => JSON.stringify(item)).toSorted()).toEqual(
-      Array.from({ length: 10 }, (_, index) => [said(`${index}`), answered(`${index}`)])
+      Array.from({ length: 10 }, (_, index) => [userItem(`${index}`), answered(`${index}`)])
         .flat()
         .map((item) => JSON.stringify(item))
         .toSorted(),
@@ -291,7 +304,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const [one, other] = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })]
     const append = (text: string) => ({
       operationId: 'o',
-      transaction: { type: 'append_items' as const, items: [said(text)] },
+      transaction: { type: 'append_items' as const, items: [userItem(text)] },
     })
     await one.applyHistoryTransaction(append('a'))
     await other.applyHistoryTransaction(append('a'))
@@ -301,14 +314,14 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     await expect(other.applyHistoryTransaction({ ...append('a'), operationId: ' ' })).rejects.toThrow(
       'non-empty string',
     )
-    expect(await one.getItems()).toEqual([said('a')])
+    expect(await one.getItems()).toEqual([userItem('a')])
     await other.clearSession()
     await one.applyHistoryTransaction(append('b'))
-    expect(await other.getItems()).toEqual([said('b')])
+    expect(await other.getItems()).toEqual([userItem('b')])
   })
 
   it("brings the SDK's own sessions along, and gives them back", async () => {
-    const old = new MemorySession({ initialItems: [said('hi'), call('1'), result('1'), answered('A cat.')] })
+    const old = new MemorySession({ initialItems: [userItem('hi'), call('1'), result('1'), answered('A cat.')] })
     const session = agentsSession(await fresh(), { sessionId: 's' })
     expect(await copyItems(old, session)).toBe(4)
     await expect(copyItems(old, session)).rejects.toThrow('already has items')

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
-import { agentsCases, answered, said } from './openai-agents-cases.ts'
+import { agentsCases, answered, userItem } from './openai-agents-cases.ts'
 import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/kept-places.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
@@ -24,13 +24,13 @@ describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
 it('gives the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const session = agentsSession(store, { sessionId: 's' })
-    await session.addItems([said('hi'), answered('there')])
+    await session.addItems([userItem('hi'), answered('there')])
     await session.getItems()
     await session.popItem()
-    await session.replaceHistoryWithCompaction([said('in short')])
+    await session.replaceHistoryWithCompaction([userItem('in short')])
     await (await session.record()).info()
     await session.clearSession()
-    await session.addItems([said('anew')])
+    await session.addItems([userItem('anew')])
     await agentsSession(store, { sessionId: 's' }).getItems(1)
   }))
 

@@ -4,8 +4,8 @@ import {
   type CheckedAppend,
   claims,
   type GrownRow,
-  growth,
-  type Growth,
+  growLog,
+  type GrownLog,
   hasKey,
   placeOf,
   sameHead,
@@ -16,7 +16,7 @@ import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
 /** The planned growth of a log: its state before, after, and the planned appends. */
-export interface Growths {
+export interface PlannedAppends {
   readonly before: Log
   readonly after: Log
   readonly steps: readonly Step[]
@@ -24,16 +24,19 @@ export interface Growths {
 
 interface Step {
   readonly append: CheckedAppend
-  readonly growth: Growth
+  readonly growth: GrownLog
 }
 
 /** Returns the documents of an append for the search index; undefined if they are to be added later. */
 export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
 /** A log with one more planned append; undefined if the append does not continue it. */
-export const growLog = ({ before, after: log, steps }: Growths, append: CheckedAppend): Growths | undefined => {
+export const planNextAppend = (
+  { before, after: log, steps }: PlannedAppends,
+  append: CheckedAppend,
+): PlannedAppends | undefined => {
   if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
-  const step = growth(log, append, hash)
+  const step = growLog(log, append, hash)
   const { head, entries, peaks } = step
   const appended = step.rows.length === 0 ? log.appended : step.appended
   return { before, after: { ...log, head, entries, peaks, appended }, steps: [...steps, { append, growth: step }] }
@@ -76,7 +79,7 @@ interface Statement {
 export const appendStatement = (
   schema: string,
   scope: string,
-  growths: readonly Growths[],
+  growths: readonly PlannedAppends[],
   documentsOf: DocumentsOf,
   turnOf: (id: string) => string | undefined = () => undefined,
 ): Statement => {

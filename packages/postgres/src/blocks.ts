@@ -3,7 +3,7 @@ import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { Block } from 'indelible/store/kit'
 import { bytesOf } from './append.ts'
 import { stateOf, type Database, type Rows } from './database.ts'
-import { plain } from './log.ts'
+import { copyBytes } from './log.ts'
 import { hash } from './sum.ts'
 import { statementBytes } from './writer.ts'
 
@@ -34,7 +34,7 @@ export class Blocks {
         `select id, bytes from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
         [scope, ids.slice(from, from + blockPiece).map(bytesOf)],
       )
-      for (const { id, bytes } of rows) found.set(idOf(id), plain(bytes as Buffer))
+      for (const { id, bytes } of rows) found.set(idOf(id), copyBytes(bytes as Buffer))
     }
     return found
   }

@@ -2,7 +2,7 @@
 import { left } from 'indelible/json/kit'
 import type { Answer } from 'indelible/store/kit'
 import type { Database } from './database.ts'
-import { faultOf, patiently } from './fault.ts'
+import { faultOf, retryUntil } from './fault.ts'
 import { findLog, type Log } from './log.ts'
 import { LogRows } from './rows.ts'
 import { damageOr } from './writer.ts'
@@ -18,7 +18,7 @@ export class Calls {
   run<T>(operation: string, work: () => Answer<T>): Answer<T> {
     return this.#db.track(async () => {
       try {
-        return await patiently(this.#db.place.timeout, work)
+        return await retryUntil(this.#db.place.timeout, work)
       } catch (error) {
         return left(faultOf(error, this.#db.place, operation))
       }

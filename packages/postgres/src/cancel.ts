@@ -8,7 +8,7 @@ import type { PostgresClient } from './database.ts'
 /** The code of a cancel request, in place of a protocol version. */
 const cancelCode = 80877102
 /** How long to wait for the server to accept the request, in milliseconds. */
-const patience = 5000
+const cancelTimeoutMs = 5000
 
 /**
  * Send a cancel request on a separate connection. The statement then fails with `57014`; if the
@@ -23,7 +23,7 @@ export const cancelStatement = (client: PostgresClient): void => {
   for (const [index, part] of [16, cancelCode, processID, secretKey].entries()) request.writeInt32BE(part, index * 4)
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
   socket.on('error', () => undefined)
-  socket.setTimeout(patience, () => socket.destroy())
+  socket.setTimeout(cancelTimeoutMs, () => socket.destroy())
   socket.unref()
   socket.write(request) // the server closes the socket; PgBouncer 1.18 crashes if the client does
 }

@@ -15,7 +15,7 @@ interface Rule {
 }
 
 const lastUsed = usedAt('coalesce(appended, created)')
-const sized = sizedAt('entries')
+const sizeKey = sizedAt('entries')
 
 const rules: readonly Rule[] = [
   {
@@ -68,9 +68,9 @@ const rules: readonly Rule[] = [
   {
     table: 'log',
     what: 'it is not listed by the number of its entries',
-    find: (s) => `select scope, id as name from ${s}.log where sized <> ${sized}`,
+    find: (s) => `select scope, id as name from ${s}.log where sized <> ${sizeKey}`,
     repair: {
-      text: (s) => `update ${s}.log set sized = ${sized} where sized <> ${sized}`,
+      text: (s) => `update ${s}.log set sized = ${sizeKey} where sized <> ${sizeKey}`,
       done: 'it was listed by the number of its entries',
     },
   },
@@ -117,7 +117,7 @@ export const checkSchema = async (
   schema: string,
   storeFor: (scope: string) => Store,
 ): Promise<readonly StoreFinding[]> => {
-  const findings: StoreFinding[] = [...(await unlike(query, schema))]
+  const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
   for (const rule of rules)
     for (const { scope, name } of await query(rule.find(schema)))
       findings.push(
@@ -144,7 +144,7 @@ export const checkSchema = async (
 }
 
 /** Logs whose columns don't match their checksums. */
-const unlike = async (query: Query, schema: string): Promise<readonly StoreFinding[]> => {
+const sumMismatches = async (query: Query, schema: string): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = []
   const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
     where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${piece}`

@@ -88,11 +88,11 @@ export interface Limit {
 }
 
 /** The current limit in milliseconds, if it is lower than the general limit. */
-const shorter = new AsyncLocalStorage<number>()
+const statementLimit = new AsyncLocalStorage<number>()
 
 /** Limits the duration of each statement in `work`. */
-export const within = <T>(milliseconds: number, work: () => Promise<T>): Promise<T> =>
-  shorter.run(Math.max(1, Math.ceil(milliseconds)), work)
+export const withStatementLimit = <T>(milliseconds: number, work: () => Promise<T>): Promise<T> =>
+  statementLimit.run(Math.max(1, Math.ceil(milliseconds)), work)
 
 /** Pools whose connections have an error listener. Stores may share a pool. */
 const listenedPools = new WeakSet<PostgresPool>()
@@ -215,7 +215,7 @@ export class Database {
   }
 
   #most(): number | undefined {
-    return this.#limit && Math.min(shorter.getStore() ?? Infinity, this.#limit.timeout)
+    return this.#limit && Math.min(statementLimit.getStore() ?? Infinity, this.#limit.timeout)
   }
 
   /** @param how `alone`: each statement is limited here; `together`: they are a transaction, limited by the server */

@@ -10,7 +10,7 @@ import { stateOf, type Database, type Query } from './database.ts'
 const mostText = 250_000
 
 /** How often to check again whether an index exists, in milliseconds. */
-const lookAgain = 5000
+const recheckMs = 5000
 
 /** The index terms of a row. */
 export interface Document {
@@ -54,7 +54,7 @@ export class Documents {
 
   /** Whether an index exists, as far as known. An unknown or old answer starts a lookup. Undefined if unknown. */
   isThereNow(): boolean | undefined {
-    if (this.#known === undefined || performance.now() - this.#known.at > lookAgain) void this.look().catch(() => {})
+    if (this.#known === undefined || performance.now() - this.#known.at > recheckMs) void this.look().catch(() => {})
     return this.#known?.there
   }
 

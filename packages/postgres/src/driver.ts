@@ -1,7 +1,7 @@
 /** The store driver for PostgreSQL. Each method takes a fixed number of statements, whatever its arguments. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
-  notDeleted,
+  removalIncompleteFault,
   rangeOf,
   signalKey,
   type Store,
@@ -86,7 +86,7 @@ export const postgresDriver = (
         await sweeper.sweep(scope, gone.right)
         return right(await sweeper.tidy())
       })
-      return isLeft(swept) ? left(notDeleted(swept.left)) : swept
+      return isLeft(swept) ? left(removalIncompleteFault(swept.left)) : swept
     },
     lease: (scope, id, change) => calls.run('change a lease', () => leases.change(scope, id, change)),
     putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),

@@ -15,7 +15,7 @@ import {
   type Erased,
   finderOf,
   type Head,
-  notThatRow,
+  rowMismatchFault,
   type RemainingBlock,
   type Residue,
   rowLeaf,
@@ -25,7 +25,7 @@ import {
   type StoreFault,
   type TextPlaces,
 } from 'indelible/store/kit'
-import { appendStatement, growLog } from './append.ts'
+import { appendStatement, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
@@ -205,7 +205,8 @@ export class Eraser {
       const reading = new LogRows(query, schema, scope, log)
       for (const { position, leaf, stub } of rows) {
         const [row] = await reading.read({ from: position, to: position + 1 })
-        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf)) throw new EraseRefused(notThatRow(id, position))
+        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
+          throw new EraseRefused(rowMismatchFault(id, position))
         const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
         if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
       }
@@ -258,7 +259,7 @@ export class Eraser {
       if (made === false || made === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
       return made.head
     }
-    const growths = growLog({ before: log, after: log, steps: [] }, append)
+    const growths = planNextAppend({ before: log, after: log, steps: [] }, append)
     if (growths === undefined) throw new EraseRefused(conflict(id, append.expected, log.head, []))
     const { text, values } = appendStatement(this.#db.schema, scope, [growths], noDocuments)
     if ((await query(text, values)).length === 0) throw new EraseRefused(conflict(id, append.expected, log.head, []))

@@ -1,6 +1,6 @@
 /** Turns PostgreSQL's errors into store faults. */
 import type { OpenStoreFault } from 'indelible/store/kit'
-import { ConnectionLost, stateOf, within, type Place } from './database.ts'
+import { ConnectionLost, stateOf, withStatementLimit, type Place } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
 export const foreignKey = '23503'
@@ -16,7 +16,7 @@ const duplicateSchema = '42P06'
 const duplicateTable = '42P07'
 
 /** Whether a retry may succeed, because another transaction was first or in the way. */
-export const isPassing = (error: unknown): boolean =>
+export const isTransient = (error: unknown): boolean =>
   [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
 export const faultOf = (error: unknown, place: Place, operation: string): OpenStoreFault => {
@@ -29,7 +29,7 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
     case lockNotAvailable:
       return { _tag: 'Busy', waited: place.timeout }
     default:
-      if (isPassing(error)) return { _tag: 'Busy', waited: place.timeout }
+      if (isTransient(error)) return { _tag: 'Busy', waited: place.timeout }
       return {
         _tag: 'Io',
         operation,
@@ -45,7 +45,7 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
  *
  * @param since the start of the time. Default: now
  */
-export const patiently = async <T>(
+export const retryUntil = async <T>(
   timeout: number,
   work: () => Promise<T>,
   since: number = performance.now(),
@@ -54,9 +54,9 @@ export const patiently = async <T>(
   for (let pause = 1; ; pause = Math.min(pause * 2, 100)) {
     const left = until - performance.now()
     try {
-      return await (left > 0.9 * timeout ? work() : within(left, work))
+      return await (left > 0.9 * timeout ? work() : withStatementLimit(left, work))
     } catch (error) {
-      if (!isPassing(error) || performance.now() + pause > until) throw error
+      if (!isTransient(error) || performance.now() + pause > until) throw error
     }
     // Random, so that waiters don't all retry at the same moment.
     await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())))

@@ -12,7 +12,7 @@ import {
   matches,
 } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
-import { exactSizes, infoOf, logColumns, readable, sizedAt, usedAt } from './log.ts'
+import { exactSizes, infoOf, logColumns, logOrDamage, sizedAt, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'
 
 /** The number of log keys in a piece. */
@@ -63,7 +63,7 @@ export const listLogs = async (
     const { key, value = mostValue } = before
     const found = await query(text, [scope, many, key, value, ...(terms.length === 0 ? [] : [terms])])
     for (const row of found) {
-      const log = readable(row)
+      const log = logOrDamage(row)
       if (!(log instanceof Damaged) && !matches(log.meta, where)) continue
       if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
       if (log instanceof Damaged) damaged.push(Object.freeze({ id: String(row['id']), reason: log.reason }))

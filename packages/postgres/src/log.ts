@@ -59,7 +59,7 @@ export const sizedAt = (entries: string): string => {
 export const exactSizes = 8
 
 /** A copy: a driver's bytes may be part of a larger buffer. */
-export const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
+export const copyBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /** The columns as `pg` returns them: a bigint is a string of digits. */
 interface LogRow {
@@ -78,7 +78,7 @@ interface LogRow {
 }
 
 /** The log in a row, or its damage. */
-export const readable = (row: Rows[number]): Log | Damaged => {
+export const logOrDamage = (row: Rows[number]): Log | Damaged => {
   try {
     return logOf(row as unknown as LogRow) // selected by `logColumns`
   } catch (error) {
@@ -92,18 +92,18 @@ const logOf = (row: LogRow): Log => ({
   id: row.id,
   key: Number(row.key),
   stretches: row.segments.map((segment, index) => ({ segment: Number(segment), base: Number(row.bases[index]) })),
-  head: Object.freeze({ size: whole(row, 'size'), root: row.root.toString('hex') }),
-  entries: whole(row, 'entries'),
+  head: Object.freeze({ size: wholeColumn(row, 'size'), root: row.root.toString('hex') }),
+  entries: wholeColumn(row, 'entries'),
   peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) =>
-    plain(row.peaks.subarray(index * 32, index * 32 + 32)),
+    copyBytes(row.peaks.subarray(index * 32, index * 32 + 32)),
   ),
-  created: whole(row, 'created', -latest, latest),
-  appended: row.appended === null ? undefined : whole(row, 'appended', -latest, latest),
+  created: wholeColumn(row, 'created', -latest, latest),
+  appended: row.appended === null ? undefined : wholeColumn(row, 'appended', -latest, latest),
   meta: metaIn(row.meta),
-  version: whole(row, 'changes'),
+  version: wholeColumn(row, 'changes'),
 })
 
-const whole = (
+const wholeColumn = (
   row: LogRow,
   name: 'size' | 'entries' | 'created' | 'appended' | 'changes',
   least?: number,

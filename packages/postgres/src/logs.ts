@@ -2,8 +2,8 @@
 import { left, right, type JsonObject } from 'indelible/json/kit'
 import { emptyRange, peakEnds, type CompactRange } from 'indelible/proof/kit'
 import {
-  againstChange,
-  againstFork,
+  changedFault,
+  forkFault,
   type Answer,
   type CheckedAppend,
   type CheckedUpdate,
@@ -16,7 +16,7 @@ import {
   type StoreFault,
   type UnchangedLog,
 } from 'indelible/store/kit'
-import { appendStatement, bytesOf, growLog } from './append.ts'
+import { appendStatement, bytesOf, planNextAppend } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
@@ -36,7 +36,7 @@ interface Origin {
   readonly source: Log | undefined
 }
 
-const fresh: Origin = { stretches: [], range: emptyRange, entries: 0, source: undefined }
+const emptyOrigin: Origin = { stretches: [], range: emptyRange, entries: 0, source: undefined }
 
 export class Logs {
   readonly #db: Database
@@ -55,7 +55,7 @@ export class Logs {
 
   async create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     if (first.rows.length > 0) return this.#createWith(scope, id, meta, first)
-    const log = await this.#start(this.#db.write, scope, id, fresh, meta)
+    const log = await this.#start(this.#db.write, scope, id, emptyOrigin, meta)
     return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
   }
 
@@ -89,7 +89,7 @@ export class Logs {
   }
 
   async fork(scope: string, log: Log, rows: LogRows, to: string, at: number, meta: JsonObject): Answer<LogInfo> {
-    const problem = againstFork(log.id, at, log.head.size)
+    const problem = forkFault(log.id, at, log.head.size)
     if (problem !== undefined) return left(problem)
     const ends = peakEnds(at).map((peakEnd) => peakEnd - 1)
     const found = await rows.at(ends) // the last of them is the last row
@@ -117,7 +117,7 @@ export class Logs {
           [scope, unchanged.id],
         )
         const now = other && { size: Number(other['size']), root: (other['root'] as Buffer).toString('hex') }
-        const problem = againstChange(unchanged, now, hash)
+        const problem = changedFault(unchanged, now, hash)
         if (problem !== undefined) return left(problem)
       }
       const [segment] = await query(
@@ -139,13 +139,13 @@ export class Logs {
     meta: JsonObject,
     first: CheckedAppend,
   ): Promise<Log | undefined> {
-    const made = await this.#start(run, scope, id, fresh, meta)
-    const growths = made && growLog({ before: made, after: made, steps: [] }, first)
+    const made = await this.#start(run, scope, id, emptyOrigin, meta)
+    const growths = made && planNextAppend({ before: made, after: made, steps: [] }, first)
     if (growths === undefined) return undefined
     const { text, values } = appendStatement(this.#db.schema, scope, [growths], (append, rows) =>
       this.#documents.of(scope, append, rows),
     )
-    if ((await run(text, values)).length === 0) throw new DamagedThere()
+    if ((await run(text, values)).length === 0) throw new StoredBlockDamaged()
     return growths.after
   }
 
@@ -163,7 +163,7 @@ export class Logs {
         if (log !== undefined) return right(infoOf(log))
       } catch (error) {
         if (isIndexGone(error)) this.#documents.lost()
-        else if (error instanceof DamagedThere) await this.#writer.mend(scope, first)
+        else if (error instanceof StoredBlockDamaged) await this.#writer.mend(scope, first)
         else {
           const missing = stateOf(error) === foreignKey ? await this.#writer.missing(scope, first) : []
           if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
@@ -225,7 +225,7 @@ export class Logs {
 }
 
 /** Thrown if a block of the append already exists and is damaged. */
-class DamagedThere extends Error {}
+class StoredBlockDamaged extends Error {}
 
 /** The update statement. A claimed lease is locked until the commit, as in an append, so no one can take it over. */
 const updateText = (schema: string, isClaiming: boolean): string =>

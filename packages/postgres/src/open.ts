@@ -1,7 +1,7 @@
 /** Opens a schema: checks its owner and format, and upgrades it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
-import { againstFormat, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
+import { formatFault, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
 import { isUnsupported, type Database, type Query } from './database.ts'
 import type { Place } from './database.ts'
 import { formatsFor } from './schema.ts'
@@ -93,7 +93,7 @@ const formatOf = async (
   const problem =
     found.fingerprint === undefined
       ? ({ _tag: 'OlderStore', path: place.name, found: found.number } as const)
-      : againstFormat(place.name, found, formats)
+      : formatFault(place.name, found, formats)
   return problem === undefined ? right(found.number) : left(problem)
 }
 

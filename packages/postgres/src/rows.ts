@@ -11,7 +11,7 @@ import {
   type StoredRow,
 } from 'indelible/store/kit'
 import type { Query } from './database.ts'
-import { plain, type Log } from './log.ts'
+import { copyBytes, type Log } from './log.ts'
 
 /** The data beside a row. */
 interface Beside extends RowPlace {
@@ -60,7 +60,7 @@ export class LogRows {
     const found = new Map(
       rows.map(({ position, place, node }) => [
         Number(position),
-        { ...decodePlace(Number(place)), node: plain(node as Buffer) },
+        { ...decodePlace(Number(place)), node: copyBytes(node as Buffer) },
       ]),
     )
     const missing = wanted.find((position) => !found.has(position))
@@ -99,10 +99,10 @@ export class LogRows {
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head
-    if (only === undefined) return positionsOf(this.#log, slice, neverAsked)
+    if (only === undefined) return positionsOf(this.#log, slice, noRowExpected)
     const count = only === 'entry' ? entries : size - entries
     // The index range among rows of this kind, as for a log with only such rows.
-    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, neverAsked)
+    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, slice, noRowExpected)
     if (start >= end) return { start: 0, end: 0 }
     const [first, last] = await Promise.all([
       start === 0 ? 0 : this.#positionOf(only, start, count),
@@ -140,7 +140,7 @@ export class LogRows {
 }
 
 /** A range over all rows is computed without reading any. */
-const neverAsked = (): RowPlace => {
+const noRowExpected = (): RowPlace => {
   throw new Error('no row should be needed')
 }
 

@@ -11,7 +11,7 @@ import { cancelStatement } from './cancel.ts'
 import { Database, type Place, type PostgresPool } from './database.ts'
 import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
-import { faultOf, patiently } from './fault.ts'
+import { faultOf, retryUntil } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoteIdentifier } from './schema.ts'
 
@@ -99,7 +99,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     try {
       const limit = options.pool === undefined ? { timeout, cancel: cancelStatement } : undefined
       const db = new Database(pool.right, place, limit)
-      const prepared = await patiently(timeout, () => prepare(db, create))
+      const prepared = await retryUntil(timeout, () => prepare(db, create))
       const documents = new Documents(db)
       if (!isLeft(prepared)) await documents.look()
       const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, now, end, documents), scope)

@@ -5,7 +5,7 @@
  */
 import type { Database } from './database.ts'
 import { forgetRows, forgetSegment } from './documents.ts'
-import { patiently } from './fault.ts'
+import { retryUntil } from './fault.ts'
 
 /** The number of rows that one transaction deletes. */
 const piece = 1000
@@ -32,7 +32,7 @@ export class Sweeper {
   async sweep(scope: string, key: number): Promise<void> {
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
-      next = await patiently(this.#db.place.timeout, () => this.#piece(scope, segment))
+      next = await retryUntil(this.#db.place.timeout, () => this.#piece(scope, segment))
     }
   }
 

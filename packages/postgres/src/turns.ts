@@ -3,7 +3,7 @@
  * turn is such a lock, held by a transaction on its own connection.
  */
 import { createHash } from 'node:crypto'
-import { isUnsupported, within, type Database } from './database.ts'
+import { isUnsupported, withStatementLimit, type Database } from './database.ts'
 
 export class Turns {
   readonly #db: Database
@@ -37,7 +37,7 @@ export class Turns {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     return new Promise((granted, refused) => {
-      const held = within(until - performance.now(), () =>
+      const held = withStatementLimit(until - performance.now(), () =>
         this.#db.transaction(
           () =>
             new Promise<void>((end) => {

@@ -19,17 +19,17 @@ import {
   type Head,
   isStaleHead,
   missedRange,
-  namedElsewhere,
+  referencedBlocks,
   olderSize,
   rangeOf,
   repeatedAppend,
   type StoreFault,
 } from 'indelible/store/kit'
-import { appendStatement, bytesOf, growLog, type Growths } from './append.ts'
-import { isUnsupported, stateOf, within, type Database, type Rows } from './database.ts'
+import { appendStatement, bytesOf, planNextAppend, type PlannedAppends } from './append.ts'
+import { isUnsupported, stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
-import { queryCanceled, faultOf, foreignKey, patiently } from './fault.ts'
-import { findLog, logColumns, readable, type Log } from './log.ts'
+import { queryCanceled, faultOf, foreignKey, retryUntil } from './fault.ts'
+import { findLog, logColumns, logOrDamage, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 import { hash } from './sum.ts'
@@ -162,13 +162,13 @@ export class Writer {
 
   /** Append all jobs that continue their cached logs, in one statement. Returns the jobs that were not appended. */
   async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
-    const growths = new Map<string, { readonly growth: Growths; readonly jobs: readonly Job[] }>()
+    const growths = new Map<string, { readonly growth: PlannedAppends; readonly jobs: readonly Job[] }>()
     const rest: Job[] = []
     for (const job of batch) {
       const log = keyOf(job)
       const before = this.#known.get(log)
       const { growth, jobs } = growths.get(log) ?? { growth: before && { before, after: before, steps: [] }, jobs: [] }
-      const next = growth && !repeats(growth, job) ? growLog(growth, job.append) : undefined
+      const next = growth && !hasOperation(growth, job) ? planNextAppend(growth, job.append) : undefined
       if (next === undefined) rest.push(job)
       else growths.set(log, { growth: next, jobs: [...jobs, job] })
     }
@@ -182,7 +182,7 @@ export class Writer {
           planned.map(({ growth }) => growth),
         )
       // One of several logs may be blocked. This leaves time for the others.
-      keys = await (planned.length === 1 ? work() : within(this.#db.place.timeout / 2, work))
+      keys = await (planned.length === 1 ? work() : withStatementLimit(this.#db.place.timeout / 2, work))
     } catch (error) {
       // A single log has used all of the time. Jobs outside the statement have time of their own.
       const isOver = stateOf(error) === queryCanceled && planned.length === 1 && rest.length === 0
@@ -194,7 +194,7 @@ export class Writer {
     for (const { growth, jobs } of planned) {
       if (keys.has(growth.before.key)) {
         for (const [index, job] of jobs.entries())
-          job.answer(right((growth.steps[index] as Growths['steps'][number]).growth.answer)) // a step for each job
+          job.answer(right((growth.steps[index] as PlannedAppends['steps'][number]).growth.answer)) // a step for each job
         this.#known.set(keyOf(jobs[0] as Job), growth.after)
       } else {
         for (const job of jobs) undone.add(job)
@@ -212,7 +212,7 @@ export class Writer {
   async #alone(job: Job, since: number, seen: Log | undefined): Promise<AppendAnswer> {
     const { scope, id, append } = job
     try {
-      return await patiently(
+      return await retryUntil(
         this.#db.place.timeout,
         async (): Promise<AppendAnswer> => {
           for (let refused = false; ; refused = true) {
@@ -228,7 +228,7 @@ export class Writer {
             const unleased = await this.#leases.against(this.#db.read, scope, id, append)
             if (unleased !== undefined) return left(unleased)
             rangeOf(log.head, log.peaks, hash)
-            const growth = growLog({ before: log, after: log, steps: [] }, append)
+            const growth = planNextAppend({ before: log, after: log, steps: [] }, append)
             if (growth === undefined) {
               this.#known.set(keyOf(job), log) // a refused writer will retry
               return left(await this.#conflict(log, append.expected, rows))
@@ -246,7 +246,7 @@ export class Writer {
               throw error
             }
             this.#known.set(keyOf(job), growth.after)
-            return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // the growth has one step
+            return right((growth.steps[0] as PlannedAppends['steps'][number]).growth.answer) // the growth has one step
           }
         },
         since,
@@ -257,7 +257,7 @@ export class Writer {
     }
   }
 
-  async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
+  async #run(scope: string, growths: readonly PlannedAppends[]): Promise<ReadonlySet<number>> {
     const { text, values, documents, turns } = appendStatement(
       this.#db.schema,
       scope,
@@ -294,9 +294,9 @@ export class Writer {
     const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
     if (unknown.size === 0) return seen
     const text = `select ${logColumns} from ${this.#db.schema}.log where scope = $1::text and id = any($2::text[])`
-    const found = await patiently(this.#db.place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
+    const found = await retryUntil(this.#db.place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const row of found) {
-      const log = readable(row)
+      const log = logOrDamage(row)
       if (log instanceof Damaged || !isSound(log)) continue // `#alone` reads it again and reports the damage
       const job = unknown.get(log.id) as Job // only requested logs are found
       this.#known.set(keyOf(job), log)
@@ -343,7 +343,7 @@ export class Writer {
 
   /** The missing blocks among those that an append references. */
   async missing(scope: string, append: CheckedAppend): Promise<readonly BlockId[]> {
-    const named = namedElsewhere(append)
+    const named = referencedBlocks(append)
     if (named.length === 0) return []
     const found = await this.#db.read(
       `select id from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
@@ -357,7 +357,7 @@ export class Writer {
 const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0${id}` // neither contains a NUL
 
 /** Whether one of the steps has the same operation. Its result then answers both. */
-const repeats = ({ steps }: Growths, { append }: Job): boolean =>
+const hasOperation = ({ steps }: PlannedAppends, { append }: Job): boolean =>
   append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
 
 const isSound = ({ head, peaks }: Log): boolean => {

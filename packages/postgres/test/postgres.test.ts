@@ -47,7 +47,7 @@ const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   if (isLeft(answer)) throw new Error(faultMessage(answer.left), { cause: answer.left })
   return answer.right
 }
-const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
+const outcomeText = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
   const answer = await task()
   return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left)}` : 'went well'
 }
@@ -211,9 +211,9 @@ describe.each([
     await holder.connect()
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
-    const append = () => said(store.append('log', { expected: head, rows: [row('x')] }))
+    const append = () => outcomeText(store.append('log', { expected: head, rows: [row('x')] }))
     expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
-    expect(await heldUp(schema, 1000, () => said(store.remove('log')))).toMatch(/^Busy: /)
+    expect(await heldUp(schema, 1000, () => outcomeText(store.remove('log')))).toMatch(/^Busy: /)
     expect(await blocked(schema)).toBe(0)
     await holder.end()
     expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
@@ -319,7 +319,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       const { schema, one, end } = await started()
       const ended = await done(turnOf(one))
       const hasty = await openHasty({ schema, timeout: 100 })
-      expect(await said(turnOf(hasty))).toMatch(/^Busy: /)
+      expect(await outcomeText(turnOf(hasty))).toMatch(/^Busy: /)
       ended()
       await done(hasty.close())
       await end()
@@ -365,11 +365,11 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       const address = new URL(url)
       address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
       const [without, other] = await Promise.all([1, 2].map(() => open({ connectionString: address.href, schema })))
-      const held = await done(turnOf(one))
+      const whileHeld = await done(turnOf(one))
       const append = { expected: head, rows: [row('x')], respectTurns: true }
       expect((await done((without as Store).append('log', append))).from).toBe(0)
       ;(await done(turnOf(other as Store)))()
-      held()
+      whileHeld()
       for (const store of [without, other]) await done((store as Store).close())
       await end()
     })
@@ -409,13 +409,13 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const newer = fresh()
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
-    expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: url, schema: newer }))).toMatch(
       /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/,
     )
     const namesake = fresh()
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
     for (const create of [true, false])
-      expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(
+      expect(await outcomeText(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(
         /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed: choose another path/,
       )
     expect(
@@ -426,19 +426,21 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const foreign = fresh()
     await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
     for (const create of [true, false])
-      expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(
+      expect(await outcomeText(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(
         /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed/,
       )
     expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([
       { table_name: 'log' },
     ])
-    expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(
+    expect(
+      await outcomeText(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 })),
+    ).toMatch(
       /^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/,
     )
-    expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(
       /^Io: .*can't be the name of a schema/,
     )
-    expect(await said(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
+    expect(await outcomeText(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
   it('opens a schema of format 1, and goes on', async () => {
@@ -525,17 +527,17 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
 
   it('says what to do where there is no connection, and takes no address that is none', async () => {
     const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
-    expect(await said(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(
       /database "nowhere" does not exist\); nothing was changed: create the database, or name another$/,
     )
-    expect(await said(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(
       /nothing was changed: check the user and the password$/,
     )
     expect(
-      await said(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 })),
+      await outcomeText(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 })),
     ).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
     for (const address of ['hello', 'host=localhost user=u', 'postgres://u:a/b@h:1/x:y', 'mysql://u:secret@h/x']) {
-      const problem = await said(postgresStore({ connectionString: address }))
+      const problem = await outcomeText(postgresStore({ connectionString: address }))
       expect(problem).toMatch(/^Io: the store failed to read the connection string: it should be postgres:/)
       expect(problem).not.toContain('secret')
     }
@@ -558,7 +560,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await sql(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
     const address = new URL(url)
     address.pathname = `/${name}`
-    expect(await said(postgresStore({ connectionString: address.href }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: address.href }))).toMatch(
       /^NotAStore: .* in a database with the encoding LATIN1, but a store needs UTF8; nothing was changed/,
     )
     await sql(`drop database ${name} with (force)`)
@@ -584,7 +586,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
       server?.own?.freeze(true)
       const answers: string[] = []
-      void said(store.list()).then((text) => answers.push(text))
+      void outcomeText(store.list()).then((text) => answers.push(text))
       let waited = 0
       for (; answers.length === 0; waited += 50) {
         await vi.advanceTimersByTimeAsync(50)
@@ -603,7 +605,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
 
   it('one that is not there is not made, where it is not to be', async () => {
     const schema = fresh()
-    expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
+    expect(await outcomeText(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
       /^NoStore: there is no store at schema it "\d+ \d+ of \S+; nothing was created/,
     )
     expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
@@ -650,7 +652,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log for update`) // so that the append is on its way for a while
     const append = { expected: head, rows: [row('x')], operation: 'op' }
-    const going = said(store.append('log', append))
+    const going = outcomeText(store.append('log', append))
     for (let waiting = 0; waiting === 0;)
       waiting = Number(
         (
@@ -665,7 +667,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     )
     await holder.query('commit')
     await holder.end()
-    expect(await said(store.info('log'))).toBe('went well')
+    expect(await outcomeText(store.info('log'))).toBe('went well')
     expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
     expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
     expect((await done(store.read('log'))).length).toBe(1)
@@ -809,12 +811,12 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.connect()
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
-    const append = (): Promise<string> => said(store.append('log', { expected: head, rows: [row('x')] }))
+    const append = (): Promise<string> => outcomeText(store.append('log', { expected: head, rows: [row('x')] }))
     const busy = 'Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again'
     for (const call of [
       append,
-      () => said(store.update('log', { expected: 1, meta: { n: 1 } })),
-      () => said(store.remove('log')), // in a transaction, where the server counts the time
+      () => outcomeText(store.update('log', { expected: 1, meta: { n: 1 } })),
+      () => outcomeText(store.remove('log')), // in a transaction, where the server counts the time
     ])
       expect(await heldUp(schema, 200, call)).toBe(busy)
     await holder.end()
@@ -835,7 +837,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const connections = new Set<unknown>() // one is not used again after its statement was ended
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const answers: string[] = []
-    void said(store.append('log', { expected: head, rows: [row('x')] })).then((answer) => answers.push(answer))
+    void outcomeText(store.append('log', { expected: head, rows: [row('x')] })).then((answer) => answers.push(answer))
     while (answers.length === 0 && connections.size < 2) {
       for (const { pid } of await blockedIn(schema)) {
         if (connections.size === 0) await vi.advanceTimersByTimeAsync(1000)
@@ -859,7 +861,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log where id = 'log 0' for update`)
     const answers = await Promise.all(
-      ids.map((id, index) => said(store.append(id, { expected: heads[index] as Head, rows: [row('x')] }))),
+      ids.map((id, index) => outcomeText(store.append(id, { expected: heads[index] as Head, rows: [row('x')] }))),
     )
     expect(answers).toEqual([expect.stringMatching(/^Busy: /), ...Array.from({ length: 7 }, () => 'went well')])
     await holder.end()
@@ -892,9 +894,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       () => verifyLog(damaged, 'log'),
       () => verifyLog(damaged, 'log', grown.head),
     ])
-      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at row 3: the peaks/)
+      expect(await outcomeText(call())).toMatch(/^DamagedLog: "log" is damaged at row 3: the peaks/)
     expect((await done(damaged.read('log'))).length).toBe(3)
-    expect(await said(damaged.append('log', first))).toBe('went well')
+    expect(await outcomeText(damaged.append('log', first))).toBe('went well')
     await done(damaged.close())
   })
 
@@ -1065,7 +1067,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await sql(`update ${quoted(schema)}.log set ${change} where id = 'b'`)
       const { logs, damaged } = await done(store.list())
       expect([change, logs.map(({ id }) => id), damaged?.map(({ id }) => id)]).toEqual([change, ['c', 'a'], ['b']])
-      expect(await said(store.info('b'))).toMatch(/^DamagedLog: "b" is damaged at row 0: its \w+ can not be read/)
+      expect(await outcomeText(store.info('b'))).toMatch(
+        /^DamagedLog: "b" is damaged at row 0: its \w+ can not be read/,
+      )
       const other = await open({ schema })
       const answers = await Promise.all(
         ['a', 'b'].map((id) =>
@@ -1148,7 +1152,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   )
 
   /** Does something while another transaction holds what `statement` takes, until so many of the store's wait for it. */
-  const held = async (
+  const whileHeld = async (
     schema: string,
     statement: string,
     waiting: number,
@@ -1185,7 +1189,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
           blocks: [block],
         }),
       )
-    await held(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () =>
+    await whileHeld(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () =>
       Promise.all(['a', 'b'].map((log) => done(store.remove(log)))),
     )
     expect(await done(store.hasBlocks([id]))).toEqual([false])
@@ -1197,11 +1201,11 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const store = await open({ connectionString: named(schema), schema })
     await done(store.create({ id: 'log', encrypt: false }))
     let answer = ''
-    await held(
+    await whileHeld(
       schema,
       `delete from ${quoted(schema)}.log where id = 'log'`,
       1,
-      async () => void (answer = await said(store.fork('log', { id: 'fork', at: 0 }))),
+      async () => void (answer = await outcomeText(store.fork('log', { id: 'fork', at: 0 }))),
     )
     expect(answer).toMatch(/^NoSuchLog/)
     expect((await done(store.list())).logs).toEqual([])

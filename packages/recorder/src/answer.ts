@@ -96,7 +96,7 @@ export class AnswerReader {
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = ended && error === undefined
     return {
-      messages: done ? messages : cutOff(messages),
+      messages: done ? messages : completeParts(messages),
       whole: done,
       usage: wire && this.#api.usage(wire),
       model: wire && this.#api.model(wire),
@@ -130,7 +130,7 @@ const objectsOf = (list: string): readonly string[] => {
  * The complete parts of an interrupted answer, and its text, marked. Incomplete calls are left out, because arguments
  * may be missing.
  */
-const cutOff = (messages: readonly Message[]): readonly Message[] =>
+const completeParts = (messages: readonly Message[]): readonly Message[] =>
   messages.flatMap((message) => {
     const content = message.content.filter(({ type }) => type === 'text')
     return content.length === 0

@@ -10,9 +10,9 @@ import { cacheBreak } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
 import { problem, type Conversation, type SentBefore } from './conversation.ts'
-import { Conversations, isOver, keptAs, sharedFrom, type Unread } from './conversations.ts'
+import { Conversations, isOver, providerKeyOf, sharedFrom, type Unread } from './conversations.ts'
 import {
-  asSent,
+  toSentMessage,
   blockIdOf,
   receiptFields,
   sentOf,
@@ -96,7 +96,7 @@ export class Calls {
         entries,
         tools: asked.tools === undefined ? undefined : JSON.stringify(asked.tools),
         system: asked.system === undefined ? undefined : JSON.stringify(asked.system),
-        messages: given.map((message) => digestOf(JSON.stringify(asSent(message)))),
+        messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
       const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit) : undefined
@@ -125,8 +125,10 @@ export class Calls {
     for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
     for (const [index, message] of given.entries()) {
       const recorded = conversation.at(before + index)
-      const same = recorded !== undefined && jsonEqual(asSent(recorded), asSent(message))
-      entries.push(same ? conversation.entryAt(before + index) : await this.#block(asSent(message) as unknown as Json))
+      const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
+      entries.push(
+        same ? conversation.entryAt(before + index) : await this.#block(toSentMessage(message) as unknown as Json),
+      )
     }
     return entries
   }
@@ -140,7 +142,7 @@ export class Calls {
     const blocks = new Map<number, BlockId>()
     for (const [index, place] of places.entries())
       if (place === 'made' || (typeof place === 'number' && typeof conversation.entryAt(place) === 'string'))
-        blocks.set(index, await this.#block(asSent(given[index] as Message) as unknown as Json))
+        blocks.set(index, await this.#block(toSentMessage(given[index] as Message) as unknown as Json))
     return blocks
   }
 
@@ -187,7 +189,7 @@ export class Calls {
     }
     const responses = [
       ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
-      ...(asked.conversation === undefined ? [] : [keptAs(asked.conversation)]),
+      ...(asked.conversation === undefined ? [] : [providerKeyOf(asked.conversation)]),
     ]
     let { conversation } = begun
     for (let attempt = 1; ; attempt++) {

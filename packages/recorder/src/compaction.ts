@@ -54,14 +54,14 @@ export const compactionOf = (
   if (own !== undefined) {
     const asked = questionOf(said)
     const known = new Set(ids.slice(0, own.index))
-    const isAsked = some(asked, said.len - 1, (index) => known.has(said.identityAt(index)))
+    const isAsked = someIndex(asked, said.len - 1, (index) => known.has(said.identityAt(index)))
     // If a question is sent again before its answer, it was not a request for a summary: earlier messages were dropped.
     if (asked < said.len - 1 && !isAsked) return compaction(said, ids, asked, own)
     if (own.isWhole) return compaction(said, ids, said.len, undefined)
   }
   for (const other of others) {
     const found = holderOf(other, given, ids, shared)
-    if (found !== undefined && isAbout(other, said)) return compaction(said, ids, said.len, found)
+    if (found !== undefined && quotesOther(other, said)) return compaction(said, ids, said.len, found)
   }
   return undefined
 }
@@ -95,13 +95,13 @@ const holderOf = (
 }
 
 /** Whether the first conversation quotes a user text of the second. */
-const isAbout = (about: IndexedMessages, said: IndexedMessages): boolean => {
-  const told = (one: IndexedMessages, role?: string): readonly string[] =>
+const quotesOther = (about: IndexedMessages, said: IndexedMessages): boolean => {
+  const textsOfMessages = (one: IndexedMessages, role?: string): readonly string[] =>
     Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
       message === undefined || (role !== undefined && message.role !== role) ? [] : [joinSpaces(textOf(message))],
     )
-  const all = told(about).join(' ')
-  return told(said, 'user').some((text) => text.length >= 8 && all.includes(text))
+  const all = textsOfMessages(about).join(' ')
+  return textsOfMessages(said, 'user').some((text) => text.length >= 8 && all.includes(text))
 }
 
 /** Whether only the message's lengths are recorded. Such text could match by accident. */
@@ -116,7 +116,7 @@ const isDigested = ({ meta }: Immutable<Message>): boolean => {
 const summariesIn = (answer: string): readonly { readonly text: string; readonly spaced: string }[] =>
   [
     answer,
-    ...insidesOf(answer)
+    ...elementContents(answer)
       .toSorted((a, b) => b.length - a.length)
       .slice(0, mostSummaries),
   ]
@@ -130,7 +130,7 @@ const mostSummaries = 16
  * The contents of the outermost elements of a text, each up to the first closing tag of its name.
  * Cost: O(text), however deep they nest.
  */
-const insidesOf = (text: string): readonly string[] => {
+const elementContents = (text: string): readonly string[] => {
   // Reversed: the next closing tag is the last in its list.
   const ends = Map.groupBy([...text.matchAll(/<\/(\w+)>/g)].toReversed(), ({ 1: name = '' }) => name)
   const insides: string[] = []
@@ -156,7 +156,7 @@ const questionOf = (said: IndexedMessages): number => {
   return index
 }
 
-const some = (from: number, to: number, is: (index: number) => boolean): boolean => {
+const someIndex = (from: number, to: number, is: (index: number) => boolean): boolean => {
   for (let index = from; index < to; index++) if (is(index)) return true
   return false
 }

@@ -9,7 +9,7 @@ import type { Store } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
-import { chainOf, emptyChain, identityOf, extendChain, linkedTo } from './identity.ts'
+import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
 import type { SentEntries } from './receipt.ts'
 
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
@@ -214,7 +214,7 @@ export class Conversation {
   #linked(): string[] {
     const { identities, from } = this.#base
     const chain = [emptyChain]
-    for (const identity of identities) chain.push(linkedTo(chain.at(-1) as string, identity))
+    for (const identity of identities) chain.push(linkDigest(chain.at(-1) as string, identity))
     const conversation = this.session.conversation()
     const rest = conversation.slice(conversation.before(from)) as Iterable<Message>
     return [...chain, ...chainOf(rest, chain.at(-1)).slice(1)]

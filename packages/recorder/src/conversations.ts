@@ -67,7 +67,7 @@ export class Conversations {
   }
 
   async #find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
-    for (const key of [asked.previous, asked.conversation && keptAs(asked.conversation)]) {
+    for (const key of [asked.previous, asked.conversation && providerKeyOf(asked.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session)
@@ -145,7 +145,7 @@ export class Conversations {
       if (conversation?.client === client && isOwn) conversations.push(conversation)
     }
     for (const conversation of conversations) {
-      if (!isAkin(conversation, asked, given)) continue
+      if (!hasSameSetup(conversation, asked, given)) continue
       const others = conversations.filter((other) => other !== conversation)
       const compaction = compactionOf(conversation, given, sharedFrom(0, conversation, chain), others)
       if (compaction !== undefined) return { conversation, from: 0, taken: given.length, compaction }
@@ -346,7 +346,7 @@ const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
 export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
 /** The index key of a conversation that its provider stores, among those of responses. */
-export const keptAs = (conversation: string): string => `conversation:${conversation}`
+export const providerKeyOf = (conversation: string): string => `conversation:${conversation}`
 
 /** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
 const marksUpTo = (len: number): readonly number[] => {
@@ -366,14 +366,20 @@ export const sharedFrom = (from: number, conversation: Conversation, chain: read
 }
 
 /** Whether a request has the tools or the system text of a conversation, or the same system messages. */
-const isAkin = (conversation: Conversation, { system, tools }: ParsedRequest, given: readonly Message[]): boolean => {
+const hasSameSetup = (
+  conversation: Conversation,
+  { system, tools }: ParsedRequest,
+  given: readonly Message[],
+): boolean => {
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
   if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const isTold = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
-  const told = new Set(given.filter(isTold).map(identityOf))
+  const isInstruction = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
+  const told = new Set(given.filter(isInstruction).map(identityOf))
   const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
-  const others = first.flatMap((message) => (message !== undefined && isTold(message) ? [message as Message] : []))
+  const others = first.flatMap((message) =>
+    message !== undefined && isInstruction(message) ? [message as Message] : [],
+  )
   if (others.some((message) => told.has(identityOf(message)))) return true
   return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
 }

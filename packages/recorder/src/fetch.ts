@@ -39,7 +39,7 @@ export const recordingFetch = ({
   ...options
 }: RecordingFetchOptions): RecordingFetch => {
   const recorder: Recorder = createRecorder(options)
-  const recording: Fetch = async (input, init) => {
+  const recordingFetch: Fetch = async (input, init) => {
     const request = input instanceof Request ? input : undefined
     const headers = new Headers(init?.headers ?? request?.headers)
     const call = recorder.observe({
@@ -67,7 +67,7 @@ export const recordingFetch = ({
     }
     return observeResponse(response, response.body, call)
   }
-  return Object.assign(recording, { settled: () => recorder.settled(), summary: () => recorder.summary() })
+  return Object.assign(recordingFetch, { settled: () => recorder.settled(), summary: () => recorder.summary() })
 }
 
 /** The body of a request. A one-shot stream can't be recorded. */

@@ -28,10 +28,10 @@ export const chainOf = (messages: Iterable<Message>, start: string = emptyChain)
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
 /** The chain after one more message. */
-export const extendChain = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
+export const extendChain = (chain: string, message: Message): string => linkDigest(chain, identityOf(message))
 
 /** The same, given the message's identity. */
-export const linkedTo = (chain: string, identity: string): string => digestOf(chain + identity)
+export const linkDigest = (chain: string, identity: string): string => digestOf(chain + identity)
 
 type MessageContent = readonly unknown[]
 
@@ -49,7 +49,7 @@ const contentOf = (parts: readonly (Part | ResultPart)[]): MessageContent => {
       text += part.text
       continue
     }
-    const one = saidBy(part)
+    const one = identityContentOf(part)
     flush()
     // Gemini CLI sends a result twice after a resume.
     if (part.type === 'tool_result') {
@@ -63,7 +63,7 @@ const contentOf = (parts: readonly (Part | ResultPart)[]): MessageContent => {
   return all
 }
 
-const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): unknown => {
+const identityContentOf = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): unknown => {
   switch (part.type) {
     case 'tool_call':
       return ['call', idOf(part.id), part.name, sameJson(part.arguments)]

@@ -5,7 +5,7 @@ import { isObject, type Json } from 'indelible/json/kit'
 export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
   (typeof value === 'string'
     ? hidden
-      ? notRecorded
+      ? keyPlaceholder
       : value
     : Array.isArray(value)
       ? value.map((one: Json) => withoutKeys(one, hidden))
@@ -19,7 +19,7 @@ export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
         : value) as T
 
 /** The text that replaces a key. */
-const notRecorded = '[a key, not recorded]'
+const keyPlaceholder = '[a key, not recorded]'
 
 /** Such as `api_key`, `authorization`, `authorization_token`, `accessToken`, `client-secret`. */
 const isKey = (name: string): boolean =>

@@ -5,7 +5,7 @@ import { AnswerReader, type RecordedAnswer } from './answer.ts'
 import type { Api } from './apis/index.ts'
 import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
 import type { RecordedRequest, OnPlace, CallOutcome } from './call.ts'
-import { readAsked, type ParsedRequest, type ObservedRequest } from './wire.ts'
+import { parseRequestBody, type ParsedRequest, type ObservedRequest } from './wire.ts'
 
 /** An observed call. Report its traffic here. None of these methods throws or waits. */
 export interface ObservedCall {
@@ -49,7 +49,7 @@ export interface Recording {
 }
 
 /** The milliseconds to let the answer go first; then the request is recorded while the model thinks. */
-export const beforeBegin = 20
+export const recordDelayMs = 20
 
 export const observeCall = (
   api: Api,
@@ -136,11 +136,15 @@ export const observeCall = (
         const encoding = request.header('content-encoding')
         const bytes =
           typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
-        const asked = readAsked(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
+        const asked = parseRequestBody(
+          api,
+          typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes),
+          request,
+        )
         if (isLeft(asked)) throw new Error(asked.left)
         return recording.begin(asked.right, request)
       }
-      const timer = setTimeout(() => begin(), beforeBegin)
+      const timer = setTimeout(() => begin(), recordDelayMs)
       begin = () => {
         begin = () => {}
         clearTimeout(timer)

@@ -96,7 +96,7 @@ export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
   )
 
 /** A message as in a request, without the fields that only the record or the answer has. */
-export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
+export const toSentMessage = (message: Immutable<Message> | Message): Immutable<Message> => {
   const { id: _id, meta, ...rest } = ownFields(message as Message)
   const {
     'anthropic-response': _anthropic,
@@ -152,9 +152,9 @@ export interface CacheBreak {
 }
 
 /** Values that calls of a session mostly share. They are stored in one receipt, and later ones refer to it. */
-export type CommonDetails = Pick<CallDetails, (typeof common)[number]>
+export type CommonDetails = Pick<CallDetails, (typeof commonFields)[number]>
 
-const common = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
+const commonFields = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
 
 /** The details as stored in a receipt. */
 type WrittenDetails = Omit<CallDetails, 'api'> & Partial<CommonDetails> & { readonly like?: number }
@@ -184,12 +184,16 @@ export const detailsOf = (
   const alike = base === undefined || !hasField(base, 'details') ? undefined : writtenOf(base as ReceiptNote)
   if (alike?.api === undefined) return undefined
   const { parameters } = base as Pick<ReceiptNote, 'parameters'>
-  return { ...commonOf(alike as CommonDetails), ...own, ...(parameters !== undefined && { parameters }) } as CallDetails
+  return {
+    ...commonDetailsOf(alike as CommonDetails),
+    ...own,
+    ...(parameters !== undefined && { parameters }),
+  } as CallDetails
 }
 
-const commonOf = (details: CommonDetails): CommonDetails =>
+const commonDetailsOf = (details: CommonDetails): CommonDetails =>
   Object.fromEntries(
-    common.flatMap((field) => (ownField(details, field) === undefined ? [] : [[field, details[field]]])),
+    commonFields.flatMap((field) => (ownField(details, field) === undefined ? [] : [[field, details[field]]])),
   ) as unknown as CommonDetails
 
 /** The details of the last receipt of a session. Cost: O(notes after it). */
@@ -208,11 +212,11 @@ export const receiptFields = (
   { parameters, ...details }: CallDetails,
   receipts: ReadonlyMap<string, number>,
 ): { readonly alike: string; readonly fields: Pick<ReceiptNote, 'parameters' | 'details'> } => {
-  const alike = JSON.stringify([commonOf(details), parameters])
+  const alike = JSON.stringify([commonDetailsOf(details), parameters])
   const like = receipts.get(alike)
   if (like === undefined)
     return { alike, fields: { ...(parameters !== undefined && { parameters }), details: detailsJson(details) } }
-  const own = Object.entries(details).filter(([field]) => !(common as readonly string[]).includes(field))
+  const own = Object.entries(details).filter(([field]) => !(commonFields as readonly string[]).includes(field))
   return { alike, fields: { details: detailsJson({ like, ...Object.fromEntries(own) }) } }
 }
 
@@ -265,7 +269,7 @@ export const sentMessages = (
     for (const entry of entries) {
       const message = typeof entry === 'number' ? view.at(entry) : messageIn(blocks.get(entry))
       if (message === undefined) return left({ _tag: 'MissingBlock', ids: ids.filter((id) => id === entry) })
-      sent.push(asSent(message))
+      sent.push(toSentMessage(message))
     }
     return right(Object.freeze(sent))
   }, 'sentMessages')

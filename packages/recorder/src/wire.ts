@@ -61,7 +61,7 @@ export interface ParsedRequest {
 }
 
 /** Parse the body of a request. The error says why it can't be read. */
-export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
+export const parseRequestBody = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
@@ -83,7 +83,7 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
     previous: typeof previous === 'string' ? previous : undefined,
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
-    caller: callerOf(request),
+    caller: callerDigest(request),
   })
 }
 
@@ -95,7 +95,7 @@ const longestListIn = (body: JsonObject): number =>
   )
 
 /** The caller, as a digest of the request's credentials. It is compared and never stored. */
-const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
+const callerDigest = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
 
 /** Headers that identify the caller. */
 export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const

@@ -7,7 +7,7 @@ import { decompress } from '../src/proxy/kit.ts'
 import { hasTooManyValues, mostMessages, mostValues, mostWaiting } from '../src/body.ts'
 
 /** A store that counts what is asked of it. */
-const counted = (): { readonly store: Store; readonly asked: () => number } => {
+const countingStore = (): { readonly store: Store; readonly asked: () => number } => {
   let asked = 0
   const store = new Proxy(memoryStore(), {
     get: (target, name) => {
@@ -19,7 +19,7 @@ const counted = (): { readonly store: Store; readonly asked: () => number } => {
 }
 
 const send = async (body: string, path = '/chat/completions') => {
-  const { store, asked } = counted()
+  const { store, asked } = countingStore()
   const notices: string[] = []
   const recorder = createRecorder({ store, decompress, onNotice: ({ reason }) => notices.push(reason) })
   const header = (name: string): string | undefined => (name === 'content-encoding' ? 'gzip' : undefined)

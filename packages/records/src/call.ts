@@ -5,7 +5,7 @@
 import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
-import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
+import { tryRead, callQuietly, textFrom, timeFrom, runOnceWithin } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
@@ -68,13 +68,13 @@ const recordWithin = async <T>(
   parent: CallContext | undefined,
   body: (context: CallContext) => T | PromiseLike<T>,
 ): Promise<T> => {
-  const { context, finish, stored } = begin(log, call, parent)
+  const { context, finish, stored } = beginCall(log, call, parent)
   const { scope } = settingsOf(log)
   await stored()
   let value: T
   try {
     const run = scope === undefined ? undefined : (work: () => unknown) => scope.run(context, work)
-    value = await unlessAborted(ownField(context, 'signal'), () => within(run, () => body(context)))
+    value = await raceAbort(ownField(context, 'signal'), () => runOnceWithin(run, () => body(context)))
   } catch (error) {
     finish({ error })
     await stored()
@@ -107,7 +107,7 @@ const recordWithin = async <T>(
  * socket.once('error', (error) => call.finish({ error }))
  */
 export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCall<T> => {
-  const { context, finish, stored } = begin(log, call, undefined)
+  const { context, finish, stored } = beginCall(log, call, undefined)
   void stored()
   return Object.freeze({ context, finish })
 }
@@ -117,16 +117,16 @@ interface BegunCall<T> extends StartedCall<T> {
   readonly stored: () => Promise<void>
 }
 
-const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
+const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
   const settings = settingsOf(log)
   const parent = parentOf(call, given, settings)
   const traceId = textFrom(() => ownField(call, 'traceId')) ?? parent?.traceId
   const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
-  const signal = attempt(() => ownField(call, 'signal'))
-  const methodName = nameOf(attempt(() => ownField(call, 'methodName'), unreadable))
-  const speaker = attempt(() => speakers.find((each) => each === ownField(call, 'speaker')))
-  const artifactHit = attempt(() => ownField(call, 'artifactHit'))
+  const signal = tryRead(() => ownField(call, 'signal'))
+  const methodName = nameOf(tryRead(() => ownField(call, 'methodName'), unreadable))
+  const speaker = tryRead(() => speakers.find((each) => each === ownField(call, 'speaker')))
+  const artifactHit = tryRead(() => ownField(call, 'artifactHit'))
   const programSource = keepField(() => ownField(call, 'programSource'), 'programSource', settings, sourceLength)
   // Encoded now, because the body may change them.
   const begun: BegunRecord = {
@@ -185,8 +185,8 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
     context,
     finish: (outcome: Outcome<T>) => {
       const finished = Object.freeze(append(outcome))
-      inProgress.get(log)?.delete(callId)
-      tell(() =>
+      idsInProgress.get(log)?.delete(callId)
+      callQuietly(() =>
         settings.telemetry?.({
           callId,
           methodName,
@@ -208,10 +208,10 @@ const parentOf = (
   given: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
-  const parent = given ?? attempt(() => ownField(call, 'parent')) ?? attempt(() => scope?.getStore())
+  const parent = given ?? tryRead(() => ownField(call, 'parent')) ?? tryRead(() => scope?.getStore())
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
-  const depth = attempt(() => parent?.depth)
+  const depth = tryRead(() => parent?.depth)
   return {
     callId,
     traceId: textFrom(() => parent?.traceId),
@@ -228,7 +228,7 @@ const idOf = (
   call: Call<never>,
   settings: Settings,
 ): { readonly callId: string; readonly retryOf?: string } => {
-  const given = attempt(() => {
+  const given = tryRead(() => {
     const callId = ownField(call, 'callId')
     return callId === undefined ? undefined : String(callId).toWellFormed()
   })
@@ -237,8 +237,8 @@ const idOf = (
     for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
     return callId === given ? { callId } : { callId, retryOf: given }
   }
-  let open = inProgress.get(log)
-  if (open === undefined) inProgress.set(log, (open = new Set()))
+  let open = idsInProgress.get(log)
+  if (open === undefined) idsInProgress.set(log, (open = new Set()))
   const made = textFrom(settings.newId)
   const callId =
     made === undefined || made === '' || open.has(made) || positionOf(log, made) !== undefined ? randomId() : made
@@ -253,11 +253,11 @@ const hasFailed = (log: History<CallRecord>, callId: string): boolean => {
 }
 
 /** The ids in use by calls without a record. */
-const inProgress = new WeakMap<History<CallRecord>, Set<string>>()
+const idsInProgress = new WeakMap<History<CallRecord>, Set<string>>()
 
 /** The reference of the stored value, or why it was not stored. */
 const keepContent = (value: unknown, settings: Settings): { readonly [field: string]: string } =>
-  attempt(
+  tryRead(
     () => {
       const ref = settings.content?.put(value, { redact: settings.redact, path: ['content'] })
       if (ref === undefined) return {}
@@ -267,11 +267,11 @@ const keepContent = (value: unknown, settings: Settings): { readonly [field: str
   )
 
 /** The result of the work, or the reason of the signal if it aborts first. */
-const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
+const raceAbort = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
   if (signal === undefined) return work()
   return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(attempt(() => signal.reason, new Error('the call was aborted')))
-    if (attempt(() => signal.aborted) === true) return abort()
+    const abort = (): void => reject(tryRead(() => signal.reason, new Error('the call was aborted')))
+    if (tryRead(() => signal.aborted) === true) return abort()
     const stop = listenTo(signal, abort)
     const begun = (async () => work())()
     void begun.then(resolve, reject).finally(stop)
@@ -281,14 +281,14 @@ const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLik
 
 /** Listen for the signal's abort; a signal that throws is ignored. Returns a function that stops listening. */
 const listenTo = (signal: Signal, abort: () => void): (() => void) => {
-  attempt(() => signal.addEventListener('abort', abort))
-  return () => attempt(() => signal.removeEventListener('abort', abort))
+  tryRead(() => signal.addEventListener('abort', abort))
+  return () => tryRead(() => signal.removeEventListener('abort', abort))
 }
 
 /** Program source may be longer than other text: a reader needs it whole. */
 const sourceLength = 100_000
 
-const keep = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
+const encodeKept = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
   encodeValue(value, {
     limits: length === undefined ? limits : { ...limits, string: length, size: length + 2 },
     redact,
@@ -297,15 +297,15 @@ const keep = (value: unknown, field: string, { limits, redact }: Settings, lengt
 
 /** A field of the call, encoded; undefined if it is absent. */
 const keepField = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
-  const value = attempt(read, unreadable)
-  return value === undefined ? undefined : keep(value, field, settings, length)
+  const value = tryRead(read, unreadable)
+  return value === undefined ? undefined : encodeKept(value, field, settings, length)
 }
 
 /** Replaces a value that throws when it is read. */
 const unreadable = '[unreadable]'
 
 const fieldsOf = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
-  const fields = attempt(read)
+  const fields = tryRead(read)
   if (fields === undefined) return {}
   const all = Object.entries(objectOf(encodeValue(fields, { limits, redact }).value))
   return Object.fromEntries(all.filter(([name]) => !fieldNames.has(name)))
@@ -337,7 +337,9 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
     errorType: typeof errorType === 'string' ? errorType : null,
     retriable: retriable === true,
     ...(kind !== undefined && { valueClass: kind }),
-    ...(typeof errorMessage === 'string' && { errorMessage: textOf(keep(errorMessage, 'errorMessage', settings)) }),
+    ...(typeof errorMessage === 'string' && {
+      errorMessage: textOf(encodeKept(errorMessage, 'errorMessage', settings)),
+    }),
   }
 }
 
@@ -354,7 +356,7 @@ const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
 }
 
 const isReasonOf = (error: unknown, call: Call<never>): boolean =>
-  attempt(() => {
+  tryRead(() => {
     const signal = ownField(call, 'signal')
     return signal?.aborted === true && signal.reason === error
   }, false)
@@ -368,7 +370,7 @@ const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): 
     ok: false,
     errorType,
     retriable: isRetriable(error, call),
-    ...(message !== undefined && { errorMessage: textOf(keep(message, 'errorMessage', settings)) }),
+    ...(message !== undefined && { errorMessage: textOf(encodeKept(message, 'errorMessage', settings)) }),
   }
 }
 
@@ -389,14 +391,14 @@ const errorTypeOf = (error: unknown): string => {
 }
 
 const messageOf = (error: unknown): string | undefined =>
-  attempt(() => {
+  tryRead(() => {
     if (typeof error !== 'object' || error === null) return error === undefined ? undefined : String(error)
     const { message } = error as { readonly message?: unknown }
     return typeof message === 'string' ? message : undefined
   })
 
 const isRetriable = (error: unknown, call: Call<never>): boolean =>
-  attempt(() => {
+  tryRead(() => {
     const { retriable } = call
     return retriable === undefined
       ? (error as { readonly retriable?: unknown } | null | undefined)?.retriable === true
@@ -407,10 +409,10 @@ const isRetriable = (error: unknown, call: Call<never>): boolean =>
 const kindOf = (value: unknown): string | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== 'object') return typeof value
-  return value === null ? 'null' : attempt(() => classOf(value), 'unreadable')
+  return value === null ? 'null' : tryRead(() => classOf(value), 'unreadable')
 }
 
-const nameOf = (name: unknown): string => attempt(() => String(name).slice(0, 200).toWellFormed(), unreadable)
+const nameOf = (name: unknown): string => tryRead(() => String(name).slice(0, 200).toWellFormed(), unreadable)
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 // A redactor may have replaced the list or object.

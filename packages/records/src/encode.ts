@@ -73,9 +73,9 @@ export const redactedText = '[redacted]'
  */
 export const encodeValue = (value: unknown, options: EncodeOptions = {}): EncodedValue => {
   const walk: Walk = {
-    depth: within(options.limits?.depth, 16, 1, 500),
-    string: within(options.limits?.string, 10_000, 32, Infinity),
-    size: within(options.limits?.size, 100_000, 256, Infinity),
+    depth: clampLimit(options.limits?.depth, 16, 1, 500),
+    string: clampLimit(options.limits?.string, 10_000, 32, Infinity),
+    size: clampLimit(options.limits?.size, 100_000, 256, Infinity),
     redact: options.redact,
     path: [...(options.path ?? [])],
     ancestors: [],
@@ -85,7 +85,7 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
     missing: new Map(),
   }
   try {
-    const whole = visit(value, walk) ?? null
+    const whole = encodeHere(value, walk) ?? null
     const kept = walk.used <= walk.size ? whole : shortenValue(whole, walk.size, walk, new Map())
     return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
   } catch {
@@ -114,11 +114,11 @@ interface Walk {
   readonly missing: Map<object, number>
 }
 
-const within = (given: number | undefined, otherwise: number, least: number, most: number): number =>
+const clampLimit = (given: number | undefined, otherwise: number, least: number, most: number): number =>
   given === undefined || Number.isNaN(given) ? otherwise : Math.min(most, Math.max(least, Math.floor(given)))
 
 /** Encodes the value at the current position; undefined if it is left out. `asked`: `toJSON` returned the value. */
-const visit = (given: unknown, walk: Walk, asked = false): Json | undefined => {
+const encodeHere = (given: unknown, walk: Walk, asked = false): Json | undefined => {
   const value = walk.redact === undefined ? given : redactValue(given, walk)
   switch (typeof value) {
     case 'string':
@@ -168,23 +168,23 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
   if (ancestor !== undefined)
     return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
   if (Array.isArray(value))
-    return container(value, walk, () => array(value.length >>> 0, (index) => value[index] as unknown, walk))
+    return container(value, walk, () => encodeArray(value.length >>> 0, (index) => value[index] as unknown, walk))
   const plain = isPlain(value)
   if (!plain) {
     const primitive = primitiveOf(value)
-    if (primitive !== undefined) return visit(primitive, walk)
+    if (primitive !== undefined) return encodeHere(primitive, walk)
     const size = sizeOfMap(value)
     if (size !== undefined)
-      return container(value, walk, () => array(size, nextOf(Map.prototype.entries.call(value)), walk))
+      return container(value, walk, () => encodeArray(size, nextOf(Map.prototype.entries.call(value)), walk))
     const count = sizeOfSet(value)
     if (count !== undefined)
-      return container(value, walk, () => array(count, nextOf(Set.prototype.values.call(value)), walk))
+      return container(value, walk, () => encodeArray(count, nextOf(Set.prototype.values.call(value)), walk))
   }
   if (!asked) {
     const { toJSON } = value as { readonly toJSON?: unknown }
     if (typeof toJSON === 'function') {
       const json: unknown = toJSON.call(value, String(walk.path.at(-1) ?? ''))
-      if (json !== value) return beneath(value, walk, () => visit(json, walk, true))
+      if (json !== value) return withAncestor(value, walk, () => encodeHere(json, walk, true))
     }
   }
   const keys = Object.keys(value)
@@ -192,7 +192,7 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
     for (const key of ['errors', 'cause', 'message', 'name'])
       if (!keys.includes(key) && (key === 'name' || key === 'message' || Object.hasOwn(value, key))) keys.unshift(key)
   if (!plain && keys.length === 0) return text(`[${classOf(value)}]`, walk)
-  return container(value, walk, () => record(value as { readonly [key: string]: unknown }, keys, walk))
+  return container(value, walk, () => encodeRecord(value as { readonly [key: string]: unknown }, keys, walk))
 }
 
 /** The primitive value or text of an object that is not a container; undefined for a container. */
@@ -262,19 +262,19 @@ const container = (value: object, walk: Walk, fill: () => Json): Json => {
   }
   walk.level += 1
   walk.used += 2
-  const filled = beneath(value, walk, fill)
+  const filled = withAncestor(value, walk, fill)
   walk.level -= 1
   return filled
 }
 
-const beneath = <T>(value: object, walk: Walk, work: () => T): T => {
+const withAncestor = <T>(value: object, walk: Walk, work: () => T): T => {
   walk.ancestors.push({ value, place: walk.path.length })
   const result = work()
   walk.ancestors.pop()
   return result
 }
 
-const array = (length: number, at: (index: number) => unknown, walk: Walk): Json => {
+const encodeArray = (length: number, at: (index: number) => unknown, walk: Walk): Json => {
   const result: Json[] = []
   for (let index = 0; index < length; index++) {
     if (walk.used > walk.size) {
@@ -283,14 +283,14 @@ const array = (length: number, at: (index: number) => unknown, walk: Walk): Json
     }
     walk.path.push(index)
     walk.used += 1
-    const kept = read(() => at(index), walk)
+    const kept = readOrNote(() => at(index), walk)
     result.push(kept === undefined ? countValue(null, walk) : kept)
     walk.path.pop()
   }
   return Object.freeze(result)
 }
 
-const record = (value: { readonly [key: string]: unknown }, keys: readonly string[], walk: Walk): Json => {
+const encodeRecord = (value: { readonly [key: string]: unknown }, keys: readonly string[], walk: Walk): Json => {
   const result: { [key: string]: Json } = {}
   for (let index = 0; index < keys.length; index++) {
     if (walk.used > walk.size) {
@@ -299,31 +299,31 @@ const record = (value: { readonly [key: string]: unknown }, keys: readonly strin
     }
     const key = keys[index] as string
     walk.path.push(key)
-    const kept = read(() => value[key], walk)
+    const kept = readOrNote(() => value[key], walk)
     walk.path.pop()
     if (kept === undefined) continue
     const name = fieldName(key, result, walk)
     walk.used += name.length + 4
-    define(result, name, kept)
+    defineField(result, name, kept)
   }
   return Object.freeze(result)
 }
 
 /** Runs a getter or a trap. */
-const read = (get: () => unknown, walk: Walk): Json | undefined => {
+const readOrNote = (get: () => unknown, walk: Walk): Json | undefined => {
   let value: unknown
   try {
     value = get()
   } catch (error) {
     return unreadable(error, walk)
   }
-  return visit(value, walk)
+  return encodeHere(value, walk)
 }
 
 const nextOf = (values: IterableIterator<unknown>) => (): unknown => values.next().value
 
 /** A plain assignment would run the setter of `__proto__`, or one added to Object.prototype. */
-const define = (target: { [key: string]: Json }, key: string, value: Json): void => {
+const defineField = (target: { [key: string]: Json }, key: string, value: Json): void => {
   if (key in Object.prototype)
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
   else target[key] = value
@@ -335,14 +335,14 @@ const countValue = <T extends number | boolean | null>(value: T, walk: Walk): T 
 }
 
 const text = (value: string, walk: Walk): string => {
-  const kept = fitting(value, walk.string)
+  const kept = fitText(value, walk.string)
   if (kept.length < value.length) walk.cut = true
   walk.used += kept.length + 2
   return kept
 }
 
 /** A well-formed text of at most `most` characters, with a note of how many were cut. */
-const fitting = (value: string, most: number): string => {
+const fitText = (value: string, most: number): string => {
   if (value.length <= most) return value.toWellFormed()
   const note = (kept: number): string => `… (${value.length - kept} more)`
   const room = most - note(0).length
@@ -354,12 +354,12 @@ const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc
 
 /** The field name for a key. Two keys can become equal when cut or made well-formed. */
 const fieldName = (key: string, taken: object, walk: Walk): string => {
-  const name = fitting(key, walk.string)
+  const name = fitText(key, walk.string)
   if (name.length < key.length) walk.cut = true
   if (!Object.hasOwn(taken, name)) return name
   let count = 2
-  while (Object.hasOwn(taken, `${fitting(key, walk.string - 12)}~${count}`)) count += 1
-  return `${fitting(key, walk.string - 12)}~${count}`
+  while (Object.hasOwn(taken, `${fitText(key, walk.string - 12)}~${count}`)) count += 1
+  return `${fitText(key, walk.string - 12)}~${count}`
 }
 
 const functionText = (value: object): string => {
@@ -384,7 +384,7 @@ const unreadable = (error: unknown, walk: Walk): string => {
   if (walk.redact !== undefined) return text('[unreadable]', walk)
   try {
     return text(
-      `[unreadable: ${fitting(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`,
+      `[unreadable: ${fitText(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`,
       walk,
     )
   } catch {
@@ -393,13 +393,13 @@ const unreadable = (error: unknown, walk: Walk): string => {
 }
 
 /** The smallest remainder worth keeping of a value that does not fit. */
-const worthwhile = 64
+const leastKept = 64
 /** Room for the note of how much is missing. */
 const noteRoom = 24
 
 /** The value cut at the end to at most `room` characters. Only called for larger values. */
 const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
-  if (typeof value === 'string') return fitting(value, room - 2)
+  if (typeof value === 'string') return fitText(value, room - 2)
   if (typeof value !== 'object' || value === null) return value
   const missing = walk.missing.get(value) ?? 0
   const isList = Array.isArray(value)
@@ -412,17 +412,17 @@ const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, 
     const frame = isList ? 1 : key.length + 4
     const size = sizeOf(field, sizes) + frame
     const fits = size <= left && !walk.missing.has(field as object)
-    if (!fits && (left - frame < worthwhile || !isLong(field))) break
+    if (!fits && (left - frame < leastKept || !isLong(field))) break
     const part = fits ? field : shortenValue(field, left - frame, walk, sizes)
     if (isList) list.push(part)
-    else define(result, key, part)
+    else defineField(result, key, part)
     kept += 1
     left -= fits ? size : sizeOf(part, sizes) + frame
     if (!fits) break
   }
   const more = fields.length - kept + missing
   if (more > 0 && isList) list.push(`… ${more} more`)
-  else if (more > 0) define(result, fieldName('…', result, walk), `${more} more`)
+  else if (more > 0) defineField(result, fieldName('…', result, walk), `${more} more`)
   return Object.freeze(isList ? list : result)
 }
 

@@ -2,7 +2,7 @@
 import { hasField } from 'indelible/json/kit'
 
 /** The result of a read, or `otherwise` if it throws. Default: undefined. */
-export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
+export const tryRead = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
   try {
     return read()
   } catch {
@@ -12,19 +12,19 @@ export const attempt = <T, U = undefined>(read: () => T, otherwise?: U): T | U =
 
 /** The result of a function if it is text; undefined if it throws or returns something else. */
 export const textFrom = (read: () => unknown): string | undefined =>
-  attempt(() => {
+  tryRead(() => {
     const text = read()
     return typeof text === 'string' ? text.toWellFormed() : undefined
   })
 
 /** The clock's time; the real time if it throws or returns something invalid. */
 export const timeFrom = (now: () => number): number => {
-  const time = attempt(now, NaN)
+  const time = tryRead(now, NaN)
   return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
 }
 
 /** Call a host's callback, and ignore its result and errors. */
-export const tell = (work: () => unknown): void => {
+export const callQuietly = (work: () => unknown): void => {
   try {
     // An unhandled rejection would end the process.
     void Promise.resolve(work()).catch(() => undefined)
@@ -37,7 +37,7 @@ export const tell = (work: () => unknown): void => {
  * Run a function exactly once inside a scope, and return its result, even if the scope throws, runs
  * it twice or never, or returns something else.
  */
-export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, work: () => T): T => {
+export const runOnceWithin = <T>(run: ((work: () => unknown) => unknown) | undefined, work: () => T): T => {
   let done: { readonly value: T } | { readonly error: unknown } | undefined
   const once = (): unknown => {
     if (done === undefined) {
@@ -51,8 +51,8 @@ export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, w
     if (hasField(done, 'value')) return done.value
     throw done.error
   }
-  if (run !== undefined) attempt(() => run(once))
-  if (done === undefined) attempt(() => once())
+  if (run !== undefined) tryRead(() => run(once))
+  if (done === undefined) tryRead(() => once())
   const ended = done as unknown as { readonly value: T } | { readonly error: unknown }
   if (hasField(ended, 'value')) return ended.value
   throw ended.error

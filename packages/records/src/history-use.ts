@@ -58,12 +58,12 @@ const codeOf = (source: string, names: readonly string[]): string =>
     return names.includes(text) ? `'${text}'` : `${/^["'`](?!""|'')/.test(all) ? "''" : ''}${kept.join(' ')}`
   })
 const args = [1, 2, 3, 4, 5].reduce((inner) => String.raw`\((?:[^()]|${inner})*\)`, String.raw`\([^()]*\)`)
-const behind = (code: string, from: number): number =>
+const endOfArguments = (code: string, from: number): number =>
   from + (new RegExp(`^${args}`).exec(code.slice(from, from + 4000))?.[0].length ?? 0)
 const wrappers =
   /(?:await |(?<![\w$\])])\(|\[\.\.\.|(?:new Set|Promise\.resolve|Object\.freeze|Array\.from|structuredClone)\()*$/
 /** The ways a line names a value: as the result of a function, a variable, or a property. */
-const namings: readonly (readonly [as: string, RegExp])[] = [
+const namingPatterns: readonly (readonly [as: string, RegExp])[] = [
   ['result', /([\w$]+) = (?:async )?\([^()]*\) => $/],
   ['variable', /(?:const|let|var) \[?([\w$]+)(?:, [^\]]*\])?(?:: [^=]+)? = (?:(?:await Promise\.all\()?\[)?$/],
   ['property', /(?:(?:\.|^\s*)#?([\w$]+) = |[{,]\s*([\w$]+): )$/],
@@ -105,7 +105,7 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
       let kind = /\[|Set|from|Clone/.test(around.slice(lead.length)) ? '+' : source
       let end = index + found.length
       use(index, kind === '=' && /^(?:\.length)? (?:\?\?|\|\|)?= /.test(code.slice(end, end + 12)) ? 'write' : '')
-      if (code.charAt(end) === '(') end = behind(code, end)
+      if (code.charAt(end) === '(') end = endOfArguments(code, end)
       while (kind !== '') {
         const [step = '', id = '['] =
           /^(?:\s*!?\??\.\s*([\w$]+)|(?:\?\.)?\[|(?: as [\w[\]]+)?[)\]])/.exec(code.slice(end, end + 99)) ?? []
@@ -118,12 +118,13 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
         if (id !== 'length' || !rest.startsWith(' = '))
           use(end - 1, entry?.includes('!') && kind === '=' ? `${entry} write` : entry)
         kind = entry?.includes('+') ? '+' : entry?.includes('=') ? kind : ''
-        if (rest.startsWith('(')) end = behind(code, end)
+        if (rest.startsWith('(')) end = endOfArguments(code, end)
       }
       if (/(?:for (?:await )?\(.*\b(?:of|in)|yield\*) $/.test(lead)) use(index, 'iterate')
       use(index, entryOf(/(?:Object|Map|_|prototype)\.(\w+)(?:\.call)?\($/.exec(lead)?.[1] ?? '?'))
       if (kind === '' || !/^\s*(?:[;,)}\]\n]|\?\?|\|\||as |satisfies |$)/.test(code.slice(end, end + 9))) continue
-      for (const [as, naming] of namings) for (const id of naming.exec(lead)?.slice(1) ?? []) if (id) name(id, as, kind)
+      for (const [as, naming] of namingPatterns)
+        for (const id of naming.exec(lead)?.slice(1) ?? []) if (id) name(id, as, kind)
     }
   return uses
 }

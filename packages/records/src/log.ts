@@ -88,7 +88,7 @@ export const createCallLog = (options: CallLogOptions = {}): History<CallRecord>
 /** Creates a log with hooks for a store. */
 export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {
   const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
-  known.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
+  settingsOfLogs.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
   return log
 }
 
@@ -109,7 +109,7 @@ export interface LogHooks {
 }
 
 /** The settings of a log; the defaults for a history that `createCallLog` did not create. */
-export const settingsOf = (log: History<CallRecord>): Settings => known.get(log) ?? defaults
+export const settingsOf = (log: History<CallRecord>): Settings => settingsOfLogs.get(log) ?? defaults
 
 /** The position of the record with a call id. Cost: O(1), plus O(records) once for those not indexed yet. */
 export const positionOf = (log: History<CallRecord>, callId: string): Position | undefined => {
@@ -136,6 +136,6 @@ const settingsFrom = (options: Omit<CallLogOptions, 'from'>): Settings => ({
   ...options,
 })
 
-const known = new WeakMap<History<CallRecord>, Settings>()
+const settingsOfLogs = new WeakMap<History<CallRecord>, Settings>()
 const indexes = new WeakMap<History<CallRecord>, Index>()
 const defaults: Settings = settingsFrom({})

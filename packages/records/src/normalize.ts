@@ -5,7 +5,7 @@
 import type { History } from 'indelible/history'
 import { NotJson, isObject, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
-import { attempt } from './guarded.ts'
+import { tryRead } from './guarded.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
@@ -83,21 +83,22 @@ type Reasons = string[]
 
 const listOf = (stored: unknown): readonly unknown[] | undefined =>
   // A Proxy may be revoked, or have traps that throw.
-  attempt(() => (Array.isArray(stored) && Number.isSafeInteger(stored.length) ? (stored as unknown[]) : undefined))
+  tryRead(() => (Array.isArray(stored) && Number.isSafeInteger(stored.length) ? (stored as unknown[]) : undefined))
 
 const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): CallRecord | undefined => {
   const entry = plain(() => list[index], reasons)
-  if (!isObject(entry)) return drop(reasons, `is ${describeValue(entry)}; a record is an object`)
+  if (!isObject(entry)) return addReason(reasons, `is ${describeValue(entry)}; a record is an object`)
   const fields = inCamelCase(entry, recordKeys, '', reasons)
   if (!['callId', 'methodName', 'outcomeSummary'].some((key) => Object.hasOwn(fields, key)))
-    return drop(reasons, 'has no callId, methodName or outcomeSummary, so it is not a record')
+    return addReason(reasons, 'has no callId, methodName or outcomeSummary, so it is not a record')
   const record: CallRecord = {
     ...withoutKnown(fields),
-    callId: textField(fields, 'callId', reasons) ?? fill(reasons, 'callId', `unknown-${index}`),
+    callId: textField(fields, 'callId', reasons) ?? fillMissing(reasons, 'callId', `unknown-${index}`),
     timestamp:
-      timeField(fields, 'timestamp', reasons) ?? fill(reasons, 'timestamp', timeOf(fields['startedAt']) ?? isoTime(0)),
+      timeField(fields, 'timestamp', reasons) ??
+      fillMissing(reasons, 'timestamp', timeOf(fields['startedAt']) ?? isoTime(0)),
     speaker: speakerOf(fields, reasons),
-    methodName: textField(fields, 'methodName', reasons) ?? fill(reasons, 'methodName', 'unknown'),
+    methodName: textField(fields, 'methodName', reasons) ?? fillMissing(reasons, 'methodName', 'unknown'),
     args: argsOf(fields, reasons),
     kwargs: kwargsOf(fields, reasons),
     outcomeSummary: summaryOf(fields, reasons),
@@ -117,9 +118,9 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
   return (reasons.length === 0 ? entry : plain(() => record, reasons)) as CallRecord
 }
 
-const drop = (reasons: Reasons, reason: string): undefined => void reasons.push(reason)
+const addReason = (reasons: Reasons, reason: string): undefined => void reasons.push(reason)
 
-const fill = <T>(reasons: Reasons, field: string, value: T): T => {
+const fillMissing = <T>(reasons: Reasons, field: string, value: T): T => {
   reasons.push(`${field} is missing: ${JSON.stringify(value)}`)
   return value
 }
@@ -230,7 +231,7 @@ const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
 const argsOf = (fields: JsonObject, reasons: Reasons): JsonArray => {
   const args = fields['args']
   if (isArray(args)) return args
-  if (args === undefined || args === null) return fill(reasons, 'args', [])
+  if (args === undefined || args === null) return fillMissing(reasons, 'args', [])
   reasons.push(`args was ${describeValue(args)}, not an array`)
   return [args]
 }
@@ -238,7 +239,7 @@ const argsOf = (fields: JsonObject, reasons: Reasons): JsonArray => {
 const kwargsOf = (fields: JsonObject, reasons: Reasons): JsonObject => {
   const kwargs = fields['kwargs']
   if (isObject(kwargs)) return kwargs
-  if (kwargs === undefined || kwargs === null) return fill(reasons, 'kwargs', {})
+  if (kwargs === undefined || kwargs === null) return fillMissing(reasons, 'kwargs', {})
   reasons.push(`kwargs was ${describeValue(kwargs)}, not an object`)
   return { value: kwargs }
 }
@@ -251,20 +252,22 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
   }
   const summary = inCamelCase(given, summaryKeys, 'outcomeSummary.', reasons)
   const { status: _, ok: __, errorType: ___, retriable: ____, valueClass: _____, ...others } = summary
-  const named = (field: string): JsonObject =>
+  const summaryField = (field: string): JsonObject =>
     summary[field] === undefined ? {} : { [`outcomeSummary.${field}`]: summary[field] }
-  const text = (field: string): string | undefined => textField(named(field), `outcomeSummary.${field}`, reasons)
-  const flag = (field: string): boolean | undefined => flagField(named(field), `outcomeSummary.${field}`, reasons)
+  const text = (field: string): string | undefined => textField(summaryField(field), `outcomeSummary.${field}`, reasons)
+  const flag = (field: string): boolean | undefined =>
+    flagField(summaryField(field), `outcomeSummary.${field}`, reasons)
   const status = text('status')
-  const ok = flag('ok') ?? fill(reasons, 'outcomeSummary.ok', status !== undefined && goodStatus.test(status))
+  const ok = flag('ok') ?? fillMissing(reasons, 'outcomeSummary.ok', status !== undefined && goodStatus.test(status))
   const errorType = summary['errorType'] === null ? null : text('errorType')
   return {
     ...others,
     status:
-      status ?? fill(reasons, 'outcomeSummary.status', summary['ok'] === undefined ? 'unknown' : ok ? 'ok' : 'error'),
+      status ??
+      fillMissing(reasons, 'outcomeSummary.status', summary['ok'] === undefined ? 'unknown' : ok ? 'ok' : 'error'),
     ok,
-    errorType: errorType === undefined ? fill(reasons, 'outcomeSummary.errorType', null) : errorType,
-    retriable: flag('retriable') ?? fill(reasons, 'outcomeSummary.retriable', false),
+    errorType: errorType === undefined ? fillMissing(reasons, 'outcomeSummary.errorType', null) : errorType,
+    retriable: flag('retriable') ?? fillMissing(reasons, 'outcomeSummary.retriable', false),
     ...optional('valueClass', text('valueClass')),
   }
 }
@@ -284,7 +287,7 @@ const describeValue = (value: Json | undefined): string => {
 /** Describes a stored value that is not an array. */
 const kindOf = (stored: unknown): string => {
   if (typeof stored !== 'object' || stored === null) return describeValue(encodeValue(stored).value)
-  const name = attempt(() => classOf(stored))
+  const name = tryRead(() => classOf(stored))
   if (name === undefined) return 'an object that throws when it is read'
   return name === 'Object' ? 'an object' : `an instance of ${name}`
 }

@@ -64,11 +64,11 @@ const summary = (record: CallRecord | undefined): string => {
   const { status, errorType } = record?.outcomeSummary ?? {}
   const fields = { callId: record?.callId, speaker: record?.speaker, methodName: record?.methodName, status, errorType }
   const shown = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
-  return `{${shown.map(([name, value]) => `"${name}":"${harmless(String(value))}"`).join(',')}}`
+  return `{${shown.map(([name, value]) => `"${name}":"${escapeForJson(String(value))}"`).join(',')}}`
 }
 
 /** The content of a JSON string of limited length: letters, digits and a few marks; everything else is escaped. */
-const harmless = (text: string): string => {
+const escapeForJson = (text: string): string => {
   let shown = ''
   for (const character of text.slice(0, longestField)) {
     const next = /^[\p{L}\p{M}\p{N} _.,:;/@#()[\]+*=!?-]$/u.test(character) ? character : escapeCharacter(character)

@@ -18,8 +18,8 @@ import type {
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
-import { againstOwnId, storeTask } from 'indelible/store/kit'
-import { tell, timeFrom } from './guarded.ts'
+import { ownIdFault, storeTask } from 'indelible/store/kit'
+import { callQuietly, timeFrom } from './guarded.ts'
 import { newLog, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import { randomId } from './random-id.ts'
@@ -100,7 +100,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
       },
     )
     const writer = writerOf(store, info.right, log, (first, fault) =>
-      tell(() =>
+      callQuietly(() =>
         others.telemetry?.({
           callId: first.callId,
           methodName: first.methodName,
@@ -155,13 +155,13 @@ const unfinishedCalls = (
     // Made valid, like any other record that is read.
     const { log } = normalizeRecords([{ ...(mark['begun'] as object), outcomeSummary: interruptedSummary }])
     const record = log.view().at(0)
-    if (record !== undefined && !ended.has(record.callId)) begun.set(record.callId, begunOf(record))
+    if (record !== undefined && !ended.has(record.callId)) begun.set(record.callId, startOf(record))
   }
   return [...begun.values()]
 }
 
 /** A record without the fields of an ended call. */
-const begunOf = (record: CallRecord): BegunRecord => {
+const startOf = (record: CallRecord): BegunRecord => {
   const { timestamp: _, outcomeSummary: __, ...begun } = record
   return begun as unknown as BegunRecord
 }
@@ -185,7 +185,7 @@ const interruptedCall = (begun: BegunRecord, timestamp: string): CallRecord => (
 const mark = 'indelible.calls'
 
 const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {
-  const problem = againstOwnId(id)
+  const problem = ownIdFault(id)
   if (problem !== undefined) return left(problem)
   const found = await store.info(id)()
   if (!isLeft(found))
@@ -248,9 +248,9 @@ const writerOf = (
     return right(head)
   }
   // In sequence: each write needs the head of the previous one.
-  const flush = (): Promise<Either<AppendFault, Head>> => (running = running.then(write, write).then(told))
+  const flush = (): Promise<Either<AppendFault, Head>> => (running = running.then(write, write).then(reportWritten))
 
-  const told = (done: Either<AppendFault, Head>): Either<AppendFault, Head> => {
+  const reportWritten = (done: Either<AppendFault, Head>): Either<AppendFault, Head> => {
     const first = log.view().at(written)
     if (isLeft(done) && first !== undefined) failed(first, done.left)
     return done

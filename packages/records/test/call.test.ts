@@ -28,7 +28,7 @@ const last = (log: History<CallRecord>): CallRecord => {
 }
 
 /** What is thrown, also where that is nothing. */
-const thrown = async (work: Promise<unknown>): Promise<{ readonly error: unknown }> => {
+const errorOf = async (work: Promise<unknown>): Promise<{ readonly error: unknown }> => {
   try {
     await work
   } catch (error) {
@@ -60,7 +60,7 @@ describe('a record', () => {
   })
   it('says why it failed', async () => {
     const log = logOf()
-    const { error } = await thrown(
+    const { error } = await errorOf(
       recordCall(log, { methodName: 'f' }, () => {
         throw new RangeError('too far')
       }),
@@ -204,19 +204,19 @@ describe('a record', () => {
   })
   it('knows what may be tried again', async () => {
     const log = logOf()
-    await thrown(
+    await errorOf(
       recordCall(log, { methodName: 'f' }, () => {
         throw Object.assign(new Error(), { retriable: true })
       }),
     )
     expect(last(log).outcomeSummary.retriable).toBe(true)
-    await thrown(
+    await errorOf(
       recordCall(log, { methodName: 'f', retriable: (error) => error === 'busy' }, () => {
         throw 'busy'
       }),
     ) // oxlint-disable-line no-throw-literal
     expect(last(log).outcomeSummary).toMatchObject({ retriable: true, errorType: 'string' })
-    await thrown(
+    await errorOf(
       recordCall(
         log,
         {
@@ -256,7 +256,7 @@ describe('what is thrown passes through unchanged', () => {
       },
     ]) {
       const log = logOf()
-      const { error } = await thrown(recordCall(log, { methodName: 'f' }, body))
+      const { error } = await errorOf(recordCall(log, { methodName: 'f' }, body))
       expect(Object.is(error, value)).toBe(true)
       expect(log.len).toBe(1)
       expect(last(log).outcomeSummary).toEqual({ status: 'error', ok: false, errorType, retriable: false })
@@ -268,7 +268,7 @@ describe('what is thrown passes through unchanged', () => {
 describe('timeout and abort', () => {
   it('a signal ends the call, whether or not its body ends', async () => {
     const log = logOf()
-    const { error } = await thrown(
+    const { error } = await errorOf(
       recordCall(log, { methodName: 'hang', signal: AbortSignal.timeout(10) }, () => new Promise(() => undefined)),
     )
     expect(error).toMatchObject({ name: 'TimeoutError' })
@@ -291,7 +291,7 @@ describe('timeout and abort', () => {
       stop.abort(reason)
       return sleep(5, 'too late')
     })
-    expect((await thrown(running)).error).toBe(stop.signal.reason)
+    expect((await errorOf(running)).error).toBe(stop.signal.reason)
     expect(last(log).outcomeSummary.status).toBe('aborted')
     await sleep(15)
     expect(log.len).toBe(1)
@@ -299,12 +299,12 @@ describe('timeout and abort', () => {
   it('a call that was aborted before it began is recorded and not made', async () => {
     const log = logOf()
     let made = false
-    await thrown(recordCall(log, { methodName: 'f', signal: AbortSignal.abort() }, () => (made = true)))
+    await errorOf(recordCall(log, { methodName: 'f', signal: AbortSignal.abort() }, () => (made = true)))
     expect([made, last(log).outcomeSummary.status]).toEqual([false, 'aborted'])
   })
   it('a body that gives up by itself', async () => {
     const log = logOf()
-    await thrown(recordCall(log, { methodName: 'f' }, () => sleep(1000, 0, { signal: AbortSignal.timeout(5) })))
+    await errorOf(recordCall(log, { methodName: 'f' }, () => sleep(1000, 0, { signal: AbortSignal.timeout(5) })))
     expect(last(log).outcomeSummary.status).toBe('aborted') // what node:timers throws is an AbortError, whatever its cause
   })
   it('a body that is done in time leaves no listener behind', async () => {
@@ -319,7 +319,7 @@ describe('timeout and abort', () => {
     }
     expect(await recordCall(log, { methodName: 'f', signal }, () => 1)).toBe(1)
     expect(await recordCall(log, { methodName: 'f', signal: counting }, async () => 2)).toBe(2)
-    await thrown(
+    await errorOf(
       recordCall(log, { methodName: 'f', signal: counting }, () => {
         throw new Error('no')
       }),
@@ -484,18 +484,18 @@ describe('nested and concurrent calls', () => {
 })
 
 describe('when recording fails', () => {
-  const broken = (): History<CallRecord> =>
+  const failingHistory = (): History<CallRecord> =>
     createHistory<CallRecord>({
       classify: () => {
         throw new Error('no room')
       },
     })
   it('the caller has what it would have had', async () => {
-    const log = broken()
+    const log = failingHistory()
     expect(await recordCall(log, { methodName: 'f' }, () => 7)).toBe(7)
     expect(
       (
-        await thrown(
+        await errorOf(
           recordCall(log, { methodName: 'f' }, () => {
             throw 'x'
           }),
@@ -512,15 +512,15 @@ describe('when recording fails', () => {
   it('telemetry says so', async () => {
     const events: RecordEvent[] = []
     const log = createCallLog({ telemetry: (event) => events.push(event) })
-    const broken = vi.spyOn(Date.prototype, 'toISOString')
+    const failingHistory = vi.spyOn(Date.prototype, 'toISOString')
     const breaking = (): number => {
-      broken.mockImplementation(() => {
+      failingHistory.mockImplementation(() => {
         throw new RangeError('no room')
       })
       return 7
     }
     expect(await recordCall(log, { methodName: 'f', callId: 'c1' }, breaking)).toBe(7)
-    broken.mockRestore()
+    failingHistory.mockRestore()
     expect(events).toMatchObject([
       {
         callId: 'c1',
@@ -577,7 +577,7 @@ describe('redaction', () => {
       },
       () => ({ token: secret }),
     )
-    await thrown(
+    await errorOf(
       recordCall(log, { methodName: 'login', args: [] }, () => {
         throw new Error(`bad ${secret}`)
       }),

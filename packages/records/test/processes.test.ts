@@ -16,14 +16,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const kills = rounds(4, 200)
 
-const started = (...words: readonly string[]): ChildProcess =>
+const startCaller = (...words: readonly string[]): ChildProcess =>
   spawn(process.execPath, [join(root, 'packages/records/test/caller-process.ts'), ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
 
 /** What a process says until it ends; `line` is told of each line. */
-const ended = (child: ChildProcess, line: (text: string) => void): Promise<NodeJS.Signals | null> =>
+const exitOf = (child: ChildProcess, line: (text: string) => void): Promise<NodeJS.Signals | null> =>
   new Promise((resolve, reject) => {
     let said = ''
     child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
@@ -45,8 +45,8 @@ it('after kill -9, a call that had ended has its record, and one that had begun 
   const done = new Set<string>()
   for (let round = 0; round < kills; round++) {
     // In the first round a call is going on at the kill, however slow the machine is.
-    const child = started('kill', path, `r${round}`, ...(round === 0 ? ['3'] : []))
-    const signal = await ended(child, (text) => {
+    const child = startCaller('kill', path, `r${round}`, ...(round === 0 ? ['3'] : []))
+    const signal = await exitOf(child, (text) => {
       const [what, callId = ''] = text.split(' ')
       if (what === 'began') began.push(callId)
       else done.add(callId)
@@ -77,7 +77,7 @@ it('two processes on one log lose nothing', async () => {
   const names = ['a', 'b']
   const ends = names.map(async (name) => {
     const lines: string[] = []
-    await ended(started('share', path, name, '60'), (text) => lines.push(text))
+    await exitOf(startCaller('share', path, name, '60'), (text) => lines.push(text))
     return lines.at(-1)
   })
   expect(await Promise.all(ends)).toEqual(['done', 'done'])

@@ -2,27 +2,27 @@
 import { isRight, type JsonObject } from 'indelible/json/kit'
 import { grow, verifyLog, type Row } from 'indelible/store'
 import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
-import { valueOrThrow, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
+import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
+import { add, storedRowsOf, entry, headOfRows, createLogWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 export const appendCases: StoreCases = {
   'a new log is empty, with the root of the empty tree': async (store) => {
     const before = Date.now()
     const info = await valueOrThrow(store.create({ id: 'a', meta: { title: 'x' }, encrypt: false }))
-    same(info.head, { size: 0, root: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' })
-    same([info.id, info.entries, info.version, info.meta], ['a', 0, 1, { title: 'x' }])
-    holds(Number.isInteger(info.created) && info.created >= before - 60_000, 'it was created now')
-    same(await valueOrThrow(store.info('a')), info)
-    same(await valueOrThrow(store.read('a')), [])
+    mustEqual(info.head, { size: 0, root: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' })
+    mustEqual([info.id, info.entries, info.version, info.meta], ['a', 0, 1, { title: 'x' }])
+    mustHold(Number.isInteger(info.created) && info.created >= before - 60_000, 'it was created now')
+    mustEqual(await valueOrThrow(store.info('a')), info)
+    mustEqual(await valueOrThrow(store.read('a')), [])
   },
   'a log is created once': async (store) => {
     const first = await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
-    same((await faulty('LogExists', store.create({ id: 'a', meta: { n: 2 }, encrypt: false }))).id, 'a')
-    same(await valueOrThrow(store.info('a')), first)
+    mustEqual((await faultOf('LogExists', store.create({ id: 'a', meta: { n: 2 }, encrypt: false }))).id, 'a')
+    mustEqual(await valueOrThrow(store.info('a')), first)
   },
   'a missing log is reported as missing': async (store) => {
-    const head = headFor([], store.hash)
+    const head = headOfRows([], store.hash)
     for (const call of [
       () => store.info('b'),
       () => store.read('b'),
@@ -32,33 +32,33 @@ export const appendCases: StoreCases = {
       () => store.fork('b', { id: 'c', at: 0 }),
       () => store.remove('b'),
     ])
-      same((await faulty('NoSuchLog', call())).id, 'b')
-    same((await valueOrThrow(store.list())).logs, [])
+      mustEqual((await faultOf('NoSuchLog', call())).id, 'b')
+    mustEqual((await valueOrThrow(store.list())).logs, [])
   },
   'rows come back as they were, with position and index': async (store) => {
     const rows = someRows(10)
-    const info = await logWith(store, 'a', rows)
-    same(await valueOrThrow(store.read('a')), asStored(rows))
-    same([info.head.size, info.entries], [10, 7])
+    const info = await createLogWith(store, 'a', rows)
+    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(rows))
+    mustEqual([info.head.size, info.entries], [10, 7])
   },
   'an append returns the position of its first row and the head after its last': async (store) => {
     const rows = someRows(7)
-    await logWith(store, 'a', rows.slice(0, 3))
-    same(await add(store, 'a', rows.slice(3)), { from: 3, head: headFor(rows, store.hash) })
+    await createLogWith(store, 'a', rows.slice(0, 3))
+    mustEqual(await add(store, 'a', rows.slice(3)), { from: 3, head: headOfRows(rows, store.hash) })
   },
   'the head is that of RFC 6962 over the rows, at every size and however they were appended': async (store) => {
     const rows = someRows(70)
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     for (let size = 0, step = 1; size < rows.length; size += step, step = (step % 5) + 1) {
       const { head } = await add(store, 'a', rows.slice(size, size + step))
-      same(head, headFor(rows.slice(0, size + step), store.hash))
+      mustEqual(head, headOfRows(rows.slice(0, size + step), store.hash))
     }
-    same((await valueOrThrow(store.info('a'))).head, headFor(rows, store.hash))
+    mustEqual((await valueOrThrow(store.info('a'))).head, headOfRows(rows, store.hash))
   },
   'an entry and a note with the same text are different rows': async (store) => {
-    const one = await logWith(store, 'a', [entry('x')])
-    const other = await logWith(store, 'b', [note('x')])
-    holds(one.head.root !== other.head.root, 'the roots differ')
+    const one = await createLogWith(store, 'a', [entry('x')])
+    const other = await createLogWith(store, 'b', [note('x')])
+    mustHold(one.head.root !== other.head.root, 'the roots differ')
   },
   'any well-formed text comes back unchanged': async (store) => {
     const scattered = Array.from({ length: 300 }, (_, index) =>
@@ -84,15 +84,15 @@ export const appendCases: StoreCases = {
       'x'.repeat(300_000),
       ...scattered,
     ]
-    await logWith(store, 'a', texts.map(entry))
-    same(
+    await createLogWith(store, 'a', texts.map(entry))
+    mustEqual(
       (await valueOrThrow(store.read('a'))).map((row) => row.body),
       texts,
     )
     await valueOrThrow(verifyLog(store, 'a'))
   },
   'an invalid row is refused with its index, and nothing is appended': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const bad = [
       entry('\uD800'),
       entry('x\uDC00y'),
@@ -102,25 +102,25 @@ export const appendCases: StoreCases = {
       { body: '' },
     ] as unknown as Row[]
     for (const row of bad) {
-      const fault = await faulty(
+      const fault = await faultOf(
         'InvalidRow',
         store.append('a', { expected: head, rows: [entry('good'), row, entry('good')] }),
       )
-      same(fault.index, 1)
+      mustEqual(fault.index, 1)
     }
-    same((await valueOrThrow(store.info('a'))).head, head)
+    mustEqual((await valueOrThrow(store.info('a'))).head, head)
   },
   'an append of no rows succeeds only at the right head': async (store) => {
-    const { head } = await logWith(store, 'a', [entry('x')])
-    same(await valueOrThrow(store.append('a', { expected: head, rows: [] })), { from: 1, head })
-    await faulty('Conflict', store.append('a', { expected: headFor([], store.hash), rows: [] }))
+    const { head } = await createLogWith(store, 'a', [entry('x')])
+    mustEqual(await valueOrThrow(store.append('a', { expected: head, rows: [] })), { from: 1, head })
+    await faultOf('Conflict', store.append('a', { expected: headOfRows([], store.hash), rows: [] }))
   },
   'ten thousand rows are appended at once': async (store) => {
     const rows = Array.from({ length: 10_000 }, (_, index) => entry(`row ${index}`))
-    const { head } = await logWith(store, 'a', rows)
-    same(head, headFor(rows, store.hash))
+    const { head } = await createLogWith(store, 'a', rows)
+    mustEqual(head, headOfRows(rows, store.hash))
     const read = await valueOrThrow(store.read('a'))
-    same([read.length, read[9_999]?.body], [10_000, 'row 9999'])
+    mustEqual([read.length, read[9_999]?.body], [10_000, 'row 9999'])
   },
   'changes that the caller makes afterwards do not reach the store': async (store) => {
     const meta = { tags: ['a'] }
@@ -130,43 +130,43 @@ export const appendCases: StoreCases = {
     row.body = 'changed'
     meta.tags.push('changed')
     await valueOrThrow(going)
-    same((await valueOrThrow(store.read('a')))[0]?.body, 'x')
-    same((await valueOrThrow(store.info('a'))).meta, { tags: ['a'] })
+    mustEqual((await valueOrThrow(store.read('a')))[0]?.body, 'x')
+    mustEqual((await valueOrThrow(store.info('a'))).meta, { tags: ['a'] })
   },
   'a call begins at once, and its task has one outcome': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const task = store.append('a', { expected: head, rows: [entry('x')] })
     while ((await valueOrThrow(store.info('a'))).head.size === 0) await undefined
     const answer = await valueOrThrow(task)
-    same(await valueOrThrow(task), answer)
-    same(await task, answer)
-    same((await valueOrThrow(store.info('a'))).head, answer.head)
+    mustEqual(await valueOrThrow(task), answer)
+    mustEqual(await task, answer)
+    mustEqual((await valueOrThrow(store.info('a'))).head, answer.head)
   },
 
   'the second of two writers gets the rows it missed, and can continue from there': async (store) => {
     const rows = someRows(5)
-    const { head } = await logWith(store, 'a', rows.slice(0, 2))
+    const { head } = await createLogWith(store, 'a', rows.slice(0, 2))
     await valueOrThrow(store.append('a', { expected: head, rows: rows.slice(2) }))
-    const fault = await faulty('Conflict', store.append('a', { expected: head, rows: [entry('late')] }))
-    same([fault.id, fault.expected, fault.actual], ['a', head, headFor(rows, store.hash)])
-    same(fault.missed, asStored(rows).slice(2))
+    const fault = await faultOf('Conflict', store.append('a', { expected: head, rows: [entry('late')] }))
+    mustEqual([fault.id, fault.expected, fault.actual], ['a', head, headOfRows(rows, store.hash)])
+    mustEqual(fault.missed, storedRowsOf(rows).slice(2))
     await valueOrThrow(store.append('a', { expected: fault.actual, rows: [entry('late')] }))
-    same((await valueOrThrow(store.read('a'))).at(-1)?.body, 'late')
+    mustEqual((await valueOrThrow(store.read('a'))).at(-1)?.body, 'late')
   },
   'a conflict carries a thousand rows at most': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     await add(store, 'a', someRows(1_500))
-    const { missed, actual } = await faulty('Conflict', store.append('a', { expected: head, rows: [] }))
-    same([missed.length, missed.at(-1)?.position, actual.size], [1000, 999, 1500])
+    const { missed, actual } = await faultOf('Conflict', store.append('a', { expected: head, rows: [] }))
+    mustEqual([missed.length, missed.at(-1)?.position, actual.size], [1000, 999, 1500])
   },
   'a head that the log never had is a divergence, not a conflict': async (store) => {
     const rows = someRows(6)
-    const { head } = await logWith(store, 'a', rows)
-    const foreign = await logWith(store, 'b', someRows(6, 'other'))
+    const { head } = await createLogWith(store, 'a', rows)
+    const foreign = await createLogWith(store, 'b', someRows(6, 'other'))
     const heads = [
       foreign.head,
       { size: 3, root: head.root },
-      { ...headFor([], store.hash), size: 6 },
+      { ...headOfRows([], store.hash), size: 6 },
       { size: 7, root: head.root },
       { size: -1, root: head.root },
       { size: 2.5, root: head.root },
@@ -174,8 +174,8 @@ export const appendCases: StoreCases = {
       { size: 6, root: '' },
     ]
     for (const expected of heads)
-      same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
-    same((await valueOrThrow(store.info('a'))).head, head)
+      mustEqual((await faultOf('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
+    mustEqual((await valueOrThrow(store.info('a'))).head, head)
   },
   'an append that names the key of its log is not stored in a later log with the same id': async (store) => {
     const encrypted = (key: string): JsonObject => ({
@@ -189,12 +189,12 @@ export const appendCases: StoreCases = {
         const append = { expected: head, rows: [entry('x')], operation: 'once', ownKey: key }
         if (key === keys[made]) {
           const { head: after } = await valueOrThrow(store.append('a', append))
-          same((await valueOrThrow(store.append('a', append))).head, after)
+          mustEqual((await valueOrThrow(store.append('a', append))).head, after)
           await valueOrThrow(ownStore(store).update('a', { expected: 1, meta, ownKey: key }))
         } else {
-          same((await faulty('Diverged', store.append('a', append))).actual, head)
-          await faulty('NoSuchLog', ownStore(store).update('a', { expected: 1, meta: {}, ownKey: key }))
-          same(await valueOrThrow(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
+          mustEqual((await faultOf('Diverged', store.append('a', append))).actual, head)
+          await faultOf('NoSuchLog', ownStore(store).update('a', { expected: 1, meta: {}, ownKey: key }))
+          mustEqual(await valueOrThrow(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
         }
         await valueOrThrow(store.remove('a'))
       }
@@ -203,22 +203,22 @@ export const appendCases: StoreCases = {
     await valueOrThrow(store.append('a', { expected: head, rows: [], ownKey: null }))
     await valueOrThrow(store.remove('a'))
     await valueOrThrow(store.create({ id: 'a', meta: encrypted('one'), encrypt: false }))
-    await faulty('Diverged', store.append('a', { expected: head, rows: [entry('x')], ownKey: null }))
+    await faultOf('Diverged', store.append('a', { expected: head, rows: [entry('x')], ownKey: null }))
   },
   'of many concurrent appends at one head exactly one is stored': async (store) => {
-    const { head } = await logWith(store, 'a', [entry('start')])
+    const { head } = await createLogWith(store, 'a', [entry('start')])
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         store.append('a', { expected: head, rows: [entry(`by ${index}`), note('n')] })(),
       ),
     )
-    same(answers.filter(isRight).length, 1)
-    same(
+    mustEqual(answers.filter(isRight).length, 1)
+    mustEqual(
       new Set(answers.map((answer) => (isRight(answer) ? 'Appended' : answer.left._tag))),
       new Set(['Appended', 'Conflict']),
     )
     const winner = answers.findIndex(isRight)
-    same(
+    mustEqual(
       (await valueOrThrow(store.read('a'))).map((row) => row.body),
       ['start', `by ${winner}`, 'n'],
     )
@@ -237,11 +237,11 @@ export const appendCases: StoreCases = {
         })
       }),
     )
-    for (const id of ids) same(await valueOrThrow(store.read(id)), asStored(someRows(12, id)))
+    for (const id of ids) mustEqual(await valueOrThrow(store.read(id)), storedRowsOf(someRows(12, id)))
   },
   'a refused append does not affect concurrent ones': async (store) => {
-    const a = await logWith(store, 'a')
-    const b = await logWith(store, 'b')
+    const a = await createLogWith(store, 'a')
+    const b = await createLogWith(store, 'b')
     const going = [
       store.append('a', { expected: a.head, rows: [entry('1')] })(),
       store.append('a', { expected: a.head, rows: [entry('late')] })(),
@@ -249,28 +249,28 @@ export const appendCases: StoreCases = {
       store.append('b', { expected: b.head, rows: [entry('1')] })(),
     ]
     const tags = (await Promise.all(going)).map((answer) => (isRight(answer) ? 'Appended' : answer.left._tag))
-    same(tags, ['Appended', 'Conflict', 'NoSuchLog', 'Appended'])
-    same(
+    mustEqual(tags, ['Appended', 'Conflict', 'NoSuchLog', 'Appended'])
+    mustEqual(
       [await valueOrThrow(store.read('a')), await valueOrThrow(store.read('b'))],
-      [asStored([entry('1')]), asStored([entry('1')])],
+      [storedRowsOf([entry('1')]), storedRowsOf([entry('1')])],
     )
   },
 
   'a retried operation returns its first result and appends nothing': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const append = { expected: head, rows: someRows(3), operation: 'op-1' }
     const first = await valueOrThrow(store.append('a', append))
-    same(await valueOrThrow(store.append('a', append)), first)
+    mustEqual(await valueOrThrow(store.append('a', append)), first)
     await add(store, 'a', [entry('later')])
-    same(await valueOrThrow(store.append('a', append)), first)
-    same(
+    mustEqual(await valueOrThrow(store.append('a', append)), first)
+    mustEqual(
       await valueOrThrow(store.append('a', { ...append, expected: (await valueOrThrow(store.info('a'))).head })),
       first,
     )
-    same((await valueOrThrow(store.info('a'))).head.size, 4)
+    mustEqual((await valueOrThrow(store.info('a'))).head.size, 4)
   },
   'an operation id with other rows is a fault, and changes nothing': async (store) => {
-    const { head } = await logWith(store, 'a', [entry('0')])
+    const { head } = await createLogWith(store, 'a', [entry('0')])
     await valueOrThrow(store.append('a', { expected: head, rows: [entry('x'), entry('y')], operation: 'op' }))
     for (const rows of [
       [entry('x')],
@@ -279,79 +279,79 @@ export const appendCases: StoreCases = {
       [entry('x'), entry('y'), entry('z')],
       [],
     ]) {
-      const fault = await faulty('OperationMismatch', store.append('a', { expected: head, rows, operation: 'op' }))
-      same([fault.id, fault.operation, fault.from], ['a', 'op', 1])
+      const fault = await faultOf('OperationMismatch', store.append('a', { expected: head, rows, operation: 'op' }))
+      mustEqual([fault.id, fault.operation, fault.from], ['a', 'op', 1])
     }
-    same((await valueOrThrow(store.info('a'))).head.size, 3)
+    mustEqual((await valueOrThrow(store.info('a'))).head.size, 3)
   },
   'a failed operation can be retried': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const { head: next } = await add(store, 'a', [entry('first')])
-    await faulty('Conflict', store.append('a', { expected: head, rows: [entry('x')], operation: 'op' }))
-    same((await valueOrThrow(store.append('a', { expected: next, rows: [entry('x')], operation: 'op' }))).from, 1)
+    await faultOf('Conflict', store.append('a', { expected: head, rows: [entry('x')], operation: 'op' }))
+    mustEqual((await valueOrThrow(store.append('a', { expected: next, rows: [entry('x')], operation: 'op' }))).from, 1)
   },
   'operation ids belong to one log: another log and a fork have their own': async (store) => {
-    const { head } = await logWith(store, 'a')
-    await logWith(store, 'b')
+    const { head } = await createLogWith(store, 'a')
+    await createLogWith(store, 'b')
     const append = { expected: head, rows: [entry('x')], operation: 'op' }
     await valueOrThrow(store.append('a', append))
-    same((await valueOrThrow(store.append('b', append))).from, 0)
+    mustEqual((await valueOrThrow(store.append('b', append))).from, 0)
     const fork = await valueOrThrow(store.fork('a', { id: 'c', at: 1 }))
-    same((await valueOrThrow(store.append('c', { ...append, expected: fork.head }))).from, 1)
+    mustEqual((await valueOrThrow(store.append('c', { ...append, expected: fork.head }))).from, 1)
   },
   'of many concurrent tries of one operation one is stored, and all get its result': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
         valueOrThrow(store.append('a', { expected: head, rows: someRows(2), operation: 'op' })),
       ),
     )
-    same(
+    mustEqual(
       answers,
       answers.map(() => answers[0]),
     )
-    same((await valueOrThrow(store.info('a'))).head.size, 2)
+    mustEqual((await valueOrThrow(store.info('a'))).head.size, 2)
   },
 
   'the nodes beside the rows give the range of every size': async (store) => {
     const rows = someRows(40)
-    await logWith(store, 'a', rows)
+    await createLogWith(store, 'a', rows)
     for (let size = 0; size <= rows.length; size++) {
       const range = await valueOrThrow(rangeAt(store, 'a', size))
-      same(headOf(range, store.hash), headFor(rows.slice(0, size), store.hash))
+      mustEqual(headOf(range, store.hash), headOfRows(rows.slice(0, size), store.hash))
     }
   },
   'a good log verifies, also against each of its earlier heads, but not against another head': async (store) => {
     const rows = someRows(23)
-    const { head } = await logWith(store, 'a', rows)
-    same((await valueOrThrow(verifyLog(store, 'a'))).head, head)
+    const { head } = await createLogWith(store, 'a', rows)
+    mustEqual((await valueOrThrow(verifyLog(store, 'a'))).head, head)
     for (let size = 0; size <= rows.length; size++)
-      await valueOrThrow(verifyLog(store, 'a', headFor(rows.slice(0, size), store.hash)))
+      await valueOrThrow(verifyLog(store, 'a', headOfRows(rows.slice(0, size), store.hash)))
     for (const older of [
-      headFor(someRows(5, 'other'), store.hash),
+      headOfRows(someRows(5, 'other'), store.hash),
       { size: 5, root: head.root },
       { size: 24, root: head.root },
     ])
-      same((await faulty('Diverged', verifyLog(store, 'a', older))).actual, head)
+      mustEqual((await faultOf('Diverged', verifyLog(store, 'a', older))).actual, head)
   },
 
   'metadata is replaced at its version': async (store) => {
     const created = await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     const updated = await valueOrThrow(store.update('a', { expected: 1, meta: { n: 2 } }))
-    same(updated, { ...created, meta: { n: 2 }, version: 2 })
-    const fault = await faulty('MetaConflict', store.update('a', { expected: 1, meta: { n: 3 } }))
-    same([fault.expected, fault.actual, fault.meta], [1, 2, { n: 2 }])
+    mustEqual(updated, { ...created, meta: { n: 2 }, version: 2 })
+    const fault = await faultOf('MetaConflict', store.update('a', { expected: 1, meta: { n: 3 } }))
+    mustEqual([fault.expected, fault.actual, fault.meta], [1, 2, { n: 2 }])
     await add(store, 'a', [entry('x')])
-    same((await valueOrThrow(store.update('a', { expected: 2, meta: {} }))).version, 3)
-    same((await valueOrThrow(store.info('a'))).meta, {})
+    mustEqual((await valueOrThrow(store.update('a', { expected: 2, meta: {} }))).version, 3)
+    mustEqual((await valueOrThrow(store.info('a'))).meta, {})
   },
   'of many updates of one version exactly one succeeds': async (store) => {
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => store.update('a', { expected: 1, meta: { n } })()),
     )
-    same(answers.filter(isRight).length, 1)
-    same((await valueOrThrow(store.info('a'))).version, 2)
+    mustEqual(answers.filter(isRight).length, 1)
+    mustEqual((await valueOrThrow(store.info('a'))).version, 2)
   },
   'metadata is any JSON object, in any script and with any key': async (store) => {
     const meta = JSON.parse(
@@ -359,23 +359,23 @@ export const appendCases: StoreCases = {
     ) as JsonObject
     await valueOrThrow(store.create({ id: 'a', meta, encrypt: false }))
     const stored = await valueOrThrow(store.info('a'))
-    same(JSON.stringify(stored.meta), JSON.stringify(meta))
-    holds(Object.getPrototypeOf(stored.meta) === Object.prototype, 'a `__proto__` key is data')
+    mustEqual(JSON.stringify(stored.meta), JSON.stringify(meta))
+    mustHold(Object.getPrototypeOf(stored.meta) === Object.prototype, 'a `__proto__` key is data')
   },
   'metadata that is not a JSON object is refused': async (store) => {
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     const bad: unknown[] = [null, [], 'x', { at: new Date(0) }, { n: NaN }, { f: () => 1 }, { s: '\uD800' }]
     for (const meta of bad) {
-      await faulty('InvalidMeta', store.create({ id: 'b', meta: meta as JsonObject, encrypt: false }))
-      await faulty('InvalidMeta', store.update('a', { expected: 1, meta: meta as JsonObject }))
-      await faulty('InvalidMeta', store.fork('a', { id: 'c', at: 0, meta: meta as JsonObject }))
+      await faultOf('InvalidMeta', store.create({ id: 'b', meta: meta as JsonObject, encrypt: false }))
+      await faultOf('InvalidMeta', store.update('a', { expected: 1, meta: meta as JsonObject }))
+      await faultOf('InvalidMeta', store.fork('a', { id: 'c', at: 0, meta: meta as JsonObject }))
     }
-    same((await faulty('InvalidMeta', store.update('a', { expected: 1, meta: { a: [{ b: NaN }] } }))).path, [
+    mustEqual((await faultOf('InvalidMeta', store.update('a', { expected: 1, meta: { a: [{ b: NaN }] } }))).path, [
       'a',
       0,
       'b',
     ])
-    same(
+    mustEqual(
       (await valueOrThrow(store.list())).logs.map((log) => [log.id, log.version]),
       [['a', 1]],
     )

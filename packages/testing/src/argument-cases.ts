@@ -2,8 +2,8 @@
 import { blockIdOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
-import { valueOrThrow, same, wreck } from './check.ts'
-import { add, bodiesOf, canErase, entry, logWith, note } from './rows.ts'
+import { valueOrThrow, mustEqual, changeEverything } from './check.ts'
+import { add, bodiesOf, canErase, entry, createLogWith, note } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** Runs every operation, passing its arguments to `after` once the call has returned. Returns the answers. */
@@ -59,16 +59,16 @@ const comparable = (answers: readonly unknown[], id: string): string =>
 export const argumentCases: StoreCases = {
   'changing an argument directly after the call has no effect': async (store) => {
     const kept = await everything(store, 'kept', () => {})
-    same(comparable(await everything(store, 'gone', wreck), 'gone'), comparable(kept, 'kept'))
+    mustEqual(comparable(await everything(store, 'gone', changeEverything), 'gone'), comparable(kept, 'kept'))
   },
   'changing a request to erase, or the texts to find, after the call has no effect': async (store) => {
     if (!(await canErase(store))) return
-    await logWith(store, 'a')
+    await createLogWith(store, 'a')
     await add(store, 'a', [entry('one'), entry('two')])
     const texts = ['one']
     const looking = store.containing(texts)
-    wreck(texts)
-    same((await looking).rows, [{ id: 'a', position: 0 }])
+    changeEverything(texts)
+    mustEqual((await looking).rows, [{ id: 'a', position: 0 }])
     const request = {
       logs: [
         {
@@ -80,8 +80,8 @@ export const argumentCases: StoreCases = {
       reason: 'asked to',
     }
     const erasing = store.erase(request)
-    wreck(request)
-    same((await valueOrThrow(erasing)).rows, 1)
-    same(await bodiesOf(store, 'a'), ['"gone"', 'two'])
+    changeEverything(request)
+    mustEqual((await valueOrThrow(erasing)).rows, 1)
+    mustEqual(await bodiesOf(store, 'a'), ['"gone"', 'two'])
   },
 }

@@ -1,7 +1,7 @@
 /** The suite that every block store must pass: the part of a store below its logs. */
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { type BlockStore } from 'indelible/store'
-import { valueOrThrow, faulty, holds, same, wreck, type ContractCase } from './check.ts'
+import { valueOrThrow, faultOf, mustHold, mustEqual, changeEverything, type ContractCase } from './check.ts'
 
 /** The place of a suite: a block store that is empty at first. */
 export interface BlockPlace {
@@ -65,14 +65,14 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
       Uint8Array.of(0, 0),
     ]
     const ids = await valueOrThrow(store.putBlocks(blocks))
-    same(
+    mustEqual(
       ids,
       blocks.map((block) => blockIdOf(block, store.hash)),
     )
-    same(ids[0], 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
+    mustEqual(ids[0], 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     const found = await valueOrThrow(store.getBlocks(ids))
-    same(found, blocks)
-    holds(
+    mustEqual(found, blocks)
+    mustHold(
       found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype),
       'they are plain byte arrays',
     )
@@ -82,23 +82,23 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     const expected = blocks.map((block) => blockIdOf(block, store.hash))
     const given = [...blocks.map((block) => block.slice())]
     const putting = store.putBlocks(given)
-    wreck(given)
-    same(await valueOrThrow(putting), expected)
+    changeEverything(given)
+    mustEqual(await valueOrThrow(putting), expected)
     const ids = [...expected]
     const reading = store.getBlocks(ids)
-    wreck(ids)
-    same(await valueOrThrow(reading), blocks)
+    changeEverything(ids)
+    mustEqual(await valueOrThrow(reading), blocks)
     const asked = [...expected]
     const looking = store.hasBlocks(asked)
-    wreck(asked)
-    same(await valueOrThrow(looking), [true, true])
+    changeEverything(asked)
+    mustEqual(await valueOrThrow(looking), [true, true])
   },
   'order is kept, ids may repeat, and a missing block is undefined': async (store) => {
     const [a, b] = [bytes(10, 1), bytes(10, 2)]
     const [idA, idB] = (await valueOrThrow(store.putBlocks([a, b, a]))) as [BlockId, BlockId]
     const missing = blockIdOf(bytes(10, 3), store.hash)
-    same(await valueOrThrow(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
-    same(await valueOrThrow(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
+    mustEqual(await valueOrThrow(store.getBlocks([idB, missing, idA, idB])), [b, undefined, a, b])
+    mustEqual(await valueOrThrow(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
   },
   'a batch can have any number of ids': async (store) => {
     for (const count of [0, 1, 2, 999, 4000]) {
@@ -106,9 +106,9 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
         bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
       )
       const ids = await valueOrThrow(store.putBlocks(blocks))
-      same([ids.length, new Set(ids).size], [count, count])
-      same(await valueOrThrow(store.getBlocks(ids)), blocks)
-      same(
+      mustEqual([ids.length, new Set(ids).size], [count, count])
+      mustEqual(await valueOrThrow(store.getBlocks(ids)), blocks)
+      mustEqual(
         await valueOrThrow(store.hasBlocks(ids)),
         ids.map(() => true),
       )
@@ -123,12 +123,12 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     const id = blockIdOf(before, store.hash)
     const [got] = await valueOrThrow(store.getBlocks([id]))
     got?.fill(1)
-    same(await valueOrThrow(store.getBlocks([id])), [before])
+    mustEqual(await valueOrThrow(store.getBlocks([id])), [before])
   },
   'an invalid block id is not looked up': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
       for (const call of ['getBlocks', 'hasBlocks'] as const)
-        same((await faulty('InvalidId', store[call]([good, id as BlockId]))).what, 'block')
+        mustEqual((await faultOf('InvalidId', store[call]([good, id as BlockId]))).what, 'block')
   },
 }

@@ -16,11 +16,11 @@ export interface ContractCase {
 export const valueOrThrow = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(`${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
-  return frozen(answer.right)
+  return mustBeFrozen(answer.right)
 }
 
 /** The fault of a task, which must have this tag. */
-export const faulty = async <Tag extends StoreFault['_tag']>(
+export const faultOf = async <Tag extends StoreFault['_tag']>(
   tag: Tag,
   task: TaskEither<StoreFault, unknown>,
 ): Promise<Extract<StoreFault, { _tag: Tag }>> => {
@@ -35,18 +35,18 @@ export const faulty = async <Tag extends StoreFault['_tag']>(
 }
 
 /** The value, which must be frozen if it is a plain object: otherwise one caller's change could affect another. */
-export const frozen = <T>(value: T): T => {
+export const mustBeFrozen = <T>(value: T): T => {
   const isPlain = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
   if (isPlain && !Object.isFrozen(value)) throw new Error(`the answer is not frozen: ${show(value)}`)
   return value
 }
 
 /** Throws unless both are deeply equal. */
-export const same = (actual: unknown, expected: unknown, what = 'the answer'): void => {
+export const mustEqual = (actual: unknown, expected: unknown, what = 'the answer'): void => {
   if (!equal(actual, expected)) throw new Error(`${what} is ${show(actual)}, expected ${show(expected)}`)
 }
 
-export const holds = (condition: boolean, what: string): void => {
+export const mustHold = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`expected that ${what}`)
 }
 
@@ -54,7 +54,7 @@ export const holds = (condition: boolean, what: string): void => {
 const patience = 300_000
 
 /** The result of work that must finish, however slow the machine is. Throws if it hangs. */
-export const come = async <T>(work: Promise<T>, late = 'nothing came'): Promise<T> => {
+export const mustCome = async <T>(work: Promise<T>, late = 'nothing came'): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const hung = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${late} for ${patience / 60_000} minutes`)), patience)
@@ -88,7 +88,7 @@ const show = (value: unknown): string => {
 }
 
 /** Change everything in an argument that can be changed, deeply: its arrays, objects and bytes. */
-export const wreck = (given: unknown): void => {
+export const changeEverything = (given: unknown): void => {
   if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
   if (given instanceof Uint8Array) return void given.fill(255)
   const prototype: unknown = Object.getPrototypeOf(given)
@@ -96,7 +96,7 @@ export const wreck = (given: unknown): void => {
   const members = given as { [name: string]: unknown }
   for (const name of Object.keys(members)) {
     const member = members[name]
-    wreck(member)
+    changeEverything(member)
     if (typeof member === 'string') members[name] = 'wrecked'
     else if (typeof member === 'number') members[name] = member + 1
     else if (typeof member === 'boolean') members[name] = !member

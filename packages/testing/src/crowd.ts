@@ -1,7 +1,7 @@
 /** Cases that need more than one process, or the remains of a crash. */
 import { isLeft } from 'indelible/json/kit'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
-import { valueOrThrow, holds, same } from './check.ts'
+import { valueOrThrow, mustHold, mustEqual } from './check.ts'
 import type { Elsewhere, StorePlace } from './place.ts'
 import { bodiesOf } from './rows.ts'
 
@@ -24,18 +24,18 @@ export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere):
     following.catch(() => {}) // awaited below; a failing writer is reported first
     await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
     const rows = await valueOrThrow(store.read('crowded'))
-    same(rows.length, writers * appends, 'the number of rows')
-    same(await following, rows, 'what a follower in this process had')
+    mustEqual(rows.length, writers * appends, 'the number of rows')
+    mustEqual(await following, rows, 'what a follower in this process had')
     for (let writer = 0; writer < writers; writer++) {
       const own = rows.map(({ body }) => body).filter((body) => body.startsWith(`${writer}:`))
-      same(
+      mustEqual(
         own,
         Array.from({ length: appends }, (_, index) => `${writer}:${index}`),
         `the rows of writer ${writer}`,
       )
     }
     const verified = await verifyLog(store, 'crowded')()
-    holds(!isLeft(verified), 'the log verifies')
+    mustHold(!isLeft(verified), 'the log verifies')
   } finally {
     await store.close()()
   }
@@ -65,7 +65,7 @@ const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Pr
 }
 
 /** The store opens in a place where a crash left an unfinished setup, and stores rows. */
-export const afterWreck = async (place: StorePlace, index: number): Promise<void> => {
+export const openAfterCrash = async (place: StorePlace, index: number): Promise<void> => {
   const wreck = place.wrecks?.[index]
   if (wreck === undefined) return
   await wreck.make()
@@ -74,7 +74,7 @@ export const afterWreck = async (place: StorePlace, index: number): Promise<void
     try {
       const { head } = await valueOrThrow(store.create({ id, encrypt: false }))
       await valueOrThrow(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
-      same(await bodiesOf(store, 'first'), [wreck.name], `what is there after ${wreck.name}`)
+      mustEqual(await bodiesOf(store, 'first'), [wreck.name], `what is there after ${wreck.name}`)
     } finally {
       await store.close()()
     }

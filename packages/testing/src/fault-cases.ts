@@ -8,10 +8,10 @@ import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import { storeFaultText } from 'indelible/store/kit'
 import { verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
 import { bytes } from './block-contract.ts'
-import { valueOrThrow, holds, same } from './check.ts'
+import { valueOrThrow, mustHold, mustEqual } from './check.ts'
 import { injectFaults, randomFrom, type Faults, type Strike } from './faults.ts'
 import type { StorePlace } from './place.ts'
-import { canErase, entry, inScope, note } from './rows.ts'
+import { canErase, entry, storeInScope, note } from './rows.ts'
 
 /** A change and its expected result. */
 interface Change {
@@ -41,7 +41,7 @@ export const everyFault = async (place: StorePlace): Promise<void> => {
       const counting = injectFaults({ at: -1, strike: 'delay' })
       await play(place, healthy, counting, `turn ${index}, counted`, [turn])
       for (const [at, step] of counting.steps.entries())
-        for (const strike of strikesAt(step, at))
+        for (const strike of strikesFor(step, at))
           if (count++ % faultEvery === 0)
             await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
     }
@@ -51,7 +51,7 @@ export const everyFault = async (place: StorePlace): Promise<void> => {
 }
 
 /** The strikes to try at a step. A commit fails in every way; other steps take turns with the ways, to save time. */
-const strikesAt = (step: string, at: number): readonly Strike[] => {
+const strikesFor = (step: string, at: number): readonly Strike[] => {
   const others = ['fail after', 'crash before', 'crash after', 'tear', 'outage'] as const
   return ['fail before', ...(/commit|sync/i.test(step) ? others : others.slice(at % others.length).slice(0, 1))]
 }
@@ -94,7 +94,7 @@ class World {
     repeats = false,
   ): Promise<Change> {
     const look = (store: Store): Promise<string> => lookAt(store, id)
-    const before = await look(inScope(this.healthy, scope))
+    const before = await look(storeInScope(this.healthy, scope))
     const after = become(before === none ? { meta: {}, bodies: [] } : (JSON.parse(before) as LogState))
     return {
       name: `${name} ${id}`,
@@ -120,7 +120,7 @@ const lookAt = async (store: Store, id: string): Promise<string> => {
   if (isLeft(info) && info.left._tag === 'NoSuchLog') return none
   const { meta, head } = isLeft(info) ? await valueOrThrow(store.info(id)) : info.right
   const bodies = (await valueOrThrow(store.read(id))).map(({ body }) => body)
-  same(bodies.length, head.size, `the number of rows of ${id}`)
+  mustEqual(bodies.length, head.size, `the number of rows of ${id}`)
   return JSON.stringify({ meta, bodies } satisfies LogState)
 }
 
@@ -128,7 +128,7 @@ const shared = bytes(3000, 1)
 
 /** Appends rows, some with a block that others reference too. */
 const appendTo = async (world: World, scope: string, id: string, operation: boolean): Promise<Change> => {
-  const found = await inScope(world.healthy, scope).info(id)()
+  const found = await storeInScope(world.healthy, scope).info(id)()
   const number = world.count++
   const block = bytes(2000, number + 2)
   const bodies = [0, 1, 2].map((index) => `${id} ${number}.${index}`)
@@ -157,7 +157,7 @@ const appendTo = async (world: World, scope: string, id: string, operation: bool
   )
 }
 
-const created = async (world: World, scope: string, id: string): Promise<Change> =>
+const createChange = async (world: World, scope: string, id: string): Promise<Change> =>
   world.onLog(
     'create',
     scope,
@@ -166,7 +166,7 @@ const created = async (world: World, scope: string, id: string): Promise<Change>
     (store) => store.create({ id, meta: { made: id }, encrypt: false })(),
   )
 
-const forked = async (
+const forkChange = async (
   world: World,
   scope: string,
   from: string,
@@ -174,7 +174,7 @@ const forked = async (
   at: number,
   of?: Change,
 ): Promise<Change> => {
-  const source = of?.after ?? (await lookAt(inScope(world.healthy, scope), from))
+  const source = of?.after ?? (await lookAt(storeInScope(world.healthy, scope), from))
   const { bodies } = source === none ? { bodies: [] } : (JSON.parse(source) as LogState)
   return world.onLog(
     'fork',
@@ -185,7 +185,7 @@ const forked = async (
   )
 }
 
-const removed = async (world: World, scope: string, id: string): Promise<Change> =>
+const removeChange = async (world: World, scope: string, id: string): Promise<Change> =>
   world.onLog(
     'remove',
     scope,
@@ -195,8 +195,8 @@ const removed = async (world: World, scope: string, id: string): Promise<Change>
   )
 
 /** Erases a row in the middle of a log whose text is unique. */
-const erased = async (world: World, scope: string, id: string): Promise<Change> => {
-  const healthy = inScope(world.healthy, scope)
+const eraseChange = async (world: World, scope: string, id: string): Promise<Change> => {
+  const healthy = storeInScope(world.healthy, scope)
   const { head } = await valueOrThrow(healthy.info(id))
   const position =
     (await valueOrThrow(healthy.read(id))).find((row) => row.erased === undefined && row.position > 1)?.position ?? 0
@@ -216,11 +216,11 @@ const course: readonly Turn[] = [
   async (world) => {
     const [scope] = world.scopes
     const number = world.count++
-    const first = await forked(world, scope, 's', `f${number}`, 3)
-    return [first, await forked(world, scope, `f${number}`, `g${number}`, 2, first)]
+    const first = await forkChange(world, scope, 's', `f${number}`, 3)
+    return [first, await forkChange(world, scope, `f${number}`, `g${number}`, 2, first)]
   },
   async (world) => [
-    await created(world, world.scopes[1], `n${world.count++}`),
+    await createChange(world, world.scopes[1], `n${world.count++}`),
     await appendTo(world, world.scopes[1], 's', true),
   ],
   async (world) => [
@@ -230,7 +230,7 @@ const course: readonly Turn[] = [
   async (world) => {
     const [, scope] = world.scopes
     const title = `title ${world.count++}`
-    const { version } = await valueOrThrow(inScope(world.healthy, scope).info('s'))
+    const { version } = await valueOrThrow(storeInScope(world.healthy, scope).info('s'))
     const named = await world.onLog(
       'update',
       scope,
@@ -247,11 +247,11 @@ const course: readonly Turn[] = [
   async (world) => {
     const [scope] = world.scopes
     const id = `r${world.count++}`
-    await valueOrThrow(inScope(world.healthy, scope).fork('t', { id, at: 1 }))
-    return [await removed(world, scope, id), await created(world, world.scopes[1], `m${world.count++}`)]
+    await valueOrThrow(storeInScope(world.healthy, scope).fork('t', { id, at: 1 }))
+    return [await removeChange(world, scope, id), await createChange(world, world.scopes[1], `m${world.count++}`)]
   },
   async (world) => {
-    return (await canErase(world.healthy)) ? [await erased(world, world.scopes[0], 't')] : []
+    return (await canErase(world.healthy)) ? [await eraseChange(world, world.scopes[0], 't')] : []
   },
 ]
 
@@ -270,73 +270,85 @@ const play = async (
     [world.scopes[0], 't'],
     [world.scopes[1], 's'],
   ] as const) {
-    const deed = await created(world, scope, id)
-    await deed.run(inScope(healthy, scope))
-    await (await appendTo(world, scope, id, false)).run(inScope(healthy, scope))
+    const deed = await createChange(world, scope, id)
+    await deed.run(storeInScope(healthy, scope))
+    await (await appendTo(world, scope, id, false)).run(storeInScope(healthy, scope))
     world.looks.set(deed.name, deed)
   }
   let subject = await open()
-  const reopened = async (): Promise<void> => {
+  const reopen = async (): Promise<void> => {
     await subject.close()()
     faults.restart()
     subject = await open()
   }
   /** Reads through the handle that met the faults return what is stored, in every scope. */
-  const truthful = async (): Promise<void> => {
+  const checkReads = async (): Promise<void> => {
     for (const [key, { scope, look }] of world.looks)
-      same(await look(inScope(subject, scope)), await look(inScope(healthy, scope)), `what is read of ${key}`)
+      mustEqual(
+        await look(storeInScope(subject, scope)),
+        await look(storeInScope(healthy, scope)),
+        `what is read of ${key}`,
+      )
   }
   try {
     for (const turn of turns) {
       const deeds = await turn(world)
-      const before = await Promise.all(deeds.map(({ look, scope }) => look(inScope(healthy, scope))))
+      const before = await Promise.all(deeds.map(({ look, scope }) => look(storeInScope(healthy, scope))))
       faults.arm()
-      const answers = await Promise.all(deeds.map(({ run, scope }) => run(inScope(subject, scope))))
+      const answers = await Promise.all(deeds.map(({ run, scope }) => run(storeInScope(subject, scope))))
       faults.rest()
       for (const [index, deed] of deeds.entries()) {
         world.looks.set(`${deed.scope} ${deed.name}`, deed)
-        const found = await deed.look(inScope(healthy, deed.scope))
+        const found = await deed.look(storeInScope(healthy, deed.scope))
         const answer = answers[index] as Either<StoreFault, unknown> // one answer for each change
-        if (isRight(answer)) same(found, deed.after, `what is there after ${deed.name}, which was acknowledged`)
+        if (isRight(answer)) mustEqual(found, deed.after, `what is there after ${deed.name}, which was acknowledged`)
         else if (found !== before[index]) {
-          same(found, deed.after, `what is there after ${deed.name}, which failed (${storeFaultText(answer.left)})`)
-          holds(
+          mustEqual(
+            found,
+            deed.after,
+            `what is there after ${deed.name}, which failed (${storeFaultText(answer.left)})`,
+          )
+          mustHold(
             answer.left._tag === 'Io' && answer.left.outcome === 'unknown',
             `${deed.name} failed, was done, and the fault said that it may have been: ${storeFaultText(answer.left)}`,
           )
         }
       }
-      if (faults.crashed) await reopened()
-      await truthful()
+      if (faults.crashed) await reopen()
+      await checkReads()
       // Another writer comes before any retry. Released keys must not be remembered.
-      const other = await created(world, world.scopes[1], `z${world.count++}`)
-      const first = await other.run(inScope(subject, other.scope))
+      const other = await createChange(world, world.scopes[1], `z${world.count++}`)
+      const first = await other.run(storeInScope(subject, other.scope))
       if (isLeft(first)) {
-        await reopened() // a handle may refuse to continue after some failures; a new one must not
-        await other.run(inScope(subject, other.scope))
+        await reopen() // a handle may refuse to continue after some failures; a new one must not
+        await other.run(storeInScope(subject, other.scope))
       }
       const filled = await appendTo(world, other.scope, other.id, false)
-      await filled.run(inScope(subject, other.scope))
-      same(await filled.look(inScope(subject, other.scope)), filled.after, `what is read of ${other.id}`)
+      await filled.run(storeInScope(subject, other.scope))
+      mustEqual(await filled.look(storeInScope(subject, other.scope)), filled.after, `what is read of ${other.id}`)
       for (const [index, deed] of deeds.entries()) {
         const { run, look, scope, after, repeats } = deed
         const was = answers[index] as Either<StoreFault, unknown>
-        if (!repeats && (isRight(was) || (await look(inScope(healthy, scope))) === after)) continue
-        const again = await run(inScope(subject, scope))
-        holds(
+        if (!repeats && (isRight(was) || (await look(storeInScope(healthy, scope))) === after)) continue
+        const again = await run(storeInScope(subject, scope))
+        mustHold(
           isRight(again),
           `${deed.name} goes well once nothing fails: ${isLeft(again) ? storeFaultText(again.left) : ''}`,
         )
-        if (isRight(was) && isRight(again)) same(again.right, was.right, `the answer to ${deed.name}, done again`)
-        same(await look(inScope(healthy, scope)), after, `what is there after a retry of ${deed.name}`)
+        if (isRight(was) && isRight(again)) mustEqual(again.right, was.right, `the answer to ${deed.name}, done again`)
+        mustEqual(await look(storeInScope(healthy, scope)), after, `what is there after a retry of ${deed.name}`)
       }
-      await truthful()
+      await checkReads()
     }
     for (const scope of world.scopes)
-      for (const { id } of (await valueOrThrow(inScope(healthy, scope).list())).logs) {
-        await valueOrThrow(verifyLog(inScope(subject, scope), id))
+      for (const { id } of (await valueOrThrow(storeInScope(healthy, scope).list())).logs) {
+        await valueOrThrow(verifyLog(storeInScope(subject, scope), id))
         const ids: readonly BlockId[] = [blockIdOf(shared, healthy.hash)]
-        same((await valueOrThrow(inScope(subject, scope).getBlocks(ids)))[0], shared, 'the block that rows share')
+        mustEqual(
+          (await valueOrThrow(storeInScope(subject, scope).getBlocks(ids)))[0],
+          shared,
+          'the block that rows share',
+        )
       }
   } catch (error) {
     const [struck] = faults.struck

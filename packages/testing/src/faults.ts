@@ -94,18 +94,18 @@ export const injectFaults = (plan: FaultPlan): Faults => {
   let crashed = false
   let outage: Struck | undefined
 
-  const next = (step: string): Struck | undefined => {
+  const nextStrike = (step: string): Struck | undefined => {
     if (!armed) return undefined
     const number = steps.push(step) - 1
     if (outage !== undefined) return outage
-    const strike = 'at' in plan ? (number === plan.at ? plan.strike : undefined) : chosen(plan.every ?? 10)
+    const strike = 'at' in plan ? (number === plan.at ? plan.strike : undefined) : chooseStrike(plan.every ?? 10)
     if (strike === undefined) return undefined
     const found = { strike, step, number }
     struck.push(found)
     if (strike === 'outage') outage = found
     return found
   }
-  const chosen = (every: number): Strike | undefined =>
+  const chooseStrike = (every: number): Strike | undefined =>
     pick() * every < 1 ? strikes[Math.floor(pick() * strikes.length)] : undefined
   const refuse = (found: Struck, { error, crash }: Medium): never => {
     if (found.strike.startsWith('crash')) {
@@ -116,7 +116,7 @@ export const injectFaults = (plan: FaultPlan): Faults => {
   }
   const begin = (step: string): Struck | undefined => {
     if (crashed) throw new Error(`crashed before: ${step}`)
-    return next(step)
+    return nextStrike(step)
   }
 
   return {

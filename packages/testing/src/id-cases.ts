@@ -1,7 +1,7 @@
 /** Ids and scopes: which names are allowed, and that a name never matches more than its own log. */
 import { isRight } from 'indelible/json/kit'
-import { valueOrThrow, faulty, holds, same } from './check.ts'
-import { asStored, entry, headFor, inScope, listedIds, logWith } from './rows.ts'
+import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
+import { storedRowsOf, entry, headOfRows, storeInScope, listedIds, createLogWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** Valid ids, all different. */
@@ -70,27 +70,27 @@ const badIds: readonly unknown[] = [
 
 export const idCases: StoreCases = {
   'ids are any text without control characters, and never the same for two texts': async (store) => {
-    for (const id of goodIds) await logWith(store, id, [entry(id)])
-    for (const id of goodIds) same((await valueOrThrow(store.read(id)))[0]?.body, id)
-    same(await listedIds(store, { limit: 1000 }), goodIds.toReversed())
+    for (const id of goodIds) await createLogWith(store, id, [entry(id)])
+    for (const id of goodIds) mustEqual((await valueOrThrow(store.read(id)))[0]?.body, id)
+    mustEqual(await listedIds(store, { limit: 1000 }), goodIds.toReversed())
     for (const id of goodIds.slice(0, 20)) await valueOrThrow(store.remove(id))
-    same((await valueOrThrow(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
+    mustEqual((await valueOrThrow(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
   },
   'operation ids are any text without control characters, and never the same for two texts': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     let expected = head
     for (const operation of goodIds)
       expected = (await valueOrThrow(store.append('a', { expected, rows: [entry(operation)], operation }))).head
     for (const [from, operation] of goodIds.entries())
-      same((await valueOrThrow(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
+      mustEqual((await valueOrThrow(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
     for (const operation of badIds.filter((id) => id !== undefined))
-      same(
-        (await faulty('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what,
+      mustEqual(
+        (await faultOf('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what,
         'operation',
       )
   },
   'a bad id is refused by every method': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     for (const bad of badIds) {
       const id = bad as string
       for (const call of [
@@ -104,48 +104,48 @@ export const idCases: StoreCases = {
         () => store.fork('a', { id, at: 0 }),
         () => store.remove(id),
       ])
-        same((await faulty('InvalidId', call())).what, 'log')
+        mustEqual((await faultOf('InvalidId', call())).what, 'log')
       const scope = store.scoped(id)
-      holds(
+      mustHold(
         !isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope',
         'it is not a valid scope either',
       )
     }
-    same(await listedIds(store), ['a'])
+    mustEqual(await listedIds(store), ['a'])
   },
   'a scope sees its own logs and blocks, and no others': async (_store, place) => {
     const names = ['one', 'two', 'ONE', 'one ', '%', '../one', '\u00E9', 'e\u0301']
     const stores = await Promise.all(names.map((name) => place.open(name)))
     const block = Uint8Array.of(1, 2, 3)
     for (const [index, store] of stores.entries()) {
-      same((await valueOrThrow(store.list())).logs, [], `the logs of ${names[index]}`)
-      await logWith(store, 'a', [entry(`of ${index}`)])
+      mustEqual((await valueOrThrow(store.list())).logs, [], `the logs of ${names[index]}`)
+      await createLogWith(store, 'a', [entry(`of ${index}`)])
     }
     for (const [index, store] of stores.entries())
-      same(await valueOrThrow(store.read('a')), asStored([entry(`of ${index}`)]))
+      mustEqual(await valueOrThrow(store.read('a')), storedRowsOf([entry(`of ${index}`)]))
     const [first, second] = stores as [typeof _store, typeof _store]
     const [id] = await valueOrThrow(first.putBlocks([block]))
-    same(await valueOrThrow(second.hasBlocks([id as never])), [false])
-    same(await valueOrThrow(second.getBlocks([id as never])), [undefined])
-    await faulty(
+    mustEqual(await valueOrThrow(second.hasBlocks([id as never])), [false])
+    mustEqual(await valueOrThrow(second.getBlocks([id as never])), [undefined])
+    await faultOf(
       'MissingBlock',
       second.append('a', {
-        expected: headFor([entry('of 1')], second.hash),
+        expected: headOfRows([entry('of 1')], second.hash),
         rows: [{ kind: 'entry', body: 'x', blocks: [id as never] }],
       }),
     )
     await valueOrThrow(second.putBlocks([block]))
     await valueOrThrow(first.remove('a'))
-    same((await valueOrThrow(first.list())).logs, [])
-    same(await valueOrThrow(second.read('a')), asStored([entry('of 1')]))
-    await faulty('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
+    mustEqual((await valueOrThrow(first.list())).logs, [])
+    mustEqual(await valueOrThrow(second.read('a')), storedRowsOf([entry('of 1')]))
+    await faultOf('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
     for (const store of stores) await valueOrThrow(store.close())
   },
   'a handle opens a handle for another scope': async (store) => {
-    const other = inScope(store, 'other')
-    await logWith(store, 'a', [entry('here')])
-    await faulty('NoSuchLog', other.info('a'))
-    await logWith(other, 'a', [entry('there')])
-    same((await valueOrThrow(store.read('a')))[0]?.body, 'here')
+    const other = storeInScope(store, 'other')
+    await createLogWith(store, 'a', [entry('here')])
+    await faultOf('NoSuchLog', other.info('a'))
+    await createLogWith(other, 'a', [entry('there')])
+    mustEqual((await valueOrThrow(store.read('a')))[0]?.body, 'here')
   },
 }

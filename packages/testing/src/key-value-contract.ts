@@ -2,7 +2,7 @@
 import type { BlockId } from 'indelible/proof/kit'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
-import { valueOrThrow, faulty, same, type ContractCase } from './check.ts'
+import { valueOrThrow, faultOf, mustEqual, type ContractCase } from './check.ts'
 
 /** The place of the suite: a key-value store that is empty at first. */
 export interface KeyValuePlace {
@@ -29,13 +29,13 @@ export const keyValueContract = (name: string, makePlace: () => Promise<KeyValue
   }),
 ]
 
-const got = async (store: KeyValueStore, keys: readonly string[]): Promise<readonly unknown[]> =>
+const getValues = async (store: KeyValueStore, keys: readonly string[]): Promise<readonly unknown[]> =>
   (await store.mget(keys)).map((value) => (value instanceof Uint8Array ? new Uint8Array(value) : (value ?? undefined)))
 
 /** Checks the store itself and calls the method on it, because a class method needs its `this`. */
-const deletes = (store: KeyValueStore): store is Required<KeyValueStore> => store.deletePrefix !== undefined
+const canDeletePrefix = (store: KeyValueStore): store is Required<KeyValueStore> => store.deletePrefix !== undefined
 
-const puts = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
+const canPutIfAbsent = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
   store.putIfAbsent !== undefined
 
 const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
@@ -50,16 +50,25 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
       ['k/every', every],
       ['k/long', long],
     ])
-    same(await got(store, ['k/long', 'k/none', 'k/empty', 'k/long', 'k/every']), [long, undefined, empty, long, every])
+    mustEqual(await getValues(store, ['k/long', 'k/none', 'k/empty', 'k/long', 'k/every']), [
+      long,
+      undefined,
+      empty,
+      long,
+      every,
+    ])
   },
   'empty batches are fine': async (store) => {
     await store.mset([])
-    same(await got(store, []), [])
+    mustEqual(await getValues(store, []), [])
   },
   'a whole chunk can be written and read in one call': async (store) => {
     const entries = Array.from({ length: 500 }, (_, index) => [`many/${index}`, bytes(20, index)] as const)
     await store.mset(entries)
-    same(await got(store, entries.map(([key]) => key).toReversed()), entries.map(([, value]) => value).toReversed())
+    mustEqual(
+      await getValues(store, entries.map(([key]) => key).toReversed()),
+      entries.map(([, value]) => value).toReversed(),
+    )
   },
   'writing a key again replaces its value': async (store) => {
     await store.mset([
@@ -68,7 +77,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     ])
     await store.mset([['again', bytes(5, 3)]])
     await store.mset([['again', bytes(5, 3)]])
-    same(await got(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
+    mustEqual(await getValues(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
   },
   'similar keys are different keys': async (store) => {
     const keys = [
@@ -85,11 +94,16 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
       `p/${'x'.repeat(990)}`,
     ]
     await store.mset(keys.map((key, index) => [key, bytes(8, index)] as const))
-    same(
-      await got(store, keys),
+    mustEqual(
+      await getValues(store, keys),
       keys.map((_, index) => bytes(8, index)),
     )
-    same(await got(store, ['p', 'p/', '__proto__', 'toString']), [undefined, undefined, undefined, undefined])
+    mustEqual(await getValues(store, ['p', 'p/', '__proto__', 'toString']), [
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
   },
   'the bytes passed in and the bytes returned belong to the caller': async (store) => {
     const mine = bytes(50)
@@ -97,7 +111,7 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     mine.fill(0)
     const [first] = await store.mget(['mine'])
     if (first instanceof Uint8Array) first.fill(1)
-    same(await got(store, ['mine']), [bytes(50)])
+    mustEqual(await getValues(store, ['mine']), [bytes(50)])
   },
   'concurrent writers lose none of their values': async (store) => {
     const writers = Array.from({ length: 8 }, (_, writer) =>
@@ -105,8 +119,8 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     )
     await Promise.all(writers.map((entries) => store.mset(entries)))
     const all = writers.flat()
-    same(
-      await got(
+    mustEqual(
+      await getValues(
         store,
         all.map(([key]) => key),
       ),
@@ -114,32 +128,32 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     )
   },
   'deleting by prefix deletes the keys with that prefix, and no others': async (store) => {
-    if (!deletes(store)) return
+    if (!canDeletePrefix(store)) return
     const gone = ['d_/%2A/1', 'd_/%2A/2', 'd_/%2A/']
     const kept = ['d_/%2A', 'dx/%2A/1', 'd_/xx2A/1', 'd_/%2AA/1', 'x/d_/%2A/1', 'D_/%2A/1']
     await store.mset([...gone, ...kept].map((key) => [key, bytes(4)] as const))
     await store.deletePrefix('d_/%2A/')
     await store.deletePrefix('nothing/begins/so/')
-    same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
+    mustEqual(await getValues(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
   },
   'of concurrent values under one key the first stays': async (store) => {
-    if (!puts(store)) return
+    if (!canPutIfAbsent(store)) return
     const mine = bytes(40)
-    same(await store.putIfAbsent('once/a', mine), true)
+    mustEqual(await store.putIfAbsent('once/a', mine), true)
     mine.fill(0)
-    same(await store.putIfAbsent('once/a', bytes(40, 1)), false)
-    same(await store.putIfAbsent('once/b', new Uint8Array(0)), true)
-    same(await store.putIfAbsent('once/b', bytes(3)), false)
-    same(await got(store, ['once/a', 'once/b']), [bytes(40), new Uint8Array(0)])
+    mustEqual(await store.putIfAbsent('once/a', bytes(40, 1)), false)
+    mustEqual(await store.putIfAbsent('once/b', new Uint8Array(0)), true)
+    mustEqual(await store.putIfAbsent('once/b', bytes(3)), false)
+    mustEqual(await getValues(store, ['once/a', 'once/b']), [bytes(40), new Uint8Array(0)])
     for (let round = 0; round < 5; round++) {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, writer) => store.putIfAbsent(`once/race/${round}`, bytes(4, writer))),
       )
-      same(answers.filter(Boolean).length, 1)
-      same(await got(store, [`once/race/${round}`]), [bytes(4, answers.indexOf(true))])
+      mustEqual(answers.filter(Boolean).length, 1)
+      mustEqual(await getValues(store, [`once/race/${round}`]), [bytes(4, answers.indexOf(true))])
     }
     await store.mset([['once/set', bytes(5)]])
-    same(await store.putIfAbsent('once/set', bytes(6)), false)
+    mustEqual(await store.putIfAbsent('once/set', bytes(6)), false)
   },
   'listing by prefix lists the keys with that prefix, each once, and no others': async (store) => {
     const { keys } = store
@@ -149,31 +163,31 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.mset([...wanted, ...others].map((key) => [key, bytes(4)] as const))
     const found: string[] = []
     for await (const key of keys.call(store, 'l_/%2A/')) found.push(key)
-    same(found.toSorted(), wanted.toSorted())
+    mustEqual(found.toSorted(), wanted.toSorted())
   },
   'write-once values belong to their scope, and are separate from blocks': async (store) => {
-    if (!puts(store)) return
+    if (!canPutIfAbsent(store)) return
     const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
     if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent has no once')
-    same(await valueOrThrow(one.put('n/1', bytes(3))), true)
-    same(await valueOrThrow(one.put('n/1', bytes(4))), false)
-    same(await valueOrThrow(other.put('n/1', bytes(5))), true)
-    same(await valueOrThrow(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
-    if (one.list !== undefined) same(await valueOrThrow(one.list('n/')), ['n/1'])
+    mustEqual(await valueOrThrow(one.put('n/1', bytes(3))), true)
+    mustEqual(await valueOrThrow(one.put('n/1', bytes(4))), false)
+    mustEqual(await valueOrThrow(other.put('n/1', bytes(5))), true)
+    mustEqual(await valueOrThrow(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
+    if (one.list !== undefined) mustEqual(await valueOrThrow(one.list('n/')), ['n/1'])
     if (one.remove === undefined) return
     await valueOrThrow(one.remove('n/'))
-    same(await valueOrThrow(one.get(['n/1'])), [undefined])
-    same(await valueOrThrow(other.get(['n/1'])), [bytes(5)])
+    mustEqual(await valueOrThrow(one.get(['n/1'])), [undefined])
+    mustEqual(await valueOrThrow(other.get(['n/1'])), [bytes(5)])
   },
   'a damaged block is missing until it is put again': async (store) => {
     const blocks = keyValueBlocks(store, { prefix: 'own' })
     const [id] = await valueOrThrow(blocks.putBlocks([bytes(300)]))
     await store.mset([[`own/default/${id}`, bytes(300, 1)]])
-    await faulty('DamagedBlock', blocks.getBlocks([id as BlockId]))
-    same(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [false])
+    await faultOf('DamagedBlock', blocks.getBlocks([id as BlockId]))
+    mustEqual(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [false])
     await valueOrThrow(blocks.putBlocks([bytes(300)]))
-    same(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [true])
-    same(await valueOrThrow(blocks.getBlocks([id as BlockId])), [bytes(300)])
+    mustEqual(await valueOrThrow(blocks.hasBlocks([id as BlockId])), [true])
+    mustEqual(await valueOrThrow(blocks.getBlocks([id as BlockId])), [bytes(300)])
   },
   'scopes have separate blocks': async (store) => {
     const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
@@ -182,17 +196,17 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
       (blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))),
     )
     for (const [index, of] of blocks.entries())
-      same(
+      mustEqual(
         await valueOrThrow(of.hasBlocks(ids)),
         ids.map(() => index === 0),
       )
-    if (!deletes(store)) return
+    if (!canDeletePrefix(store)) return
     await valueOrThrow((blocks[1] as BlockStore).putBlocks([bytes(10)]))
     await valueOrThrow(removeBlocks(store, { scope: 'a' }))
-    same(
+    mustEqual(
       await valueOrThrow((blocks[0] as BlockStore).hasBlocks(ids)),
       ids.map(() => false),
     )
-    same(await valueOrThrow((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
+    mustEqual(await valueOrThrow((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
   },
 }

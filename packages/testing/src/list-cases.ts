@@ -1,8 +1,8 @@
 /** Listing logs. */
 import type { JsonObject } from 'indelible/json/kit'
 import type { ListQuery, Store } from 'indelible/store'
-import { valueOrThrow, faulty, holds, same } from './check.ts'
-import { add, entry, inScope, listedIds, note, withTime } from './rows.ts'
+import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
+import { add, entry, storeInScope, listedIds, note, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
@@ -20,23 +20,23 @@ export const listCases: StoreCases = {
   'logs are listed with the last created first, also those of one millisecond': async (store) => {
     const ids = Array.from({ length: 50 }, (_, index) => `log ${(index * 7) % 50}`)
     for (const id of ids) await valueOrThrow(store.create({ id, encrypt: false }))
-    same(await listedIds(store), ids.toReversed())
+    mustEqual(await listedIds(store), ids.toReversed())
     await add(store, ids[0] as string, [entry('x')])
-    same(await listedIds(store), ids.toReversed())
+    mustEqual(await listedIds(store), ids.toReversed())
   },
   'a listed log equals its `info`': async (store) => {
     await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     await add(store, 'a', [entry('x')])
-    same((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
+    mustEqual((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
   },
   'the scopes that have logs are listed, under their own names': async (store) => {
     if ((await valueOrThrow(store.scopes())) === undefined) return // this kind of store can't list them
     await valueOrThrow(store.create({ id: 'here', encrypt: false }))
     for (const scope of ['a', "b'; drop", 'Ä', 'empty again'])
-      await valueOrThrow(inScope(store, scope).create({ id: 'x', encrypt: false }))
-    await valueOrThrow(inScope(store, 'empty again').remove('x'))
-    await valueOrThrow(inScope(store, 'only read').list())
-    same(await valueOrThrow(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
+      await valueOrThrow(storeInScope(store, scope).create({ id: 'x', encrypt: false }))
+    await valueOrThrow(storeInScope(store, 'empty again').remove('x'))
+    await valueOrThrow(storeInScope(store, 'only read').list())
+    mustEqual(await valueOrThrow(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
   },
   'pages follow each other without a gap, whatever is created in the meantime': async (store) => {
     const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)
@@ -45,17 +45,17 @@ export const listCases: StoreCases = {
     await valueOrThrow(store.create({ id: 'meanwhile', encrypt: false }))
     const second = await valueOrThrow(store.list({ limit: 3, after: first.next as string }))
     const third = await valueOrThrow(store.list({ limit: 3, after: second.next as string }))
-    same(
+    mustEqual(
       [...first.logs, ...second.logs, ...third.logs].map((log) => log.id),
       ids.toReversed(),
     )
-    holds(!('next' in third), 'the last page has no next')
+    mustHold(!('next' in third), 'the last page has no next')
   },
   'a page that holds the last log exactly is the last page': async (store) => {
     for (const id of ['a', 'b', 'c', 'd']) await valueOrThrow(store.create({ id, encrypt: false }))
     const first = await valueOrThrow(store.list({ limit: 2 }))
     const second = await valueOrThrow(store.list({ limit: 2, after: first.next as string }))
-    same([second.logs.map((log) => log.id), 'next' in second], [['b', 'a'], false])
+    mustEqual([second.logs.map((log) => log.id), 'next' in second], [['b', 'a'], false])
   },
   'only logs with the wanted metadata are listed': async (store) => {
     const metas = [
@@ -87,8 +87,8 @@ export const listCases: StoreCases = {
     ]
     for (const [where, ids] of wanted) {
       const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
-      same(await listedIds(store, query), ids, where)
-      same(await allPages(store, { ...query, limit: 1 }), ids, where)
+      mustEqual(await listedIds(store, query), ids, where)
+      mustEqual(await allPages(store, { ...query, limit: 1 }), ids, where)
     }
   },
   'an object matches the metadata under its key': async (store) => {
@@ -114,18 +114,18 @@ export const listCases: StoreCases = {
     ]
     for (const [where, ids] of wanted) {
       const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
-      same(await allPages(store, query), ids, where)
-      same(await allPages(store, { ...query, limit: 1, by: 'appended' }), ids, where)
+      mustEqual(await allPages(store, query), ids, where)
+      mustEqual(await allPages(store, { ...query, limit: 1, by: 'appended' }), ids, where)
     }
     await valueOrThrow(store.update('2', { expected: 1, meta: { user: { id: 1 } } }))
     await valueOrThrow(store.fork('0', { id: 'fork', at: 0, meta: { user: { id: 1 } } }))
-    same(await allPages(store, { where: { user: { id: 1 } } }), ['fork', '5', '2', '0'])
+    mustEqual(await allPages(store, { where: { user: { id: 1 } } }), ['fork', '5', '2', '0'])
     for (const where of [
       { user: undefined },
       { user: [1] },
       { user: { id: undefined } },
     ] as unknown as readonly NonNullable<ListQuery['where']>[])
-      await faulty('InvalidMeta', store.list({ where }))
+      await faultOf('InvalidMeta', store.list({ where }))
   },
   'logs are listed by when they were last appended to': async (store) => {
     const created = await valueOrThrow(store.create({ id: 'empty', encrypt: false }))
@@ -139,14 +139,14 @@ export const listCases: StoreCases = {
       await valueOrThrow(store.create({ id, meta: { n: id < 'c' ? 1 : 2 }, encrypt: false }))
       await add(store, id, [withTime(entry('x'), at)])
     }
-    same(await allPages(store, { by: 'appended' }), ['c', 'a', 'b', 'empty', 'd'])
-    same(await allPages(store, { by: 'appended', limit: 1 }), ['c', 'a', 'b', 'empty', 'd'])
-    same(await allPages(store, { by: 'appended', limit: 1, where: { n: 1 } }), ['a', 'b'])
+    mustEqual(await allPages(store, { by: 'appended' }), ['c', 'a', 'b', 'empty', 'd'])
+    mustEqual(await allPages(store, { by: 'appended', limit: 1 }), ['c', 'a', 'b', 'empty', 'd'])
+    mustEqual(await allPages(store, { by: 'appended', limit: 1, where: { n: 1 } }), ['a', 'b'])
     await add(store, 'd', [withTime(note('x'), late + 9)])
-    same(await allPages(store, { by: 'appended' }), ['d', 'c', 'a', 'b', 'empty'])
+    mustEqual(await allPages(store, { by: 'appended' }), ['d', 'c', 'a', 'b', 'empty'])
     const { next } = await valueOrThrow(store.list({ by: 'appended', limit: 1 }))
-    same((await faulty('InvalidId', store.list({ after: next as string }))).what, 'cursor')
-    same((await faulty('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
+    mustEqual((await faultOf('InvalidId', store.list({ after: next as string }))).what, 'cursor')
+    mustEqual((await faultOf('InvalidId', store.list({ after: '3', by: 'appended' }))).what, 'cursor')
   },
   'logs are listed by the number of their entries': async (store) => {
     const sizes = [3, 0, 40, 41, 2, 41, 500, 3, 47, 1, 40]
@@ -155,17 +155,17 @@ export const listCases: StoreCases = {
       await valueOrThrow(store.create({ id: `${index}`, meta: { n: index % 2 }, rows, encrypt: false }))
     }
     const ids = ['6', '8', '5', '3', '10', '2', '7', '0', '4', '9', '1']
-    same(await allPages(store, { by: 'entries' }), ids)
-    same(await allPages(store, { by: 'entries', limit: 1 }), ids)
-    same(await allPages(store, { by: 'entries', limit: 2, where: { n: 1 } }), ['5', '3', '7', '9', '1'])
+    mustEqual(await allPages(store, { by: 'entries' }), ids)
+    mustEqual(await allPages(store, { by: 'entries', limit: 1 }), ids)
+    mustEqual(await allPages(store, { by: 'entries', limit: 2, where: { n: 1 } }), ['5', '3', '7', '9', '1'])
     for (let size = 0; size < 49; size++) await add(store, '1', [entry('x')])
     await add(store, '8', [note('x')])
     await valueOrThrow(store.fork('6', { id: 'fork', at: 46 }))
     await valueOrThrow(store.remove('6'))
     const after = ['1', '8', 'fork', '5', '3', '10', '2', '7', '0', '4', '9']
-    same(await allPages(store, { by: 'entries' }), after)
-    same(await allPages(store, { by: 'entries', limit: 1 }), after)
-    same((await faulty('InvalidId', store.list({ after: '3', by: 'entries' }))).what, 'cursor')
+    mustEqual(await allPages(store, { by: 'entries' }), after)
+    mustEqual(await allPages(store, { by: 'entries', limit: 1 }), after)
+    mustEqual((await faultOf('InvalidId', store.list({ after: '3', by: 'entries' }))).what, 'cursor')
   },
   'logs are listed by the bytes of their ids': async (store) => {
     const ids = ['a', 'B', 'ab', 'a b', 'a-b', 'ä', '10', '9', '\u{1f600}', '\ufffd', 'a\u{1f600}', 'a\ufffd', 'Z']
@@ -175,26 +175,26 @@ export const listCases: StoreCases = {
     const hex = (id: string): string =>
       Array.from(bytes.encode(id), (byte) => byte.toString(16).padStart(2, '0')).join('')
     const ordered = ids.toSorted((one, other) => (hex(one) < hex(other) ? -1 : 1))
-    same(await allPages(store, { by: 'id' }), ordered)
-    same(await allPages(store, { by: 'id', limit: 1 }), ordered)
+    mustEqual(await allPages(store, { by: 'id' }), ordered)
+    mustEqual(await allPages(store, { by: 'id', limit: 1 }), ordered)
     const odd = ordered.filter((id) => ids.indexOf(id) % 2 === 1)
-    same(await allPages(store, { by: 'id', limit: 1, where: { n: 1 } }), odd)
+    mustEqual(await allPages(store, { by: 'id', limit: 1, where: { n: 1 } }), odd)
     const from = (await valueOrThrow(store.list({ by: 'id', after: 'aa' }))).logs.map(({ id }) => id)
-    same(from, ordered.slice(ordered.indexOf('ab')), 'any id is a cursor')
-    same((await faulty('InvalidId', store.list({ after: 'a\n', by: 'id' }))).what, 'cursor')
+    mustEqual(from, ordered.slice(ordered.indexOf('ab')), 'any id is a cursor')
+    mustEqual((await faultOf('InvalidId', store.list({ after: 'a\n', by: 'id' }))).what, 'cursor')
   },
   'the digest of a piece changes exactly when one of its logs is added, removed or grown': async (store) => {
     const { pieces } = store
     if (pieces === undefined) return // this kind of store has none
-    const changed = async (work: () => Promise<unknown>): Promise<number> => {
+    const piecesChangedBy = async (work: () => Promise<unknown>): Promise<number> => {
       const before = await valueOrThrow(pieces())
       await work()
       const after = await valueOrThrow(pieces())
       const digestOf = new Map(before.map(({ name, digest }) => [name, digest]))
       return after.filter(({ name, digest }) => digestOf.get(name) !== digest).length
     }
-    same(await valueOrThrow(pieces()), [])
-    await changed(async () => {
+    mustEqual(await valueOrThrow(pieces()), [])
+    await piecesChangedBy(async () => {
       for (let from = 0; from < 1500; from += 100)
         await Promise.all(
           Array.from({ length: 100 }, (_, index) =>
@@ -203,18 +203,21 @@ export const listCases: StoreCases = {
         )
     })
     const found = await valueOrThrow(pieces())
-    holds(found.length >= 2, 'there are several pieces')
+    mustHold(found.length >= 2, 'there are several pieces')
     const listed: string[] = []
     for (const { after, logs } of found.toReversed())
       listed.push(...(await valueOrThrow(store.list({ after, limit: logs }))).logs.map(({ id }) => id))
-    same(listed, await allPages(store, { limit: 1000 }))
-    same(await changed(async () => undefined), 0)
-    same(await changed(() => add(store, 'log 5', [entry('x')])), 1)
-    same(await changed(() => add(store, 'log 1499', [entry('x')])), 1)
-    same(await changed(() => valueOrThrow(store.update('log 7', { expected: 1, meta: { n: 1 } }))), 0)
-    same(await changed(() => valueOrThrow(store.remove('log 8'))), 1)
-    same(await changed(() => valueOrThrow(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
-    same(await changed(() => valueOrThrow(inScope(store, 'other').create({ id: 'log', encrypt: false }))), 0)
+    mustEqual(listed, await allPages(store, { limit: 1000 }))
+    mustEqual(await piecesChangedBy(async () => undefined), 0)
+    mustEqual(await piecesChangedBy(() => add(store, 'log 5', [entry('x')])), 1)
+    mustEqual(await piecesChangedBy(() => add(store, 'log 1499', [entry('x')])), 1)
+    mustEqual(await piecesChangedBy(() => valueOrThrow(store.update('log 7', { expected: 1, meta: { n: 1 } }))), 0)
+    mustEqual(await piecesChangedBy(() => valueOrThrow(store.remove('log 8'))), 1)
+    mustEqual(await piecesChangedBy(() => valueOrThrow(store.fork('log 5', { id: 'fork', at: 1 }))), 1)
+    mustEqual(
+      await piecesChangedBy(() => valueOrThrow(storeInScope(store, 'other').create({ id: 'log', encrypt: false }))),
+      0,
+    )
   },
   'no id of a log makes a piece look like one with other logs': async (store) => {
     const { pieces } = store
@@ -228,7 +231,7 @@ export const listCases: StoreCases = {
     for (const root of [head.root, head.root.toUpperCase()]) {
       const id = `a 1 ${root},b`
       await valueOrThrow(store.create({ id, rows, encrypt: false }))
-      holds((await digests()) !== before, `the digest with ${id} is another one`)
+      mustHold((await digests()) !== before, `the digest with ${id} is another one`)
       await valueOrThrow(store.remove(id))
     }
   },
@@ -239,7 +242,7 @@ export const listCases: StoreCases = {
         async (limit) => (await valueOrThrow(store.list(limit === undefined ? {} : { limit }))).logs.length,
       ),
     )
-    same(sizes, [100, 1, 1, 1, 2, 1, 105])
+    mustEqual(sizes, [100, 1, 1, 1, 2, 1, 105])
   },
   'the cursor of one order is refused by the others': async (store) => {
     for (const id of ['1', '2']) await valueOrThrow(store.create({ id, encrypt: false }))
@@ -248,8 +251,9 @@ export const listCases: StoreCases = {
       const { next } = await valueOrThrow(store.list({ by: order, limit: 1 }))
       for (const by of orders) {
         const query = { by, after: next as string }
-        if (by === order) same((await valueOrThrow(store.list(query))).logs.length, 1, 'the logs of the second page')
-        else same((await faulty('InvalidId', store.list(query))).what, 'cursor')
+        if (by === order)
+          mustEqual((await valueOrThrow(store.list(query))).logs.length, 1, 'the logs of the second page')
+        else mustEqual((await faultOf('InvalidId', store.list(query))).what, 'cursor')
       }
     }
   },
@@ -262,7 +266,7 @@ export const listCases: StoreCases = {
       } catch (error) {
         thrown = error
       }
-      holds(
+      mustHold(
         thrown instanceof TypeError && thrown.message.includes('expected one of created'),
         `${String(by)} is refused`,
       )
@@ -270,6 +274,6 @@ export const listCases: StoreCases = {
   },
   'an invalid cursor is refused': async (store) => {
     for (const after of ['x', '', "1' or 1=1", 'NaN'])
-      same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')
+      mustEqual((await faultOf('InvalidId', store.list({ after }))).what, 'cursor')
   },
 }

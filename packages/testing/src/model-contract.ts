@@ -7,7 +7,7 @@
 import { isLeft } from 'indelible/json/kit'
 import { decodeMessage, mend, textOf, toolCallsOf, toolResult, user, type Message } from 'indelible/message'
 import type { Model, ModelEvent, ModelRequest } from 'indelible/run'
-import { come, holds, same, type ContractCase } from './check.ts'
+import { mustCome, mustHold, mustEqual, type ContractCase } from './check.ts'
 
 /**
  * What the provider behind the model must do on every request. `text`: answer `Hello, world.` in at
@@ -53,7 +53,7 @@ interface ModelCase {
   readonly work: (model: Model) => Promise<void>
 }
 
-const asking = (...messages: readonly Message[]): ModelRequest => ({
+const requestWith = (...messages: readonly Message[]): ModelRequest => ({
   messages: mend([user('Say it.'), ...messages]).messages,
   tools: [
     {
@@ -66,9 +66,9 @@ const asking = (...messages: readonly Message[]): ModelRequest => ({
   parameters: {},
 })
 
-const heard = async (
+const collectEvents = async (
   model: Model,
-  request: ModelRequest = asking(),
+  request: ModelRequest = requestWith(),
   signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly ModelEvent[]> => {
   const events: ModelEvent[] = []
@@ -99,11 +99,11 @@ const cases: readonly ModelCase[] = [
     title: 'the complete answer is in `finish`, which is the last event and the only one of its kind',
     scene: 'text',
     work: async (model) => {
-      const events = await heard(model)
+      const events = await collectEvents(model)
       const { message, reason, usage } = finishOf(events)
-      same(events.filter(({ type }) => type === 'finish').length, 1, 'the number of finish events')
-      same([message.role, textOf(message), reason], ['assistant', 'Hello, world.', 'end_turn'])
-      holds(usage.input >= 0 && usage.output >= 0, 'usage counts tokens')
+      mustEqual(events.filter(({ type }) => type === 'finish').length, 1, 'the number of finish events')
+      mustEqual([message.role, textOf(message), reason], ['assistant', 'Hello, world.', 'end_turn'])
+      mustHold(usage.input >= 0 && usage.output >= 0, 'usage counts tokens')
       const recordable = decodeMessage(message)
       if (isLeft(recordable)) throw new Error(`the message can't be recorded: ${JSON.stringify(recordable.left)}`)
     },
@@ -112,9 +112,9 @@ const cases: readonly ModelCase[] = [
     title: 'the pieces of a text add up to it',
     scene: 'text',
     work: async (model) => {
-      const events = await heard(model)
-      same(textIn(events), 'Hello, world.')
-      holds(events.filter(({ type }) => type === 'text_delta').length > 1, 'a text comes in pieces')
+      const events = await collectEvents(model)
+      mustEqual(textIn(events), 'Hello, world.')
+      mustHold(events.filter(({ type }) => type === 'text_delta').length > 1, 'a text comes in pieces')
     },
   },
   {
@@ -123,37 +123,37 @@ const cases: readonly ModelCase[] = [
     work: async (model) => {
       const open = new Map<number, string>()
       let started = 0
-      for (const event of await heard(model)) {
+      for (const event of await collectEvents(model)) {
         if (event.type === 'finish') continue
         if (event.type === 'block_start') {
-          same(event.index, started++, 'the number of a block that starts')
+          mustEqual(event.index, started++, 'the number of a block that starts')
           open.set(event.index, event.block)
-        } else same(open.get(event.index), event.block, `the type of block ${event.index} at ${event.type}`)
+        } else mustEqual(open.get(event.index), event.block, `the type of block ${event.index} at ${event.type}`)
         if (event.type === 'block_end') open.delete(event.index)
       }
-      same(open.size, 0, 'the number of blocks that never ended')
+      mustEqual(open.size, 0, 'the number of blocks that never ended')
     },
   },
   {
     title: 'parallel calls arrive complete and in order, in the blocks and in the answer',
     scene: 'calls',
     work: async (model) => {
-      const events = await heard(model)
+      const events = await collectEvents(model)
       const { message, reason } = finishOf(events)
       const calls = toolCallsOf(message)
-      same(reason, 'tool_calls')
-      same(
+      mustEqual(reason, 'tool_calls')
+      mustEqual(
         calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]),
         [
           ['read', { path: 'a' }],
           ['read', {}],
         ],
       )
-      same(new Set(calls.map(({ id }) => id)).size, 2, 'the number of ids')
+      mustEqual(new Set(calls.map(({ id }) => id)).size, 2, 'the number of ids')
       const ended = events.flatMap((event) =>
         event.type === 'block_end' && event.part.type === 'tool_call' ? [[event.part.id, event.part.arguments]] : [],
       )
-      same(
+      mustEqual(
         ended,
         calls.map(({ id, arguments: args }) => [id, args]),
         'the calls in the blocks',
@@ -164,9 +164,9 @@ const cases: readonly ModelCase[] = [
     title: 'an answer with its results can be sent in a request',
     scene: 'calls',
     work: async (model) => {
-      const { message } = finishOf(await heard(model))
+      const { message } = finishOf(await collectEvents(model))
       const results = toolCallsOf(message).map(({ id, name }) => toolResult(id, 'ok', { name }))
-      finishOf(await heard(model, asking(message, ...results)))
+      finishOf(await collectEvents(model, requestWith(message, ...results)))
     },
   },
   {
@@ -175,18 +175,18 @@ const cases: readonly ModelCase[] = [
     work: async (model) => {
       const events: ModelEvent[] = []
       try {
-        for await (const event of model.stream(asking(), new AbortController().signal)) events.push(event)
+        for await (const event of model.stream(requestWith(), new AbortController().signal)) events.push(event)
       } catch {
         // an error is a valid answer too
       }
-      holds(!events.some(({ type }) => type === 'finish'), 'an incomplete answer has no finish')
+      mustHold(!events.some(({ type }) => type === 'finish'), 'an incomplete answer has no finish')
     },
   },
   {
     title: 'a failure is thrown',
     scene: 'fails',
     work: async (model) => {
-      await failureOf(heard(model))
+      await failureOf(collectEvents(model))
     },
   },
   {
@@ -196,15 +196,15 @@ const cases: readonly ModelCase[] = [
       const abort = new AbortController()
       const events: ModelEvent[] = []
       const listening = (async () => {
-        for await (const event of model.stream(asking(), abort.signal)) {
+        for await (const event of model.stream(requestWith(), abort.signal)) {
           events.push(event)
           if (event.type === 'text_delta') setTimeout(() => abort.abort(), 1)
         }
       })()
       // An error or a normal end both count. It only must not hang.
       const ended = listening.catch(() => undefined)
-      await come(ended, 'after the abort the stream continued')
-      holds(!events.some(({ type }) => type === 'finish'), 'an aborted answer has no finish')
+      await mustCome(ended, 'after the abort the stream continued')
+      mustHold(!events.some(({ type }) => type === 'finish'), 'an aborted answer has no finish')
     },
   },
 ]

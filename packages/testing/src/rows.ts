@@ -24,7 +24,7 @@ export const someRows = (count: number, text = 'row'): TimedRow[] =>
   Array.from({ length: count }, (_, index) => (index % 3 === 2 ? note(`${text} ${index}`) : entry(`${text} ${index}`)))
 
 /** The expected stored rows, from the definitions of position and index. */
-export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
+export const storedRowsOf = (rows: readonly TimedRow[]): StoredRow[] =>
   rows.map(({ kind, body, at, salt }, position) => ({
     position,
     kind,
@@ -35,7 +35,7 @@ export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
   }))
 
 /** The expected head of a log of these rows. */
-export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
+export const headOfRows = (rows: readonly TimedRow[], hash: Hash): Head => ({
   size: rows.length,
   root: Array.from(
     treeRoot(
@@ -47,7 +47,7 @@ export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
 })
 
 /** A log with these rows, added in one append. */
-export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
+export const createLogWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
   const { head } = await valueOrThrow(store.create({ id, encrypt: false }))
   if (rows.length > 0) await valueOrThrow(store.append(id, { expected: head, rows }))
   return valueOrThrow(store.info(id))
@@ -71,7 +71,7 @@ export const listedIds = async (store: Store, query: ListQuery = {}): Promise<re
   (await valueOrThrow(store.list(query))).logs.map(({ id }) => id)
 
 /** The same store for another scope. */
-export const inScope = (store: Store, scope: string): Store => {
+export const storeInScope = (store: Store, scope: string): Store => {
   const scoped = store.scoped(scope)
   if (isLeft(scoped)) throw new Error(storeFaultText(scoped.left))
   return scoped.right

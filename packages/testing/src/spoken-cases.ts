@@ -2,96 +2,96 @@
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { TimedRow } from 'indelible/store/kit'
 import { bytes, notBlockIds } from './block-contract.ts'
-import { valueOrThrow, faulty, same } from './check.ts'
-import { add, asStored, entry, logWith } from './rows.ts'
+import { valueOrThrow, faultOf, mustEqual } from './check.ts'
+import { add, storedRowsOf, entry, createLogWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-const speaking = (body: string, ...blocks: BlockId[]): TimedRow => ({ ...entry(body), blocks })
+const rowWithBlocks = (body: string, ...blocks: BlockId[]): TimedRow => ({ ...entry(body), blocks })
 
 export const spokenCases: StoreCases = {
   'a row cannot reference an invalid block id': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
-      same(
+      mustEqual(
         (
-          await faulty(
+          await faultOf(
             'InvalidId',
-            store.append('a', { expected: { size: 0, root: '' }, rows: [speaking('x', id as BlockId)] }),
+            store.append('a', { expected: { size: 0, root: '' }, rows: [rowWithBlocks('x', id as BlockId)] }),
           )
         ).what,
         'block',
       )
   },
   'blocks are stored together with the rows that reference them, or not at all': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const block = bytes(50)
     const id = blockIdOf(block, store.hash)
-    const append = { expected: head, rows: [entry('x'), speaking('y', id, id)], blocks: [block, block] }
-    await faulty('Diverged', store.append('a', { ...append, expected: { size: 5, root: head.root } }))
-    same(await valueOrThrow(store.hasBlocks([id])), [false])
+    const append = { expected: head, rows: [entry('x'), rowWithBlocks('y', id, id)], blocks: [block, block] }
+    await faultOf('Diverged', store.append('a', { ...append, expected: { size: 5, root: head.root } }))
+    mustEqual(await valueOrThrow(store.hasBlocks([id])), [false])
     await valueOrThrow(store.append('a', append))
-    same(await valueOrThrow(store.getBlocks([id])), [block])
-    same(await valueOrThrow(store.read('a')), asStored(append.rows))
+    mustEqual(await valueOrThrow(store.getBlocks([id])), [block])
+    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(append.rows))
   },
   'a stored block can be passed again, by one log after another and by several at once': async (store) => {
     const block = bytes(70)
     const id = blockIdOf(block, store.hash)
-    const given = { rows: [speaking('x', id)], blocks: [block] }
-    for (const name of ['a', 'b', 'c', 'd']) await logWith(store, name)
+    const given = { rows: [rowWithBlocks('x', id)], blocks: [block] }
+    for (const name of ['a', 'b', 'c', 'd']) await createLogWith(store, name)
     await add(store, 'a', given.rows, { blocks: given.blocks })
     await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, given.rows, { blocks: given.blocks })))
-    for (const name of ['a', 'b', 'c', 'd']) same(await valueOrThrow(store.read(name)), asStored(given.rows))
-    same(await valueOrThrow(store.getBlocks([id])), [block])
+    for (const name of ['a', 'b', 'c', 'd']) mustEqual(await valueOrThrow(store.read(name)), storedRowsOf(given.rows))
+    mustEqual(await valueOrThrow(store.getBlocks([id])), [block])
   },
   'a row can reference a stored block, but not a missing one': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const [there] = (await valueOrThrow(store.putBlocks([bytes(5)]))) as [BlockId]
     const missing = blockIdOf(bytes(6), store.hash)
-    same(
+    mustEqual(
       (
-        await faulty(
+        await faultOf(
           'MissingBlock',
-          store.append('a', { expected: head, rows: [speaking('x', there), speaking('y', missing)] }),
+          store.append('a', { expected: head, rows: [rowWithBlocks('x', there), rowWithBlocks('y', missing)] }),
         )
       ).ids,
       [missing],
     )
-    same((await valueOrThrow(store.info('a'))).head, head)
-    await valueOrThrow(store.append('a', { expected: head, rows: [speaking('x', there)] }))
+    mustEqual((await valueOrThrow(store.info('a'))).head, head)
+    await valueOrThrow(store.append('a', { expected: head, rows: [rowWithBlocks('x', there)] }))
   },
   'a block that no row references is refused': async (store) => {
-    const { head } = await logWith(store, 'a')
-    const fault = await faulty(
+    const { head } = await createLogWith(store, 'a')
+    const fault = await faultOf(
       'UnusedBlock',
       store.append('a', { expected: head, rows: [entry('x')], blocks: [bytes(5)] }),
     )
-    same(fault.ids, [blockIdOf(bytes(5), store.hash)])
-    same((await valueOrThrow(store.info('a'))).head, head)
+    mustEqual(fault.ids, [blockIdOf(bytes(5), store.hash)])
+    mustEqual((await valueOrThrow(store.info('a'))).head, head)
   },
   'removing a log removes the blocks that no other row references': async (store) => {
     const blocks = [bytes(20, 1), bytes(20, 2), bytes(20, 3)]
     const [own, shared, kept] = blocks.map((block) => blockIdOf(block, store.hash)) as [BlockId, BlockId, BlockId]
-    for (const id of ['a', 'b']) await logWith(store, id)
-    await add(store, 'a', [speaking('x', own, shared), speaking('y', kept)], { blocks })
-    await add(store, 'b', [speaking('z', shared)])
+    for (const id of ['a', 'b']) await createLogWith(store, id)
+    await add(store, 'a', [rowWithBlocks('x', own, shared), rowWithBlocks('y', kept)], { blocks })
+    await add(store, 'b', [rowWithBlocks('z', shared)])
     await valueOrThrow(store.putBlocks([blocks[2] as Uint8Array]))
     await valueOrThrow(store.remove('a'))
-    same(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, true, true])
-    same(await valueOrThrow(store.getBlocks([shared])), [blocks[1]])
+    mustEqual(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, true, true])
+    mustEqual(await valueOrThrow(store.getBlocks([shared])), [blocks[1]])
     await valueOrThrow(store.remove('b'))
-    same(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, false, true])
+    mustEqual(await valueOrThrow(store.hasBlocks([own, shared, kept])), [false, false, true])
   },
   'blocks of rows that a fork shares stay with the fork': async (store) => {
     const [early, late] = [bytes(20, 1), bytes(20, 2)]
     const [idEarly, idLate] = [blockIdOf(early, store.hash), blockIdOf(late, store.hash)]
-    await logWith(store, 'a')
-    await add(store, 'a', [speaking('early', idEarly)], { blocks: [early] })
-    await add(store, 'a', [speaking('late', idLate)], { blocks: [late] })
+    await createLogWith(store, 'a')
+    await add(store, 'a', [rowWithBlocks('early', idEarly)], { blocks: [early] })
+    await add(store, 'a', [rowWithBlocks('late', idLate)], { blocks: [late] })
     await valueOrThrow(store.fork('a', { id: 'b', at: 1 }))
     await valueOrThrow(store.remove('a'))
-    same(await valueOrThrow(store.hasBlocks([idEarly, idLate])), [true, false])
-    same(await valueOrThrow(store.getBlocks([idEarly])), [early])
+    mustEqual(await valueOrThrow(store.hasBlocks([idEarly, idLate])), [true, false])
+    mustEqual(await valueOrThrow(store.getBlocks([idEarly])), [early])
     await valueOrThrow(store.remove('b'))
-    same(await valueOrThrow(store.hasBlocks([idEarly])), [false])
+    mustEqual(await valueOrThrow(store.hasBlocks([idEarly])), [false])
   },
 }

@@ -15,7 +15,7 @@ import { appendCases } from './append-cases.ts'
 import { spokenCases } from './spoken-cases.ts'
 import { blockCases } from './block-contract.ts'
 import type { ContractCase } from './check.ts'
-import { afterWreck, severalProcesses } from './crowd.ts'
+import { openAfterCrash, severalProcesses } from './crowd.ts'
 import { eraseCases } from './erase-cases.ts'
 import { anyFault, everyFault } from './fault-cases.ts'
 import { followCases } from './follow-cases.ts'
@@ -93,7 +93,7 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
       run: async () => {
         let wrecks = 0
         await onPlace(async (place) => void (wrecks = place.wrecks?.length ?? 0))
-        for (let index = 0; index < wrecks; index++) await onPlace((place) => afterWreck(place, index))
+        for (let index = 0; index < wrecks; index++) await onPlace((place) => openAfterCrash(place, index))
       },
     },
   ]

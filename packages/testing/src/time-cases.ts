@@ -2,8 +2,8 @@
 import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
 import { headOf, planAppend, type TimedRow } from 'indelible/store/kit'
 import { emptyRange, blockIdOf } from 'indelible/proof/kit'
-import { valueOrThrow, faulty, holds, same } from './check.ts'
-import { add, asStored, entry, headFor, logWith, note, someRows, withTime } from './rows.ts'
+import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
+import { add, storedRowsOf, entry, headOfRows, createLogWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const salt = '00ff10'.padEnd(32, 'a')
@@ -23,15 +23,15 @@ const headAfter = async (store: Store, id: string, given: readonly TimedRow[]): 
 
 export const timeCases: StoreCases = {
   'a time and a salt come back as they were, and the log verifies': async (store) => {
-    const { head } = await logWith(store, 'a', rows)
-    same(await valueOrThrow(store.read('a')), asStored(rows))
-    same(head, headFor(rows, store.hash))
+    const { head } = await createLogWith(store, 'a', rows)
+    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(rows))
+    mustEqual(head, headOfRows(rows, store.hash))
     await valueOrThrow(verifyLog(store, 'a', head))
     await valueOrThrow(store.fork('a', { id: 'b', at: 5 }))
-    same(await valueOrThrow(store.read('b')), asStored(rows.slice(0, 5)))
-    same(
+    mustEqual(await valueOrThrow(store.read('b')), storedRowsOf(rows.slice(0, 5)))
+    mustEqual(
       await valueOrThrow(store.read('a', { only: 'note' })),
-      asStored(rows).filter(({ kind }) => kind === 'note'),
+      storedRowsOf(rows).filter(({ kind }) => kind === 'note'),
     )
   },
   'a time and a salt are part of the head: changing or omitting one changes the head': async (store) => {
@@ -50,24 +50,25 @@ export const timeCases: StoreCases = {
       entry('\u0002\0\0\0\0\0\0\0\0x'),
     ]
     for (const [index, row] of variants.entries()) heads.set((await headAfter(store, `${index}`, [row])).root, index)
-    same(heads.size, variants.length)
+    mustEqual(heads.size, variants.length)
     const again = await headAfter(store, 'again', [withTime(entry('x'), 0, salt)])
-    same(heads.get(again.root), 7)
+    mustEqual(heads.get(again.root), 7)
   },
   'a row appended without a time gets the time of the store': async (store) => {
     const before = store.now()
     await valueOrThrow(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }], encrypt: false }))
     await add(store, 'a', [{ kind: 'note', body: 'y' }])
     const after = store.now()
-    for (const { at } of await valueOrThrow(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
+    for (const { at } of await valueOrThrow(store.read('a')))
+      mustHold(before <= at && at <= after, 'it is of the store')
     await valueOrThrow(verifyLog(store, 'a'))
   },
   'the leaves of rows have not changed between versions': async (store) => {
     const { root } = await headAfter(store, 'a', [entry('message'), withTime(note('note'), -1, salt)])
-    same(root, '66db0162bce1d8325344d97b6e232b4b7258c83b3dbe0f6f82786999efaf3f98')
+    mustEqual(root, '66db0162bce1d8325344d97b6e232b4b7258c83b3dbe0f6f82786999efaf3f98')
   },
   'an invalid time or salt is refused': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     for (const bad of [
       { at: 1.5 },
       { at: NaN },
@@ -79,15 +80,19 @@ export const timeCases: StoreCases = {
       { salt: 'a'.repeat(31) },
       { salt: new Uint8Array(16) },
     ] as unknown as readonly Partial<Row>[])
-      same(
-        (await faulty('InvalidRow', store.append('a', { expected: head, rows: [entry(''), { ...entry(''), ...bad }] })))
-          .index,
+      mustEqual(
+        (
+          await faultOf(
+            'InvalidRow',
+            store.append('a', { expected: head, rows: [entry(''), { ...entry(''), ...bad }] }),
+          )
+        ).index,
         1,
       )
-    same((await valueOrThrow(store.info('a'))).head, head)
+    mustEqual((await valueOrThrow(store.info('a'))).head, head)
   },
   'an operation retried later with another time and salt is the same operation': async (store) => {
-    const { head } = await logWith(store, 'a')
+    const { head } = await createLogWith(store, 'a')
     const first = await valueOrThrow(
       store.append('a', {
         expected: head,
@@ -98,61 +103,62 @@ export const timeCases: StoreCases = {
     const again = await valueOrThrow(
       store.append('a', { expected: head, rows: [withTime(entry('x'), 2), { ...note('y'), salt }], operation: 'o' }),
     )
-    same(again, first)
-    same(
+    mustEqual(again, first)
+    mustEqual(
       (await valueOrThrow(store.read('a'))).map(({ at }) => at),
       [1, 1],
     )
-    await faulty(
+    await faultOf(
       'OperationMismatch',
       store.append('a', { expected: head, rows: [withTime(entry('z'), 1)], operation: 'o' }),
     )
   },
   'a log reports when its own last row was written, or else when it was created': async (store) => {
     const created = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
-    same(created.appended, created.created)
+    mustEqual(created.appended, created.created)
     const at = created.created - 5000
     await add(store, 'a', [withTime(entry('x'), at + 1), withTime(note('y'), at)])
-    same((await valueOrThrow(store.info('a'))).appended, at)
+    mustEqual((await valueOrThrow(store.info('a'))).appended, at)
     await add(store, 'a', [])
-    same((await valueOrThrow(store.info('a'))).appended, at)
-    same((await valueOrThrow(store.list())).logs[0]?.appended, at)
-    same((await valueOrThrow(store.update('a', { expected: 1, meta: {} }))).appended, at)
+    mustEqual((await valueOrThrow(store.info('a'))).appended, at)
+    mustEqual((await valueOrThrow(store.list())).logs[0]?.appended, at)
+    mustEqual((await valueOrThrow(store.update('a', { expected: 1, meta: {} }))).appended, at)
     const fork = await valueOrThrow(store.fork('a', { id: 'b', at: 2 }))
-    same(fork.appended, fork.created)
-    same(await valueOrThrow(store.check()), [])
+    mustEqual(fork.appended, fork.created)
+    mustEqual(await valueOrThrow(store.check()), [])
   },
   'a log is created with its first rows and their blocks, or not at all': async (store) => {
     const bytes = new TextEncoder().encode('a block')
     const id = blockIdOf(bytes, store.hash)
     const given = [...someRows(4), withTime({ ...entry('speaks'), blocks: [id] }, 7)]
-    same((await faulty('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given, encrypt: false }))).ids, [
-      id,
-    ])
-    await faulty('UnusedBlock', store.create({ id: 'a', rows: someRows(1), blocks: [bytes], encrypt: false }))
-    same(
-      (await faulty('InvalidRow', store.create({ id: 'a', rows: [entry('x'), entry('\uD800')], encrypt: false })))
+    mustEqual(
+      (await faultOf('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given, encrypt: false }))).ids,
+      [id],
+    )
+    await faultOf('UnusedBlock', store.create({ id: 'a', rows: someRows(1), blocks: [bytes], encrypt: false }))
+    mustEqual(
+      (await faultOf('InvalidRow', store.create({ id: 'a', rows: [entry('x'), entry('\uD800')], encrypt: false })))
         .index,
       1,
     )
-    await faulty('NoSuchLog', store.info('a'))
+    await faultOf('NoSuchLog', store.info('a'))
     const made = await valueOrThrow(
       store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes], encrypt: false }),
     )
-    same([made.head, made.entries, made.appended, made.version], [headFor(given, store.hash), 4, 7, 1])
-    same(await valueOrThrow(store.info('a')), made)
-    same(await valueOrThrow(store.read('a')), asStored(given))
-    same(await valueOrThrow(store.getBlocks([id])), [bytes])
-    await faulty('LogExists', store.create({ id: 'a', rows: someRows(2), encrypt: false }))
+    mustEqual([made.head, made.entries, made.appended, made.version], [headOfRows(given, store.hash), 4, 7, 1])
+    mustEqual(await valueOrThrow(store.info('a')), made)
+    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(given))
+    mustEqual(await valueOrThrow(store.getBlocks([id])), [bytes])
+    await faultOf('LogExists', store.create({ id: 'a', rows: someRows(2), encrypt: false }))
     await add(store, 'a', [entry('and on')])
     await valueOrThrow(verifyLog(store, 'a'))
-    same(await valueOrThrow(store.check()), [])
+    mustEqual(await valueOrThrow(store.check()), [])
     // A block that is already stored is referenced without its bytes.
     await valueOrThrow(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }], encrypt: false }))
     await valueOrThrow(store.remove('a'))
-    same(await valueOrThrow(store.hasBlocks([id])), [true])
+    mustEqual(await valueOrThrow(store.hasBlocks([id])), [true])
     await valueOrThrow(store.remove('b'))
-    same(await valueOrThrow(store.hasBlocks([id])), [false])
+    mustEqual(await valueOrThrow(store.hasBlocks([id])), [false])
   },
   'a planned append equals an ordinary one': async (store) => {
     const given = someRows(9).map((row, index) => withTime(row, index))
@@ -161,21 +167,21 @@ export const timeCases: StoreCases = {
     for (const size of [1, 3, 5]) {
       const from = range.size
       const plan = planAppend(range, headOf(range, store.hash), given.slice(from, from + size), store)
-      holds(plan._tag === 'Right', 'it can be planned')
+      mustHold(plan._tag === 'Right', 'it can be planned')
       if (plan._tag === 'Left') return
       const { expected, rows: ready, grown, head } = plan.right
-      same((await valueOrThrow(store.append('a', { expected, rows: ready }))).head, head)
+      mustEqual((await valueOrThrow(store.append('a', { expected, rows: ready }))).head, head)
       range = grown.range
-      await faulty('Conflict', store.append('a', { expected, rows: ready }))
+      await faultOf('Conflict', store.append('a', { expected, rows: ready }))
     }
-    same((await valueOrThrow(store.info('a'))).head, headFor(given, store.hash))
+    mustEqual((await valueOrThrow(store.info('a'))).head, headOfRows(given, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
     // Rows planned for another head are appended without the plan.
     const wrong = planAppend(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
-    if (wrong._tag === 'Left') return holds(false, 'it can be planned')
+    if (wrong._tag === 'Left') return mustHold(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)
-    same(head, headFor([...given, entry('x')], store.hash))
-    same(head, headOf(grow(range, [wrong.right.rows[0]?.leaf as Uint8Array], store.hash).range, store.hash))
+    mustEqual(head, headOfRows([...given, entry('x')], store.hash))
+    mustEqual(head, headOf(grow(range, [wrong.right.rows[0]?.leaf as Uint8Array], store.hash).range, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
   },
 }

@@ -2,7 +2,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { StoreFault } from 'indelible/store'
-import { come, faulty, frozen, holds, same, valueOrThrow, wreck } from '../src/check.ts'
+import { mustCome, faultOf, mustBeFrozen, mustHold, mustEqual, valueOrThrow, changeEverything } from '../src/check.ts'
 
 const bytes = (...values: readonly number[]): Uint8Array => new Uint8Array(values)
 
@@ -17,20 +17,20 @@ describe('same', () => {
   it('takes a value for the same as its copy alone', () => {
     for (const [index, one] of different.entries())
       for (const [other, value] of different.map((each) => structuredClone(each)).entries()) {
-        const check = (): void => same(one, value, 'it')
+        const check = (): void => mustEqual(one, value, 'it')
         if (index === other) check()
         else expect(check, `${index} and ${other}`).toThrow(/^it is .*, expected/)
       }
   })
   it('takes a field that is undefined for absent', () => {
-    same({ a: 1, b: undefined }, { a: 1 })
-    same({ a: 1 }, { a: 1, b: undefined })
-    expect(() => same({ a: undefined }, { a: null })).toThrow('the answer is {}, expected {"a":null}')
+    mustEqual({ a: 1, b: undefined }, { a: 1 })
+    mustEqual({ a: 1 }, { a: 1, b: undefined })
+    expect(() => mustEqual({ a: undefined }, { a: null })).toThrow('the answer is {}, expected {"a":null}')
   })
   it('says what it found, at most 500 characters of it', () => {
-    expect(() => same(undefined, bytes(1, 2))).toThrow('the answer is undefined, expected "2 bytes"')
-    expect(() => same('x'.repeat(498), 0)).toThrow(/^the answer is "x{498}", expected 0$/)
-    expect(() => same('x'.repeat(499), 0)).toThrow(/^the answer is "x{499}…, expected 0$/)
+    expect(() => mustEqual(undefined, bytes(1, 2))).toThrow('the answer is undefined, expected "2 bytes"')
+    expect(() => mustEqual('x'.repeat(498), 0)).toThrow(/^the answer is "x{498}", expected 0$/)
+    expect(() => mustEqual('x'.repeat(499), 0)).toThrow(/^the answer is "x{499}…, expected 0$/)
   })
 })
 
@@ -40,28 +40,28 @@ describe('an answer', () => {
   const well = async () => right(Object.freeze({ a: 1 }))
   it('is a value, or a fault of one kind', async () => {
     expect(await valueOrThrow(well)).toEqual({ a: 1 })
-    expect(await faulty('NoSuchLog', failed)).toBe(fault)
+    expect(await faultOf('NoSuchLog', failed)).toBe(fault)
     await expect(valueOrThrow(failed)).rejects.toMatchObject({
       message: expect.stringMatching(/^NoSuchLog: /),
       cause: fault,
     })
-    await expect(faulty('NoSuchLog', well)).rejects.toThrow('expected NoSuchLog, but it succeeded: {"a":1}')
-    await expect(faulty('Conflict', failed)).rejects.toMatchObject({
+    await expect(faultOf('NoSuchLog', well)).rejects.toThrow('expected NoSuchLog, but it succeeded: {"a":1}')
+    await expect(faultOf('Conflict', failed)).rejects.toMatchObject({
       message: expect.stringMatching(/^expected Conflict, found NoSuchLog: /),
       cause: fault,
     })
   })
   it('that is a plain object is frozen', async () => {
     await expect(valueOrThrow(async () => right({ a: 1 }))).rejects.toThrow('the answer is not frozen: {"a":1}')
-    for (const value of [bytes(1), new Map(), 'a', null, undefined, [1]]) expect(frozen(value)).toBe(value)
+    for (const value of [bytes(1), new Map(), 'a', null, undefined, [1]]) expect(mustBeFrozen(value)).toBe(value)
   })
   it('comes, or is missed', async () => {
-    expect(await come(Promise.resolve(1))).toBe(1)
-    await expect(come(Promise.reject(new Error('mine')))).rejects.toThrow('mine')
+    expect(await mustCome(Promise.resolve(1))).toBe(1)
+    await expect(mustCome(Promise.reject(new Error('mine')))).rejects.toThrow('mine')
   })
   it('holds, or is named', () => {
-    holds(true, 'all is well')
-    expect(() => holds(false, 'all is well')).toThrow('expected that all is well')
+    mustHold(true, 'all is well')
+    expect(() => mustHold(false, 'all is well')).toThrow('expected that all is well')
   })
 })
 
@@ -72,12 +72,12 @@ it('a wrecked argument has nothing left of what it said, but for what is frozen 
     ...{ text: 'a', number: 1, yes: true, none: null, list: ['a', [2]], bytes: bytes(1, 2), run: () => 'a' },
     ...{ bare: Object.assign(Object.create(null) as object, { a: 1 }), kept, map },
   }
-  wreck(given)
+  changeEverything(given)
   expect({ ...given, run: given.run(), bare: { ...given.bare } }).toEqual({
     ...{ text: 'wrecked', number: 2, yes: false, none: null, list: ['wrecked', [3, 'wrecked'], 'wrecked'] },
     ...{ bytes: bytes(255, 255), run: 'wrecked', bare: { a: 2, wrecked: 'wrecked' }, kept: { a: 1 }, map },
     wrecked: 'wrecked',
   })
-  for (const value of [null, undefined, 1, 'a']) wreck(value)
+  for (const value of [null, undefined, 1, 'a']) changeEverything(value)
   expect([...map]).toEqual([['a', 1]])
 })

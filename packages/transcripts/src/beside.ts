@@ -3,7 +3,7 @@ import { ownField, type JsonObject } from 'indelible/json/kit'
 import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
 
-export const withBeside = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
+export const withOtherFields = (message: Message, format: TranscriptFormat, beside: JsonObject): Message => ({
   ...message,
   meta: { ...ownField(message, 'meta'), [format]: beside },
 })
@@ -16,5 +16,5 @@ export const metaOf = (format: TranscriptFormat, others: JsonObject | undefined)
  * The first line's fields, with those of the other lines under `others`. If the first line has a
  * field `others` of its own, its fields move under `entry`.
  */
-export const withOthers = (own: JsonObject, others: readonly JsonObject[]): JsonObject =>
+export const withOtherLines = (own: JsonObject, others: readonly JsonObject[]): JsonObject =>
   others.length === 0 ? own : { ...('others' in own ? { entry: own } : own), others }

@@ -27,7 +27,7 @@ import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import { count, textIn } from './origin.ts'
-import { withBeside, withOthers } from './beside.ts'
+import { withOtherFields, withOtherLines } from './beside.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'
@@ -142,7 +142,7 @@ class Reader implements LineReader {
   #place(entry: JsonObject, id: string | undefined, line: number): number {
     const tree = this.#tree
     if (this.#usual === undefined) {
-      this.#usual = only(entry, repeatedFields)
+      this.#usual = pickFields(entry, repeatedFields)
       this.#startsAside = entry['isSidechain'] === true
       const { origin } = this.#sink
       origin.describe(this.#usual, { version: 'version', id: 'sessionId' })
@@ -207,9 +207,9 @@ class Reader implements LineReader {
     if (isLeft(decoded)) throw unexpectedLine(decoded.left, 1)
     return decoded.right.messages.map((message, index) =>
       index === 0
-        ? withBeside(message, format, this.#envelope(entry))
+        ? withOtherFields(message, format, this.#envelope(entry))
         : typeof entry['timestamp'] === 'string'
-          ? withBeside(message, format, { timestamp: entry['timestamp'] })
+          ? withOtherFields(message, format, { timestamp: entry['timestamp'] })
           : message,
     )
   }
@@ -244,12 +244,12 @@ class Reader implements LineReader {
       const { origin } = this.#sink
       const { model, usage } = (pieces.at(-1) ?? first).message
       if (typeof model === 'string' && !model.startsWith('<')) origin.model(model)
-      if (isObject(usage)) origin.usage(usedOf(usage))
+      if (isObject(usage)) origin.usage(usageOf(usage))
       const decoded = answer(pieces)
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
-        const beside = withOthers(own ?? {}, others)
-        const messages = decoded.right.messages.map((message) => withBeside(message, format, beside))
+        const beside = withOtherLines(own ?? {}, others)
+        const messages = decoded.right.messages.map((message) => withOtherFields(message, format, beside))
         this.#put(
           messages,
           first.line,
@@ -292,7 +292,9 @@ class Reader implements LineReader {
     const last = pieces.at(-1) as Piece
     const envelope = this.#envelope(entry)
     const own =
-      entry === first.entry ? envelope : { ...only(entry, placing), ...difference(envelope, first.entry, placing) }
+      entry === first.entry
+        ? envelope
+        : { ...pickFields(entry, lineFields), ...difference(envelope, first.entry, lineFields) }
     const said = difference(message, last.message, ['content'])
     return { ...own, ...(said && { message: said }) }
   }
@@ -311,9 +313,9 @@ const repeatedFields = [
 ] as const
 
 /** The fields that each line of an answer keeps for itself. */
-const placing = ['uuid', 'parentUuid', 'timestamp'] as const
+const lineFields = ['uuid', 'parentUuid', 'timestamp'] as const
 
-const only = (entry: JsonObject, fields: readonly string[]): JsonObject =>
+const pickFields = (entry: JsonObject, fields: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
 
 /** An entry's mark: its conversation times two, plus one if it holds only results. */
@@ -337,7 +339,7 @@ const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
   return decodeResponse({ ...pieces.at(-1)?.message, content })
 }
 
-const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
+const usageOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
   const {
     input_tokens: input,
     output_tokens: output,

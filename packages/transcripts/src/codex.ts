@@ -13,7 +13,7 @@ import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { count, objectIn } from './origin.ts'
-import { withBeside, withOthers } from './beside.ts'
+import { withOtherFields, withOtherLines } from './beside.ts'
 import { unknownLine } from './unknown-line.ts'
 import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
 
@@ -212,8 +212,8 @@ const withLines = (messages: readonly Message[], placed: readonly Item[]): reado
   })
   const [own, ...others] = left.map(({ beside }) => beside as JsonObject)
   return messages.map((message, index) => {
-    const beside = index === 0 ? withOthers({ ...found[0], ...own }, others) : (found[index] ?? {})
-    return Object.keys(beside).length === 0 ? message : withBeside(message, format, beside)
+    const beside = index === 0 ? withOtherLines({ ...found[0], ...own }, others) : (found[index] ?? {})
+    return Object.keys(beside).length === 0 ? message : withOtherFields(message, format, beside)
   })
 }
 

@@ -41,17 +41,17 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
     return (
       runsIn(value as readonly unknown[]) ??
       chatsIn(value as readonly unknown[]) ??
-      one(fromList(value as readonly unknown[], [], undefined))
+      asList(fromList(value as readonly unknown[], [], undefined))
     )
   if (!isObject(value)) return []
   if (swe.isTrajectory(value)) return [trajectory(value)]
-  return choicesIn(value) ?? one(fromBody(value))
+  return choicesIn(value) ?? asList(fromBody(value))
 }
 
 /** A fault that describes the value found instead of a conversation. */
 export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
 
-const one = (conversation: Conversation | undefined): readonly Conversation[] =>
+const asList = (conversation: Conversation | undefined): readonly Conversation[] =>
   conversation === undefined ? [] : [conversation]
 
 /** A tau-bench file: an array of runs, each with its messages in `traj`. */
@@ -60,8 +60,8 @@ const runsIn = (list: readonly unknown[]): readonly Conversation[] | undefined =
     return undefined
   return list.map((run, index) => ({
     format: 'tau-bench',
-    decode: () => within([index, 'traj'], codecs['openai-chat'].decode(run['traj'])),
-    ...about(fieldsBeside(run, ['traj']), {}, [index]),
+    decode: () => atPath([index, 'traj'], codecs['openai-chat'].decode(run['traj'])),
+    ...metadataOf(fieldsBeside(run, ['traj']), {}, [index]),
   }))
 }
 
@@ -79,14 +79,14 @@ const chatAt = (chat: JsonObject, index: number): Conversation | undefined => {
   return (
     read && {
       ...read,
-      decode: () => within([index], read.decode()),
+      decode: () => atPath([index], read.decode()),
       losses: read.losses.map(({ path, reason }) => ({ path: [index, ...path], reason })),
     }
   )
 }
 
 const trajectory = (file: JsonObject): Conversation => {
-  const { origin, losses } = about(swe.metadataOf(file))
+  const { origin, losses } = metadataOf(swe.metadataOf(file))
   const history = file['history'] as readonly JsonObject[]
   const steps = swe.stepsOf(file).length
   if (steps > 0) origin.aside('step of the trajectory', steps)
@@ -100,7 +100,7 @@ const trajectory = (file: JsonObject): Conversation => {
     origin.usage({ input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 })
   return {
     format: swe.format,
-    decode: () => within(['history'], codecs['openai-chat'].decode(history.flatMap(swe.chatMessages))),
+    decode: () => atPath(['history'], codecs['openai-chat'].decode(history.flatMap(swe.chatMessages))),
     origin,
     losses: [...losses, ...unasked],
   }
@@ -122,8 +122,8 @@ const choiceIn = (body: JsonObject, choice: JsonObject, index: number): Conversa
   const beside = fieldsBeside(choice, ['message'])
   return {
     format: 'openai-chat',
-    decode: () => within(['choices', index, 'message'], codecs['openai-chat'].decode([choice['message']])),
-    ...about({ ...fieldsBeside(body, ['choices']), ...(beside && { choices: [beside] }) }, body),
+    decode: () => atPath(['choices', index, 'message'], codecs['openai-chat'].decode([choice['message']])),
+    ...metadataOf({ ...fieldsBeside(body, ['choices']), ...(beside && { choices: [beside] }) }, body),
   }
 }
 
@@ -141,7 +141,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     return {
       format: 'gemini',
       decode: () => codecs.gemini.decode(body),
-      ...about(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
+      ...metadataOf(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
     }
   // An Anthropic response is itself a message.
   if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content']))
@@ -149,12 +149,12 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
   return {
     format: 'anthropic',
     decode: () => codecs.anthropic.decode(body),
-    ...about(fieldsBeside(body, ['content']), body),
+    ...metadataOf(fieldsBeside(body, ['content']), body),
   }
 }
 
 /** The fields of a body, other than the list, that belong to the conversation. */
-const besides: { readonly [format in NamedFormat]?: readonly string[] } = {
+const fieldsBesideList: { readonly [format in NamedFormat]?: readonly string[] } = {
   'openai-responses': ['instructions'],
   anthropic: ['system'],
   gemini: ['systemInstruction', 'system_instruction'],
@@ -183,20 +183,20 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   if (name === undefined) return undefined
   const { decode } = codecs[name]
   const [field] = at
-  const unsure = otherwise(list, at, name)
+  const unsure = misreadMessages(list, at, name)
   if (body === undefined || typeof field !== 'string')
-    return { format: name, decode: () => decode(list), ...about(), losses: unsure }
+    return { format: name, decode: () => decode(list), ...metadataOf(), losses: unsure }
   // Responses items are in `input` or `output`. In `messages` every item has a role and there are no instructions.
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
   // The fields outside the list that belong to the conversation, and those that the codec itself reads from a body.
-  const beside = isItems ? [] : (ownField(besides, name) ?? [])
+  const beside = isItems ? [] : (ownField(fieldsBesideList, name) ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
   const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
-  const { origin, losses } = about(fieldsBeside(body, known), body)
+  const { origin, losses } = metadataOf(fieldsBeside(body, known), body)
   return {
     format: name,
-    decode: () => (beside.length > 0 ? decode(said) : within(at, decode(list))),
+    decode: () => (beside.length > 0 ? decode(said) : atPath(at, decode(list))),
     origin,
     losses: [...losses, ...unsure],
   }
@@ -227,7 +227,7 @@ export const mostSigned = (messages: readonly JsonObject[]): NamedFormat | undef
 }
 
 /** Messages that look like another format than the one used: the detection may be wrong. */
-const otherwise = (list: readonly unknown[], at: Path, format: NamedFormat): readonly Misread[] => {
+const misreadMessages = (list: readonly unknown[], at: Path, format: NamedFormat): readonly Misread[] => {
   const others = list.flatMap((message, index) => {
     const sign = isObject(message) ? signOf(message) : undefined
     return sign === undefined || sign === format ? [] : [{ index, sign }]
@@ -333,7 +333,7 @@ const signs: readonly (readonly [NamedFormat, (part: JsonObject) => boolean])[] 
  *
  * @param at the path of the members
  */
-const about = (
+const metadataOf = (
   metadata: JsonObject = {},
   answer: JsonObject = {},
   at: Path = [],
@@ -373,7 +373,7 @@ const originOf = (body: JsonObject): OriginDraft => {
 }
 
 /** Extends a fault's path to start at the top of the file. */
-const within = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
+const atPath = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
   if (!isLeft(decoded)) return right(decoded.right)
   const fault = decoded.left
   return left(

@@ -8,7 +8,7 @@ import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Un
 import { decodeRecorded } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
 import { isRole } from 'indelible/message/kit'
-import { withBeside } from './beside.ts'
+import { withOtherFields } from './beside.ts'
 import type { LineFormat } from './line-format.ts'
 import { unknownLine } from './unknown-line.ts'
 
@@ -39,7 +39,7 @@ const readEntry = (entry: JsonObject): readonly Message[] => {
   const messages = decodeContent(role as Message['role'], content as Json)
   return Object.keys(beside).length === 0
     ? messages
-    : messages.map((message, index) => (index === 0 ? withBeside(message, format, beside) : message))
+    : messages.map((message, index) => (index === 0 ? withOtherFields(message, format, beside) : message))
 }
 
 /** The messages of content. If it can't be decoded, blocks other than plain texts are kept raw. */

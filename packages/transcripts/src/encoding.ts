@@ -43,7 +43,7 @@ export const decodeText = (bytes: Uint8Array, encoding: Encoding): DecodedText =
     return { text: decoders[encoding].strict.decode(bytes), badAt: undefined }
   } catch {
     const text = decoders[encoding].lenient.decode(bytes)
-    return { text, badAt: badIn(bytes, text, encoding) }
+    return { text, badAt: firstBadByte(bytes, text, encoding) }
   }
 }
 
@@ -54,7 +54,7 @@ const pair = (encoding: Encoding) => ({
 const decoders = { 'utf-8': pair('utf-8'), 'utf-16le': pair('utf-16le'), 'utf-16be': pair('utf-16be') }
 
 /** The offset of the first invalid byte: the first U+FFFD that the input does not contain itself. Cost: O(bytes). */
-const badIn = (bytes: Uint8Array, text: string, encoding: Encoding): number | undefined => {
+const firstBadByte = (bytes: Uint8Array, text: string, encoding: Encoding): number | undefined => {
   const sign = signs[encoding]
   let at = 0
   let from = 0

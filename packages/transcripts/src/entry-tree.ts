@@ -68,25 +68,25 @@ export class EntryTree {
    * The items that belong to no kept entry, as ranges.
    *
    * @param also called for each entry that is not kept, after all kept ones: whether to keep it
-   *   too. `keeps` tests whether another entry is kept
+   *   too. `isKept` tests whether another entry is kept
    */
   dropped(
     kept: Uint8Array,
     each: (count: number) => void,
-    also: (index: number, keeps: (index: number) => boolean) => boolean = () => false,
+    also: (index: number, isKept: (index: number) => boolean) => boolean = () => false,
   ): readonly Range[] {
     let end = 0
     for (let at = 0; at < this.#size; at++)
       if (this.#counts.get(at) > 0) end = Math.max(end, this.#first.get(at) + this.#counts.get(at))
     const states = new Uint8Array(end)
-    const say = (index: number, state: number): void => {
+    const setState = (index: number, state: number): void => {
       for (let item = this.#first.get(index), left = this.#counts.get(index); left > 0; item++, left--)
         states[item] = Math.max(states[item] as number, state)
     }
-    for (let at = 0; at < this.#size; at++) say(at, kept[at] === 1 ? keptState : droppedState)
-    const keeps = (index: number): boolean =>
+    for (let at = 0; at < this.#size; at++) setState(at, kept[at] === 1 ? keptState : droppedState)
+    const isKept = (index: number): boolean =>
       this.#counts.get(index) > 0 && states[this.#first.get(index)] === keptState
-    for (let at = 0; at < this.#size; at++) if (kept[at] === 0 && also(at, keeps)) say(at, keptState)
+    for (let at = 0; at < this.#size; at++) if (kept[at] === 0 && also(at, isKept)) setState(at, keptState)
 
     const ranges: [number, number][] = []
     let count = 0

@@ -107,7 +107,7 @@ export const indelibleExport: LineFormat = {
 }
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
-  only(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
+  refuseUnknown(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
   if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
   if (entry['version'] !== 1)
     throw new Unexpected(['version'], '1, the only version that this library reads', entry['version'])
@@ -120,9 +120,9 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
 }
 
 const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {
-  only(entry, ['head'])
+  refuseUnknown(entry, ['head'])
   const head = objectAt(entry['head'], ['head'])
-  only(head, ['size', 'root'], ['head'])
+  refuseUnknown(head, ['size', 'root'], ['head'])
   const { size, root } = head
   if (typeof size !== 'number') throw new Unexpected(['head', 'size'], 'a number', size)
   if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root)))
@@ -133,14 +133,14 @@ const readHead = (entry: JsonObject, rows: number, line: number, { origin, damag
 }
 
 const readNote = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['note', 'at', 'salt', 'erased'])
+  refuseUnknown(entry, ['note', 'at', 'salt', 'erased'])
   const note = decodeNote(entry['note'])
   if (isLeft(note)) return sink.damage(line, noteFaultText(note.left))
   sink.note(line, note.right, momentIn(entry))
 }
 
 const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['message', 'page', 'at', 'salt', 'erased'])
+  refuseUnknown(entry, ['message', 'page', 'at', 'salt', 'erased'])
   const message = decodeMessage(objectAt(entry['message'], ['message']))
   if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
   const page = entry['page']
@@ -163,7 +163,7 @@ const momentIn = (entry: JsonObject): RowMoment | undefined => {
 }
 
 /** Rejects unknown fields rather than dropping them. */
-const only = (value: JsonObject, known: readonly string[], at: Path = []): void => {
+const refuseUnknown = (value: JsonObject, known: readonly string[], at: Path = []): void => {
   for (const field of Object.keys(value))
     if (!known.includes(field))
       throw new Unexpected([...at, field], `one of the fields ${known.join(', ')}`, value[field])

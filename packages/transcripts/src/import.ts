@@ -31,9 +31,9 @@ export const importTranscript = (
 ): Task<ImportFault, SessionInfo> => {
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
-  const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, known)
+  const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, optionNames)
   const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))
   return importRecord(store, record, ownFields({ ...rest, ...(id !== undefined && { id }) }))
 }
 
-const known = { id: true, progress: true, redact: true } as const
+const optionNames = { id: true, progress: true, redact: true } as const

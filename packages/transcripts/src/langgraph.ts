@@ -48,7 +48,7 @@ const readCheckpoint = (entry: JsonObject, line: number, sink: Sink): void => {
   arrayAt(messages, at).forEach((message, index) =>
     sink.attempt(line, () => {
       const wire = objectAt(message, [...at, index])
-      const said = reading(() => readLangChainMessage(wire), [...at, index])
+      const said = readAtPath(() => readLangChainMessage(wire), [...at, index])
       if (said.role === 'assistant') countUse(isObject(wire['kwargs']) ? wire['kwargs'] : wire, sink)
       sink.message(line, said)
     }),
@@ -70,7 +70,7 @@ const countUse = (fields: JsonObject, { origin }: Sink): void => {
 }
 
 /** Reads a message; the path of an Unexpected error starts at the top of the entry. */
-const reading = <T>(read: () => T, at: Path): T => {
+const readAtPath = <T>(read: () => T, at: Path): T => {
   try {
     return read()
   } catch (error) {

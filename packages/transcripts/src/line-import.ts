@@ -18,7 +18,7 @@ import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
-import { shouldBe } from './unread.ts'
+import { expectedText } from './unread.ts'
 
 export interface LineImport {
   /** The events of a line. None after a fault. */
@@ -76,7 +76,7 @@ export const createLineImport = (
         read()
       } catch (error) {
         if (!(error instanceof Unexpected)) throw error
-        damaged({ line, reason: shouldBe(error) })
+        damaged({ line, reason: expectedText(error) })
       }
     },
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),

@@ -42,7 +42,7 @@ const isPart = (entry: JsonObject): boolean =>
   typeof entry['id'] === 'string' && 'messageID' in entry && typeof entry['type'] === 'string'
 
 /** Other kinds of values in its storage, which are counted. */
-const asideOf = (entry: JsonObject): string | undefined =>
+const otherKindOf = (entry: JsonObject): string | undefined =>
   'worktree' in entry ? 'project' : 'secret' in entry && 'url' in entry ? 'share' : undefined
 
 /** The kind of a list in its storage. A list does not name its session. */
@@ -90,7 +90,7 @@ class Reader {
     if (isSession(entry)) return this.#addSession(entry, line)
     if (isMessage(entry)) return this.#addTurn({ value: entry, line, parts: [] })
     if (isPart(entry)) return this.#addPart({ value: entry, line })
-    const kind = asideOf(entry)
+    const kind = otherKindOf(entry)
     if (kind !== undefined) return this.#sink.aside(kind)
     unknownLine(entry, line, this.#sink)()
   }
@@ -125,8 +125,8 @@ class Reader {
         value: objectAt(part, ['messages', index, 'parts', at]),
         line,
       }))
-      const beside = fieldsBeside(message, ['info', 'parts'])
-      this.#addTurn({ value, line, parts, ...(beside && { beside }) }, id)
+      const keepOtherFields = fieldsBeside(message, ['info', 'parts'])
+      this.#addTurn({ value, line, parts, ...(keepOtherFields && { beside: keepOtherFields }) }, id)
     })
   }
 
@@ -193,9 +193,10 @@ class Reader {
     const { value, line, beside: others } = turn
     const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
     if (value['role'] === 'assistant') this.#countUse(value)
-    const beside: Beside = (part, ...known) =>
+    const keepOtherFields: KeepOtherFields = (part, ...known) =>
       metaOf(format, fieldsBeside(part, ['type', ...known, ...repeatedIds(part, session, value)]))
-    const steps = value['role'] === 'assistant' ? stepsOf(parts, beside, value) : [userStep(parts, beside)]
+    const steps =
+      value['role'] === 'assistant' ? stepsOf(parts, keepOtherFields, value) : [userStep(parts, keepOtherFields)]
     if (steps.every(({ content }) => content.length === 0))
       return void this.#sink.entry(line, { info: value, parts, ...(others && { beside: others }) })
     const info = fieldsBeside(value, ['id', 'role', ...(value['sessionID'] === session ? ['sessionID'] : [])]) ?? {}
@@ -217,13 +218,17 @@ class Reader {
   }
 
   /** Write the summary of a compaction, which replaces everything before it. */
-  #writeSummary({ value, line, beside }: Turn, parts: readonly JsonObject[], steps: readonly Step[]): void {
+  #writeSummary(
+    { value, line, beside: keepOtherFields }: Turn,
+    parts: readonly JsonObject[],
+    steps: readonly Step[],
+  ): void {
     const text = steps.map(({ content }) => textOf({ role: 'assistant', content })).join('\n')
     const others = parts.flatMap((part) => {
       const rest = part['type'] === 'text' ? fieldsBeside(part, ['type', 'text']) : part
       return rest === undefined ? [] : [rest]
     })
-    const said = { info: value, parts: others, ...(beside && { beside }) }
+    const said = { info: value, parts: others, ...(keepOtherFields && { beside: keepOtherFields }) }
     this.#sink.summary(line, { text, before: this.#sink.items, beside: said })
   }
 
@@ -254,17 +259,17 @@ interface Step {
 
 const emptyStep = (): Step => ({ content: [], results: [], aside: [], at: undefined })
 
-const userStep = (parts: readonly JsonObject[], beside: Beside): Step => {
+const userStep = (parts: readonly JsonObject[], keepOtherFields: KeepOtherFields): Step => {
   const step = emptyStep()
   for (const part of parts) {
-    const read = readSaid(part, beside)
+    const read = readSaid(part, keepOtherFields)
     if (read === undefined) step.aside.push(part)
     else step.content.push(read)
   }
   return step
 }
 
-const stepsOf = (parts: readonly JsonObject[], beside: Beside, info: JsonObject): readonly Step[] => {
+const stepsOf = (parts: readonly JsonObject[], keepOtherFields: KeepOtherFields, info: JsonObject): readonly Step[] => {
   const steps = [emptyStep()]
   for (const part of parts) {
     if (part['type'] === 'step-start' && (steps.at(-1)?.content.length ?? 0) > 0) steps.push(emptyStep())
@@ -273,11 +278,11 @@ const stepsOf = (parts: readonly JsonObject[], beside: Beside, info: JsonObject)
     step.at ??= timesOf(part)['start']
     if (part['type'] === 'tool') {
       const state = objectAt(part['state'], ['state'])
-      content.push(readCall(part, state, beside))
+      content.push(readCall(part, state, keepOtherFields))
       results.push(...readResult(part, state, info))
       continue
     }
-    const read = readSaid(part, beside)
+    const read = readSaid(part, keepOtherFields)
     if (read === undefined) aside.push(part)
     else content.push(read)
   }
@@ -285,41 +290,41 @@ const stepsOf = (parts: readonly JsonObject[], beside: Beside, info: JsonObject)
 }
 
 /** A text, file or reasoning part; undefined for a part that is not sent to the model. */
-const readSaid = (part: JsonObject, beside: Beside): Part | undefined => {
+const readSaid = (part: JsonObject, keepOtherFields: KeepOtherFields): Part | undefined => {
   switch (part['type']) {
     case 'text':
-      return { type: 'text', text: stringAt(part['text'], ['text']), ...beside(part, 'text') }
+      return { type: 'text', text: stringAt(part['text'], ['text']), ...keepOtherFields(part, 'text') }
     case 'reasoning': {
       const signature = textIn(objectIn(objectIn(part, 'metadata'), 'anthropic'), 'signature')
       return {
         type: 'reasoning',
         text: stringAt(part['text'], ['text']),
         ...(signature !== undefined && { signature }),
-        ...beside(part, 'text'),
+        ...keepOtherFields(part, 'text'),
       }
     }
     case 'file':
-      return readFile(part, beside)
+      return readFile(part, keepOtherFields)
     default:
       return undefined
   }
 }
 
-const readFile = (part: JsonObject, beside: Beside): ResultPart => {
+const readFile = (part: JsonObject, keepOtherFields: KeepOtherFields): ResultPart => {
   const url = stringAt(part['url'], ['url'])
   const source = sourceOf(url)
   const mime = textIn(part, 'mime')
-  if (mime?.startsWith('image/') === true) return { type: 'image', source, ...beside(part, 'url') }
+  if (mime?.startsWith('image/') === true) return { type: 'image', source, ...keepOtherFields(part, 'url') }
   const name = textIn(part, 'filename')
   return {
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...beside(part, 'url', ...(name === undefined ? [] : ['filename'])),
+    ...keepOtherFields(part, 'url', ...(name === undefined ? [] : ['filename'])),
   }
 }
 
-const readCall = (part: JsonObject, state: JsonObject, beside: Beside): Part => {
+const readCall = (part: JsonObject, state: JsonObject, keepOtherFields: KeepOtherFields): Part => {
   const { input, output, error, attachments, ...others } = state
   const isDone = typeof output === 'string'
   const isFailed = typeof error === 'string' && !isDone
@@ -329,7 +334,7 @@ const readCall = (part: JsonObject, state: JsonObject, beside: Beside): Part => 
     ...(!isFailed && error !== undefined && { error }),
     ...((!isDone || !Array.isArray(attachments)) && attachments !== undefined && { attachments }),
   }
-  const { meta } = beside(part, 'callID', 'tool', 'state')
+  const { meta } = keepOtherFields(part, 'callID', 'tool', 'state')
   return {
     type: 'tool_call',
     id: stringAt(part['callID'], ['callID']),
@@ -375,7 +380,7 @@ const timeIn = (time: Json | undefined, info: JsonObject): { readonly time: numb
 }
 
 /** Returns the fields of a part that are not read, as `meta`. */
-type Beside = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
+type KeepOtherFields = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
 
 /** The ids that a part repeats. */
 const repeatedIds = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [

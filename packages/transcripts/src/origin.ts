@@ -127,7 +127,7 @@ export class OriginDraft {
 }
 
 const { freeze } = Object
-const nothing = ownFields<JsonObject>({})
+const emptyObject = ownFields<JsonObject>({})
 
 const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
 
@@ -141,7 +141,7 @@ export const textIn = (value: JsonObject, key: string): string | undefined =>
 
 export const objectIn = (value: JsonObject, key: string): JsonObject => {
   const found = value[key]
-  return isObject(found) ? found : nothing
+  return isObject(found) ? found : emptyObject
 }
 
 export const count = (value: Json | undefined): number =>

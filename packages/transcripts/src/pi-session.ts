@@ -124,14 +124,14 @@ const readEntry = (
   sink: Sink,
   tree: EntryTree,
 ): number | undefined => {
-  const beside = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
+  const otherFields = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
   switch (type) {
     case 'message': {
       const message = objectAt(entry['message'], ['message'])
       countUse(message, sink)
       if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
-      return sink.message(line, withEntry(piMessage(message), beside('message')))
+      return sink.message(line, withEntry(piMessage(message), otherFields('message')))
     }
     case 'custom_message':
       return sink.message(line, {

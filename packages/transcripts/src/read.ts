@@ -43,7 +43,7 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  const { pick = 0, strict = false } = optionsOf('readTranscript', options, known)
+  const { pick = 0, strict = false } = optionsOf('readTranscript', options, optionNames)
   const opened = open(input, strict)
   return isLeft(opened) ? opened : opened.right(pick)
 }
@@ -74,7 +74,7 @@ export const readTranscripts = (
   input: string | Uint8Array,
   options: Pick<TranscriptOptions, 'strict'> = {},
 ): Either<TranscriptFault, Transcripts> => {
-  const { strict = false } = optionsOf('readTranscripts', options, knownOfAll)
+  const { strict = false } = optionsOf('readTranscripts', options, allOptionNames)
   const opened = open(input, strict)
   if (isLeft(opened)) return opened
   const first = opened.right(0)
@@ -83,13 +83,13 @@ export const readTranscripts = (
 }
 
 /** Reads a conversation of an open file. */
-type Read = (pick: number) => Either<TranscriptFault, Transcript>
+type ReadConversation = (pick: number) => Either<TranscriptFault, Transcript>
 
-const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, Read> => {
+const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, ReadConversation> => {
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
-  if (beginning.format !== undefined && startsWithEntry) return right(inLines(beginning.format, lines, strict))
+  if (beginning.format !== undefined && startsWithEntry) return right(readFromLines(beginning.format, lines, strict))
 
   const text = wholeText(input)
   if (isLeft(text)) return text
@@ -97,18 +97,18 @@ const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFau
   if (!isLeft(whole)) {
     const { value, findings } = whole.right
     const format = formatOfValues([value])
-    if (format !== undefined) return right(inLines(format, () => [{ number: 1, ...text.right }], strict))
-    return inValue(value, findings, text.right.damage, strict)
+    if (format !== undefined) return right(readFromLines(format, () => [{ number: 1, ...text.right }], strict))
+    return readFromValue(value, findings, text.right.damage, strict)
   }
   const format = beginning.format ?? beginning.likely()
-  if (format !== undefined) return right(inLines(format, lines, strict))
+  if (format !== undefined) return right(readFromLines(format, lines, strict))
   const several = startsWithEntry ? undefined : formatOfValues(parsedOf(text.right.text))
-  if (several !== undefined) return right(inLines(several, () => valuesOfText(text.right.text), strict))
+  if (several !== undefined) return right(readFromLines(several, () => valuesOfText(text.right.text), strict))
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }
 
-const known = { pick: true, strict: true } as const
-const knownOfAll = { strict: true } as const
+const optionNames = { pick: true, strict: true } as const
+const allOptionNames = { strict: true } as const
 
 /** The values of a text, without those that are not JSON. */
 function* parsedOf(text: string): Generator<unknown> {
@@ -135,17 +135,17 @@ const readLines = (
 }
 
 /** Conversation 0 is read from all lines. If each line is a conversation, a later one is read from its own line. */
-const inLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolean): Read => {
-  let apart: Read | undefined
+const readFromLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolean): ReadConversation => {
+  let apart: ReadConversation | undefined
   return (pick) => {
     if (apart !== undefined) return apart(pick)
-    if (format.lineByLine === true && pick > 0) apart = linesApart(format, lines(), strict)
+    if (format.lineByLine === true && pick > 0) apart = readSeparateLines(format, lines(), strict)
     return apart === undefined ? readLines(format, lines(), { pick, strict }) : apart(pick)
   }
 }
 
 /** Lines that are separate conversations. The damage and losses of all lines are kept. */
-const linesApart = (format: LineFormat, lines: Iterable<Line>, strict: boolean): Read => {
+const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, strict: boolean): ReadConversation => {
   const found: { readonly line: Line; readonly first: number }[] = [] // lines that have conversations
   const beside: { readonly line: number; readonly events: readonly TranscriptEvent[] }[] = []
   let count = 0
@@ -190,12 +190,12 @@ const lastUpTo = <T extends { readonly first: number }>(found: readonly T[], pic
 /** A `pick` that selects no conversation. */
 const none = -1
 
-const inValue = (
+const readFromValue = (
   value: unknown,
   losses: Transcript['losses'],
   damage: readonly Damage[],
   strict: boolean,
-): Either<TranscriptFault, Read> => {
+): Either<TranscriptFault, ReadConversation> => {
   const conversations = conversationsIn(value)
   if (conversations.length === 0) return left(unknownFormat(value))
   return right((pick) => readOne(conversations, pick, losses, damage, strict))

@@ -19,7 +19,7 @@ export const redactTranscript = (transcript: Transcript, redact: Redact): Transc
   return Object.freeze({
     ...transcript,
     messages: Object.freeze(messages.map((message) => redactor.message(message))),
-    notes: Object.freeze(notes.map((placed) => Object.freeze(placedWith(placed, redactor.note(placed.note))))),
+    notes: Object.freeze(notes.map((placed) => Object.freeze(withNote(placed, redactor.note(placed.note))))),
     origin: Object.freeze({
       ...(isObject(clean) ? clean : said),
       ...(id !== undefined && { id }),
@@ -28,4 +28,4 @@ export const redactTranscript = (transcript: Transcript, redact: Redact): Transc
   })
 }
 
-const placedWith = (placed: PlacedNote, note: Note): PlacedNote => ({ ...placed, note })
+const withNote = (placed: PlacedNote, note: Note): PlacedNote => ({ ...placed, note })

@@ -6,7 +6,7 @@ import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/json/k
 import type { Message } from 'indelible/message'
 
 /** The value expected at a path, and the one found. */
-export const shouldBe = (
+export const expectedText = (
   { path, expected, found }: { readonly path: Path; readonly expected: string; readonly found: string },
   what = 'the entry',
 ): string => `${formatPath(path) || what} should be ${expected}, found ${found}`
@@ -17,7 +17,9 @@ export const shouldBe = (
  * @param steps the number of leading path steps to omit
  */
 export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): string =>
-  fault._tag === 'UnexpectedWire' ? shouldBe({ ...fault, path: fault.path.slice(steps) }, what) : codecFaultText(fault)
+  fault._tag === 'UnexpectedWire'
+    ? expectedText({ ...fault, path: fault.path.slice(steps) }, what)
+    : codecFaultText(fault)
 
 /** An entry and its line. */
 export interface EntryAtLine {

@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from '../../json/index.ts'
 import type { Part, ProviderPart } from '../../message/index.ts'
-import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
+import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { format } from './format.ts'
 
 /** A tool message's parts other than results, marked. `follows`: the tool messages with results before it. */
@@ -19,7 +19,7 @@ export const setAside = (wire: JsonObject, content: readonly Part[], follows: nu
     return [
       index > 0
         ? markPart(part, 'after')
-        : freeze({ ...part, ...keep(format, wire, { role: 'tool' }, `after:${follows}`, ['content']) }),
+        : freeze({ ...part, ...keepResidual(format, wire, { role: 'tool' }, `after:${follows}`, ['content']) }),
     ]
   })
 }
@@ -31,30 +31,30 @@ export const isProvider = (part: Part): part is ProviderPart => part.type === 'p
 
 /** The parts set aside with one assistant message, to be written back. */
 export class Aside {
-  readonly #alone = new Map<number, Fresh[]>()
+  readonly #alone = new Map<number, MutableObject[]>()
   readonly #among = new Map<number, Map<number, unknown>>()
   #open: unknown[] | undefined
 
   /** Takes a part if it was set aside. Returns whether it was. */
   take(part: Part): boolean {
     if (!isProvider(part) || part.provider !== format) return false
-    const kept = keptBy(format, part)
+    const kept = residualOf(format, part)
     const [word, follows, index] = kept?.as?.split(':') ?? []
-    const raw = thaw(part.raw)
+    const raw = mutableCopy(part.raw)
     if (word === 'in') getOrMake(this.#among, Number(follows), () => new Map<number, unknown>()).set(Number(index), raw)
     else if (word !== 'after') return false
     else if (follows === undefined && this.#open !== undefined) this.#open.push(raw)
     else {
       this.#open = [raw]
-      getOrMake(this.#alone, Number(follows ?? 0), (): Fresh[] => []).push(
-        restore<Fresh>({ role: 'tool', content: this.#open }, kept),
+      getOrMake(this.#alone, Number(follows ?? 0), (): MutableObject[] => []).push(
+        restoreResidual<MutableObject>({ role: 'tool', content: this.#open }, kept),
       )
     }
     return true
   }
 
   /** The separate tool messages before tool message `follows` with results. */
-  before(follows: number): readonly Fresh[] {
+  before(follows: number): readonly MutableObject[] {
     const found = this.#alone.get(follows) ?? []
     this.#alone.delete(follows)
     return found
@@ -74,7 +74,7 @@ export class Aside {
   }
 
   /** The parts left over because their tool messages no longer have results. */
-  rest(): readonly Fresh[] {
+  rest(): readonly MutableObject[] {
     const content = [...this.#among.values()].flatMap((others) => Array.from(others.values()))
     return [...this.#alone.values()].flat().concat(content.length > 0 ? [{ role: 'tool', content }] : [])
   }

@@ -26,10 +26,10 @@ import type {
   ToolResultPart,
 } from '../../message/index.ts'
 import { isOnePlainText } from '../content.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { isProvider, setAside } from './aside.ts'
 import { format } from './format.ts'
-import { argumentsOf, inputAgain } from './input.ts'
+import { argumentsOf, inputToWrite } from './input.ts'
 import { decodeLive } from './live.ts'
 import { isPicture, mediaTypeOf, readData } from './media.ts'
 import { readOutput } from './output.ts'
@@ -93,19 +93,21 @@ const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Mess
   freeze({
     role,
     content: freeze(content),
-    ...keep(format, wire, { role }, wordFor(role, content, typeof wire['content'] === 'string'), ['content']),
+    ...keepResidual(format, wire, { role }, contentFormOf(role, content, typeof wire['content'] === 'string'), [
+      'content',
+    ]),
   })
 
 /** The mark for content in a form that would not be written by default: an array or a text. */
-const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
+const contentFormOf = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
   if (isText) return role === 'tool' ? 'text' : undefined
-  return role === 'system' || isOnePlainText(content) || !content.every(({ type }) => usual[role].includes(type))
+  return role === 'system' || isOnePlainText(content) || !content.every(({ type }) => usualParts[role].includes(type))
     ? 'parts'
     : undefined
 }
 
 /** The parts that each role may hold when written as one message. */
-const usual: { readonly [role in Role]: readonly Part['type'][] } = {
+const usualParts: { readonly [role in Role]: readonly Part['type'][] } = {
   system: [],
   developer: [],
   user: ['text', 'image', 'file', 'provider'],
@@ -123,11 +125,11 @@ const readPart = (wire: JsonObject): Part => {
   switch (wire['type']) {
     case 'text': {
       const text = readIn(wire, 'text', aString)
-      return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+      return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
     }
     case 'image':
     case 'file':
-      return readFile(wire) ?? raw(wire)
+      return readFile(wire) ?? rawPart(wire)
     case 'reasoning':
       return readReasoning(format, wire, 'providerOptions', {})
     case 'tool-call':
@@ -135,12 +137,12 @@ const readPart = (wire: JsonObject): Part => {
     case 'tool-result':
       return readResult(wire)
     default:
-      return raw(wire)
+      return rawPart(wire)
   }
 }
 
 /** A part without an equivalent in the message model: approvals, custom parts, reasoning files, future kinds. */
-const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
+const rawPart = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
 
 /** A picture becomes an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
 const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
@@ -162,7 +164,10 @@ const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
     mediaType: mediaTypeOf(part, source),
     ...(part.type === 'file' && name !== undefined && { filename: name }),
   }
-  return freeze({ ...part, ...keep(format, wire, usually, asImage ? `image ${spelling ?? ''}`.trim() : spelling) })
+  return freeze({
+    ...part,
+    ...keepResidual(format, wire, usually, asImage ? `image ${spelling ?? ''}`.trim() : spelling),
+  })
 }
 
 const readCall = (wire: JsonObject): ToolCallPart => {
@@ -173,7 +178,12 @@ const readCall = (wire: JsonObject): ToolCallPart => {
     id,
     name,
     arguments: argumentsOf(wire['input']),
-    ...keep(format, wire, { type: 'tool-call', toolCallId: id, toolName: name, input: inputAgain(wire['input']) }),
+    ...keepResidual(format, wire, {
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: name,
+      input: inputToWrite(wire['input']),
+    }),
   })
 }
 
@@ -187,7 +197,7 @@ const readResult = (wire: JsonObject): ToolResultPart => {
     content,
     name,
     ...(isError && { isError }),
-    ...keep(format, wire, { type: 'tool-result', toolCallId: callId, toolName: name, output: written }, as),
+    ...keepResidual(format, wire, { type: 'tool-result', toolCallId: callId, toolName: name, output: written }, as),
   })
 }
 

@@ -8,7 +8,7 @@ import { encodeMessages, type Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import { asContent } from '../content.ts'
-import { keptBy, restore, thaw, type Kept, type Fresh } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
 import { Aside } from './aside.ts'
 import { format, translate, uiFormat, type Names } from './format.ts'
 import { inputOf } from './input.ts'
@@ -31,7 +31,7 @@ export const encode = (
     options,
     wire,
     (message, writing) => writer.write(message, writing),
-    understood,
+    understoodFields,
   )
   writer.endRun()
   return encoded
@@ -41,10 +41,10 @@ export const encode = (
 const contentNames: Names = { providerMetadata: 'providerOptions', filename: 'filename' }
 const callNames: Names = { callProviderMetadata: 'providerOptions', providerExecuted: 'providerExecuted' }
 const resultNames: Names = { resultProviderMetadata: 'providerOptions' }
-const understood = { [uiFormat]: Object.keys({ ...contentNames, ...callNames, ...resultNames }) }
+const understoodFields = { [uiFormat]: Object.keys({ ...contentNames, ...callNames, ...resultNames }) }
 
 class Writer {
-  readonly wire: Fresh[] = []
+  readonly wire: MutableObject[] = []
   /** Tool names by call id: `ai` requires them on results too. */
   readonly #called = new Map<string, string>()
   /** The ids of calls without a result so far. */
@@ -59,7 +59,7 @@ class Writer {
     if (message.id !== undefined) writing.lose(['id'], 'ai model messages have no id')
     if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'tool') this.endRun()
-    const kept = keptBy(format, message)
+    const kept = residualOf(format, message)
     if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
     else if (message.content.some(({ type }) => type === 'tool_call'))
       this.#writeTurns(message, 'assistant', kept, writing)
@@ -76,7 +76,7 @@ class Writer {
 
   /** Writes a whole message as one, in its original form. */
   #writeAsRead({ role, content }: Message, kept: Kept, writing: Writing): void {
-    const parts: Fresh[] = []
+    const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
       const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing, ['content', index])
       if (written !== undefined) parts.push(written)
@@ -85,19 +85,19 @@ class Writer {
     this.#put({ role, content: kept.as === 'text' && only !== undefined ? only['text'] : parts }, kept)
   }
 
-  #put(written: Fresh, kept: Kept | undefined): void {
+  #put(written: MutableObject, kept: Kept | undefined): void {
     if (written['role'] === 'tool') {
       for (const tool of this.#aside.before(this.#tools)) this.wire.push(tool)
       if (Array.isArray(written['content'])) written['content'] = this.#aside.among(this.#tools, written['content'])
       this.#tools += 1
     }
-    this.wire.push(restore(written, kept))
+    this.wire.push(restoreResidual(written, kept))
   }
 
   #writeInstructions(message: Message, kept: Kept | undefined, writing: Writing): void {
-    const written: Fresh = { role: 'system', content: '' }
+    const written: MutableObject = { role: 'system', content: '' }
     const texts: string[] = []
-    const results: Fresh[] = []
+    const results: MutableObject[] = []
     for (const [index, part] of message.content.entries()) {
       if (part.type === 'text') {
         texts.push(part.text)
@@ -121,8 +121,8 @@ class Writer {
       this.#put({ role, content }, role === message.role ? rest : undefined)
       if (role === message.role) rest = undefined
     }
-    const said: Fresh[] = []
-    const results: Fresh[] = []
+    const said: MutableObject[] = []
+    const results: MutableObject[] = []
     const flush = (): void => {
       if (said.length > 0) put(speaker, asContent(said.splice(0), false))
       if (results.length > 0) put('tool', results.splice(0))
@@ -150,8 +150,8 @@ class Writer {
     if (empty) put(message.role, [])
   }
 
-  #writePart(part: Part, role: Message['role'] | 'any', writing: Writing, path: Path): Fresh | undefined {
-    const kept = keptBy(format, part)
+  #writePart(part: Part, role: Message['role'] | 'any', writing: Writing, path: Path): MutableObject | undefined {
+    const kept = residualOf(format, part)
     switch (part.type) {
       case 'text':
         return content({ type: 'text', text: part.text }, part, kept)
@@ -171,7 +171,7 @@ class Writer {
       case 'tool_result':
         return this.#writeResult(part, kept, writing, path)
       case 'provider':
-        if (part.provider === format) return thaw(part.raw) as Fresh
+        if (part.provider === format) return mutableCopy(part.raw) as MutableObject
         if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
         return void writing.lose(path, `is known only to ${part.provider}`)
       case 'erased':
@@ -179,12 +179,12 @@ class Writer {
     }
   }
 
-  #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
+  #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
     this.#called.set(part.id, part.name)
     this.#open.add(part.id)
     const { input, losses } = inputOf(part.arguments)
     for (const loss of losses) writing.lose([...path, 'arguments'], loss)
-    const written = restore(
+    const written = restoreResidual(
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
     )
@@ -192,23 +192,23 @@ class Writer {
     return written
   }
 
-  #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
+  #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
     this.#open.delete(part.callId)
     const toolName = part.name ?? this.#called.get(part.callId) ?? ''
     const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
-    return restore(translate(written, part, uiFormat, resultNames), kept)
+    return restoreResidual(translate(written, part, uiFormat, resultNames), kept)
   }
 }
 
-const content = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
-  restore(translate(written, part, uiFormat, contentNames), kept)
+const content = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
+  restoreResidual(translate(written, part, uiFormat, contentNames), kept)
 
 const writeFile = (
   part: ImagePart | FilePart,
   kept: Kept | undefined,
   writing: Writing,
   path: Path,
-): Fresh | undefined => {
+): MutableObject | undefined => {
   const source = writing.resolve(part.source, [...path, 'source'])
   const [first, second] = kept?.as?.split(' ') ?? []
   const asImage = first === 'image'

@@ -1,7 +1,7 @@
 /** The two formats of `ai`. A field kept by one is written by the other if it has a name for it. */
 import type { JsonObject } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
-import { keptBy, restore, type Fresh } from '../residual.ts'
+import { residualOf, restoreResidual, type MutableObject } from '../residual.ts'
 
 export const format = 'ai-sdk'
 export const uiFormat = 'ai-sdk-ui'
@@ -10,9 +10,9 @@ export const uiFormat = 'ai-sdk-ui'
 export type Names = { readonly [theirs: string]: string }
 
 /** Writes the fields that the format `from` kept with a message or part. Modifies and returns `written`. */
-export const translate = (written: Fresh, owner: Message | Part, from: string, names: Names): Fresh => {
-  const fields = keptBy(from, owner)?.fields
-  return fields === undefined ? written : restore(written, { fields: renameFields(fields, names) })
+export const translate = (written: MutableObject, owner: Message | Part, from: string, names: Names): MutableObject => {
+  const fields = residualOf(from, owner)?.fields
+  return fields === undefined ? written : restoreResidual(written, { fields: renameFields(fields, names) })
 }
 
 const renameFields = (fields: JsonObject, names: Names): JsonObject =>

@@ -5,7 +5,7 @@
  * therefore read as the text, which also supports the free text of custom tools.
  */
 import { admit, formatPath, inspectJson, isLeft, jsonIn, type Json } from '../../json/index.ts'
-import { thaw } from '../residual.ts'
+import { mutableCopy } from '../residual.ts'
 
 /** The arguments text of an input; empty if there is none. */
 export const argumentsOf = (input: Json | undefined): string => {
@@ -14,7 +14,7 @@ export const argumentsOf = (input: Json | undefined): string => {
 }
 
 /** The input that encoding would write for an input that was read. */
-export const inputAgain = (input: Json | undefined): Json =>
+export const inputToWrite = (input: Json | undefined): Json =>
   input === undefined || (typeof input === 'string' && input.trim() === '') ? {} : input
 
 /** The parsed arguments, with losses for anything in the text that can't be kept. Empty text means no arguments. */
@@ -26,7 +26,7 @@ export const inputOf = (args: string): { readonly input: unknown; readonly losse
   if (findings.length === 0) return { input: value, losses: none }
   const admitted = admit(value)
   return {
-    input: isLeft(admitted) ? args : thaw(admitted.right.value),
+    input: isLeft(admitted) ? args : mutableCopy(admitted.right.value),
     losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
-import { keep, keptBy, restore, thaw, type Fresh } from '../residual.ts'
+import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, uiFormat } from './format.ts'
 import {
@@ -68,7 +68,7 @@ export const texts = (text: string): readonly TextPart[] => freeze([freeze({ typ
 const readItem = (wire: JsonObject): ResultPart => {
   if (wire['type'] === 'text') {
     const text = readIn(wire, 'text', aString)
-    return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+    return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
   }
   const type = wire['type'] as string
   const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
@@ -86,7 +86,7 @@ const readItem = (wire: JsonObject): ResultPart => {
     mediaType: mediaTypeOf(part, source),
     ...(part.type === 'file' && name !== undefined && { filename: name }),
   }
-  return freeze({ ...part, ...keep(format, wire, written, type === 'file' ? read.spelling : type) })
+  return freeze({ ...part, ...keepResidual(format, wire, written, type === 'file' ? read.spelling : type) })
 }
 
 /** The data of an item, with `written` under its field. Supports `file` and the older kinds. */
@@ -103,15 +103,16 @@ const readItemData = (type: string, { data, url }: JsonObject, mediaType: string
 }
 
 /** Writes an output in its original kind, or in the best fitting kind if it came from elsewhere or was shortened. */
-export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): Fresh => {
-  const as = keptBy(format, part)?.as
+export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): MutableObject => {
+  const as = residualOf(format, part)?.as
   const isError = part.isError === true
   const only = part.content.length === 1 ? part.content[0] : undefined
-  if (as === 'raw' && only?.type === 'provider' && only.provider === format) return thaw(only.raw) as Fresh
+  if (as === 'raw' && only?.type === 'provider' && only.provider === format)
+    return mutableCopy(only.raw) as MutableObject
   if (as === 'denied' && only?.type === 'text' && isError) return { type: 'execution-denied', reason: only.text }
   const json = only?.type === 'text' && isJson(part) ? jsonIn(only.text) : undefined
   if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json }
-  const items: Fresh[] = []
+  const items: MutableObject[] = []
   for (const [index, answer] of part.content.entries()) {
     const item = writeItem(answer, writing, [...path, 'content', index])
     if (item !== undefined) items.push(item)
@@ -126,19 +127,19 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
 
 /** Whether a result's text was JSON in either format of `ai`. */
 export const isJson = (part: ToolResultPart): boolean =>
-  [format, uiFormat].some((name) => keptBy(name, part)?.as === 'json')
+  [format, uiFormat].some((name) => residualOf(name, part)?.as === 'json')
 
-const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | undefined => {
-  const kept = keptBy(format, part)
-  if (part.type === 'text') return restore<Fresh>({ type: 'text', text: part.text }, kept)
+const writeItem = (part: ResultPart, writing: Writing, path: Path): MutableObject | undefined => {
+  const kept = residualOf(format, part)
+  if (part.type === 'text') return restoreResidual<MutableObject>({ type: 'text', text: part.text }, kept)
   if (part.type === 'provider') {
-    if (part.provider === format) return thaw(part.raw) as Fresh
+    if (part.provider === format) return mutableCopy(part.raw) as MutableObject
     return void writing.lose(path, `is known only to ${part.provider}`)
   }
   const source = writing.resolve(part.source, [...path, 'source'])
   const data = writeItemData(source, kept?.as)
   if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
-  return restore<Fresh>(
+  return restoreResidual<MutableObject>(
     {
       ...data,
       mediaType: mediaTypeOf(part, source),
@@ -148,7 +149,7 @@ const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | unde
   )
 }
 
-const writeItemData = (source: Resolved, as: string | undefined): Fresh | undefined => {
+const writeItemData = (source: Resolved, as: string | undefined): MutableObject | undefined => {
   if (as === 'file-url' || as === 'image-url') return { type: as, url: urlOf(source) }
   if ((as === 'file-data' || as === 'image-data') && source.type === 'base64') return { type: as, data: source.data }
   const data = writeTagged(source, as)

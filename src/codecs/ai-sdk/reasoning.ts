@@ -17,7 +17,7 @@ import {
 } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ReasoningPart } from '../../message/index.ts'
-import { keep, keptBy } from '../residual.ts'
+import { keepResidual, residualOf } from '../residual.ts'
 
 /** The field for provider options: UI messages call it metadata. */
 export type OptionsKey = 'providerOptions' | 'providerMetadata'
@@ -40,7 +40,7 @@ export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey,
   const options = optionsOf(part, as)
   return freeze({
     ...part,
-    ...keep(format, wire, { type: 'reasoning', text, ...usual, ...(options && { [key]: options }) }, as),
+    ...keepResidual(format, wire, { type: 'reasoning', text, ...usual, ...(options && { [key]: options }) }, as),
   })
 }
 
@@ -57,7 +57,7 @@ export const writeReasoning = (
     lose([...path, 'summary'], 'ai reasoning has a single text: the summary is omitted')
   if (text === '' && summary.length > 1)
     lose([...path, 'summary'], 'ai reasoning has a single text: the summaries are joined')
-  const options = optionsOf(part, keptBy(format, part)?.as)
+  const options = optionsOf(part, residualOf(format, part)?.as)
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }
 
@@ -65,7 +65,7 @@ export const writeReasoning = (
 const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | undefined => {
   const { text, summary, signature, encrypted } = ownFields(part)
   if (signature === undefined && encrypted === undefined) return undefined
-  const sealedWhole = text === '' && summary === undefined && keptBy('openai-responses', part) === undefined
+  const sealedWhole = text === '' && summary === undefined && residualOf('openai-responses', part) === undefined
   const isRedacted = encrypted !== undefined && (as === 'redacted' || sealedWhole)
   return {
     ...((signature !== undefined || isRedacted) && {

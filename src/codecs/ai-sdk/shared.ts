@@ -1,6 +1,6 @@
 /** Parts that exist in both formats of `ai` under different names, but not in the message model. */
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
-import { thaw, type Fresh } from '../residual.ts'
+import { mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { readData } from './media.ts'
 
@@ -8,19 +8,19 @@ import { readData } from './media.ts'
 export const isShared = (raw: Json): raw is JsonObject =>
   isObject(raw) && (raw['type'] === 'custom' || raw['type'] === 'reasoning-file')
 
-export const asModelPart = ({ providerMetadata, url, ...rest }: JsonObject): Fresh =>
-  thaw({
+export const asModelPart = ({ providerMetadata, url, ...rest }: JsonObject): MutableObject =>
+  mutableCopy({
     ...rest,
     ...(url !== undefined && { data: url }),
     ...(providerMetadata !== undefined && { providerOptions: providerMetadata }),
-  }) as Fresh
+  }) as MutableObject
 
-export const asUiPart = ({ providerOptions, data, ...rest }: JsonObject): Fresh => {
+export const asUiPart = ({ providerOptions, data, ...rest }: JsonObject): MutableObject => {
   const source = readData(data, typeof rest['mediaType'] === 'string' ? rest['mediaType'] : undefined)?.source
   const url = source === undefined || source.type === 'block' ? undefined : urlOf(source)
-  return thaw({
+  return mutableCopy({
     ...rest,
     ...(url !== undefined && { url }),
     ...(providerOptions !== undefined && { providerMetadata: providerOptions }),
-  }) as Fresh
+  }) as MutableObject
 }

@@ -27,7 +27,7 @@ import type {
   TextPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { uiFormat as format } from './format.ts'
 import { decodeLive } from './live.ts'
 import { isPicture, mediaTypeOf, urlSource } from './media.ts'
@@ -55,12 +55,12 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
     throw new Unexpected(['role'], 'one of system, user, assistant', role)
   const parts = readIn(wire, 'parts', aList)
   const id = typeof wire['id'] === 'string' ? { id: wire['id'] } : undefined
-  const kept = (as: string | undefined): Pick<Message, 'meta'> =>
-    keep(format, wire, { id: id?.id ?? '', role }, as, ['parts'])
+  const keptMeta = (as: string | undefined): Pick<Message, 'meta'> =>
+    keepResidual(format, wire, { id: id?.id ?? '', role }, as, ['parts'])
   if (role === 'assistant') {
     const turn = new Turn()
     readIn(wire, 'parts', () => readEach(parts, (part) => turn.read(anObject(part))))
-    return turn.end((as) => ({ ...id, ...kept([...(follows ? ['message'] : []), ...as].join(' ') || undefined) }))
+    return turn.end((as) => ({ ...id, ...keptMeta([...(follows ? ['message'] : []), ...as].join(' ') || undefined) }))
   }
   const content = readIn(wire, 'parts', () => readEach(parts, (part) => readSaid(anObject(part), role)))
   return [
@@ -68,7 +68,9 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
       role,
       content: freeze(content),
       ...id,
-      ...kept([...(role === 'tool' ? [role] : []), ...(content.length === 0 ? ['empty'] : [])].join(' ') || undefined),
+      ...keptMeta(
+        [...(role === 'tool' ? [role] : []), ...(content.length === 0 ? ['empty'] : [])].join(' ') || undefined,
+      ),
     }),
   ]
 }
@@ -113,7 +115,7 @@ class Turn {
     const last = this.#drafts.findLast(({ role }) => role !== 'tool')
     // A step that was started but has no content is not a separate message.
     if (this.#step?.content.length === 0 && this.#step.words.length === 0 && last?.role === 'assistant')
-      last.content.push(raw({ type: 'step-start' }))
+      last.content.push(rawPart({ type: 'step-start' }))
     else if (this.#step !== undefined || this.#drafts.length === 0) {
       if (this.#step === undefined) this.#open(['no-step'])
       this.#close()
@@ -130,7 +132,7 @@ class Turn {
   }
 
   #startStep(wire: JsonObject): void {
-    if (this.#step?.content.length === 0) this.#step.content.push(raw(wire))
+    if (this.#step?.content.length === 0) this.#step.content.push(rawPart(wire))
     else {
       this.#close()
       this.#open([])
@@ -158,7 +160,12 @@ const readSteering = (wire: JsonObject): Draft | undefined => {
   const content = readIn(wire, 'parts', () =>
     readEach(parts as readonly Json[], (part) => readSaid(anObject(part), 'user')),
   )
-  return { role: 'user', content, words: [], rest: { id, ...keep(format, wire, { type, id }, 'steering', ['parts']) } }
+  return {
+    role: 'user',
+    content,
+    words: [],
+    rest: { id, ...keepResidual(format, wire, { type, id }, 'steering', ['parts']) },
+  }
 }
 
 const readSaid = (wire: JsonObject, role: Role): Part => {
@@ -166,19 +173,23 @@ const readSaid = (wire: JsonObject, role: Role): Part => {
   switch (wire['type']) {
     case 'text': {
       const text = readIn(wire, 'text', aString)
-      return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text, ...state }) } satisfies TextPart)
+      return freeze({
+        type: 'text',
+        text,
+        ...keepResidual(format, wire, { type: 'text', text, ...state }),
+      } satisfies TextPart)
     }
     case 'reasoning':
-      return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : raw(wire)
+      return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : rawPart(wire)
     case 'file':
-      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : raw(wire)
+      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : rawPart(wire)
     default:
-      return raw(wire)
+      return rawPart(wire)
   }
 }
 
 /** A part without an equivalent in the message model: sources, application data, reasoning files, future kinds. */
-const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: freeze(wire) })
+const rawPart = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: freeze(wire) })
 
 const readFile = (wire: JsonObject, url: string): ImagePart | FilePart => {
   const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
@@ -193,7 +204,7 @@ const readFile = (wire: JsonObject, url: string): ImagePart | FilePart => {
     mediaType: mediaTypeOf(part, source),
     ...(part.type === 'file' && name !== undefined && { filename: name }),
   }
-  return freeze({ ...part, ...keep(format, wire, written) })
+  return freeze({ ...part, ...keepResidual(format, wire, written) })
 }
 
 const { freeze } = Object

@@ -7,13 +7,13 @@ import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
-import { keptBy, restore, thaw, type Kept, type Fresh } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { asUiPart, isShared } from './shared.ts'
 import { mediaTypeOf } from './media.ts'
 import { writeReasoning } from './reasoning.ts'
-import { ToolPart, understood } from './ui-tool.ts'
+import { ToolPart, understoodFields } from './ui-tool.ts'
 import type { AiUiMessage } from './ui-wire.ts'
 
 export const encodeUi = (
@@ -24,7 +24,7 @@ export const encodeUi = (
   // The only cast: the output follows the types in ui-wire.ts, plus fields restored from the format's own wire.
   const wire = writer.wire as unknown as AiUiMessage[]
   return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
-    [modelFormat]: [...understood, ...Object.keys(names)],
+    [modelFormat]: [...understoodFields, ...Object.keys(names)],
   })
 }
 
@@ -32,22 +32,22 @@ export const encodeUi = (
 const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
 
 class Writer {
-  readonly wire: Fresh[] = []
+  readonly wire: MutableObject[] = []
   /** The parts of the assistant message being written. */
-  #turn: Fresh[] | undefined
+  #turn: MutableObject[] | undefined
   /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
   write(message: Message, writing: Writing): void {
     if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
-    if (message.role !== 'system' && keptBy(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
+    if (message.role !== 'system' && residualOf(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
       writing.lose(['meta', modelFormat], 'message-level options: ai-sdk-ui only has options per part')
-    const kept = keptBy(format, message)
+    const kept = residualOf(format, message)
     const calls = message.content.some(({ type }) => type === 'tool_call')
     if (message.role === 'assistant' || calls) this.#writeStep(message, kept, writing)
     else if (kept?.as === 'steering' && this.#turn !== undefined)
       this.#turn.push(
-        restore<Fresh>(
+        restoreResidual<MutableObject>(
           { type: 'steering-message', id: message.id ?? '', parts: this.#writeParts(message.content, 'user', writing) },
           kept,
         ),
@@ -63,7 +63,7 @@ class Writer {
     if (this.#turn !== undefined && message.id !== undefined)
       writing.lose(['id'], 'is part of a turn, which in ai-sdk-ui is one message with its first id')
     let begun = words.includes('no-step')
-    const begin = (): Fresh[] => {
+    const begin = (): MutableObject[] => {
       this.#turn ??= this.#start('assistant', [], message, kept, writing)
       if (!begun) this.#turn.push({ type: 'step-start' })
       begun = true
@@ -81,7 +81,7 @@ class Writer {
     }
   }
 
-  #call(part: ToolCallPart, writing: Writing, path: Path): Fresh {
+  #call(part: ToolCallPart, writing: Writing, path: Path): MutableObject {
     const tool = new ToolPart(part, writing, path)
     this.#open.set(part.id, [...(this.#open.get(part.id) ?? []), tool])
     return tool.written
@@ -132,18 +132,18 @@ class Writer {
 
   #start(
     role: AiUiMessage['role'] | 'tool',
-    parts: Fresh[],
+    parts: MutableObject[],
     message: Message,
     kept: Kept | undefined,
     { position }: Writing,
-  ): Fresh[] {
-    this.wire.push(restore<Fresh>({ id: message.id ?? `msg-${position}`, role, parts }, kept))
+  ): MutableObject[] {
+    this.wire.push(restoreResidual<MutableObject>({ id: message.id ?? `msg-${position}`, role, parts }, kept))
     this.#open = new Map()
     return parts
   }
 
-  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): Fresh[] {
-    const parts: Fresh[] = []
+  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): MutableObject[] {
+    const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
       const written = part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing, ['content', index])
       if (written !== undefined) parts.push(written)
@@ -156,8 +156,8 @@ class Writer {
     role: AiUiMessage['role'],
     writing: Writing,
     path: Path,
-  ): Fresh | undefined {
-    const kept = keptBy(format, part)
+  ): MutableObject | undefined {
+    const kept = residualOf(format, part)
     const state = role === 'assistant' ? { state: 'done' } : undefined
     switch (part.type) {
       case 'text':
@@ -178,7 +178,7 @@ class Writer {
         if (role === 'system') return void writing.lose(path, 'ai instructions can only be text')
         return writeFile(part, kept, writing, path)
       case 'provider':
-        if (part.provider === format) return thaw(part.raw) as Fresh
+        if (part.provider === format) return mutableCopy(part.raw) as MutableObject
         if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
         return void writing.lose(path, `is known only to ${part.provider}`)
       case 'erased':
@@ -189,10 +189,10 @@ class Writer {
   }
 }
 
-const writeRestored = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
-  restore(translate(written, part, modelFormat, names), kept)
+const writeRestored = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
+  restoreResidual(translate(written, part, modelFormat, names), kept)
 
-const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): Fresh => {
+const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject => {
   const source = writing.resolve(part.source, [...path, 'source'])
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return writeRestored({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)

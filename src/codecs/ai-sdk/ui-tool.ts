@@ -2,14 +2,14 @@
 import { aString, isObject, jsonIn, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { keep, keptBy, restore, type Fresh } from '../residual.ts'
+import { keepResidual, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
-import { argumentsOf, inputAgain, inputOf } from './input.ts'
+import { argumentsOf, inputToWrite, inputOf } from './input.ts'
 import { deniedText, isJson, texts } from './output.ts'
 
 /** The states of a call without a result. */
-const waiting = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
-const states: ReadonlySet<unknown> = new Set([...waiting, 'output-available', 'output-error', 'output-denied'])
+const waitingStates = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
+const states: ReadonlySet<unknown> = new Set([...waitingStates, 'output-available', 'output-error', 'output-denied'])
 
 export const isToolPart = (wire: JsonObject): boolean => {
   const { type, state, toolName } = wire
@@ -21,7 +21,7 @@ export const isToolPart = (wire: JsonObject): boolean => {
 }
 
 /** Fields that belong to the result. All others belong to the call. */
-const ofAnswer = ['output', 'errorText', 'resultProviderMetadata', 'preliminary', 'approval']
+const answerFields = ['output', 'errorText', 'resultProviderMetadata', 'preliminary', 'approval']
 
 export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; readonly result?: ToolResultPart } => {
   const type = wire['type'] as string
@@ -36,7 +36,7 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
     type,
     toolCallId: id,
     ...(dynamic && { toolName: name }),
-    input: input === undefined ? {} : inputAgain(input),
+    input: input === undefined ? {} : inputToWrite(input),
   }
   const as = [...(dynamic ? [type] : []), ...(result === undefined ? [state] : [])].join(' ') || undefined
   const call: ToolCallPart = freeze({
@@ -44,37 +44,42 @@ export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; reado
     id,
     name,
     arguments: args,
-    ...keep(format, wire, written, as, result === undefined ? ['state'] : ['state', ...ofAnswer]),
+    ...keepResidual(format, wire, written, as, result === undefined ? ['state'] : ['state', ...answerFields]),
   })
   return { call, ...(result && { result }) }
 }
 
 const readAnswer = (wire: JsonObject, state: string, callId: string, name: string): ToolResultPart | undefined => {
   const { output, approval } = wire
-  const fields: JsonObject = Object.fromEntries(Object.entries(wire).filter(([field]) => ofAnswer.includes(field)))
-  const made = (content: readonly ResultPart[], isError: boolean, written: JsonObject, as?: string): ToolResultPart =>
+  const fields: JsonObject = Object.fromEntries(Object.entries(wire).filter(([field]) => answerFields.includes(field)))
+  const resultPart = (
+    content: readonly ResultPart[],
+    isError: boolean,
+    written: JsonObject,
+    as?: string,
+  ): ToolResultPart =>
     freeze({
       type: 'tool_result',
       callId,
       name,
       content,
       ...(isError && { isError }),
-      ...keep(format, fields, written, as),
+      ...keepResidual(format, fields, written, as),
     })
   if (state === 'output-available') {
-    if (output === undefined) return made(freeze([]), false, { output: '' })
+    if (output === undefined) return resultPart(freeze([]), false, { output: '' })
     return typeof output === 'string'
-      ? made(texts(output), false, { output })
-      : made(texts(JSON.stringify(output)), false, { output }, 'json')
+      ? resultPart(texts(output), false, { output })
+      : resultPart(texts(JSON.stringify(output)), false, { output }, 'json')
   }
   if (state === 'output-error') {
     const errorText = readIn(wire, 'errorText', aString)
-    return made(texts(errorText), true, { errorText })
+    return resultPart(texts(errorText), true, { errorText })
   }
   const { approved, reason } = ownFields(isObject(approval) ? approval : ({} as JsonObject))
   // A call denied by a person has its answer, whether or not the model has seen it.
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false))
-    return made(
+    return resultPart(
       texts(typeof reason === 'string' ? reason : deniedText),
       true,
       {},
@@ -85,19 +90,19 @@ const readAnswer = (wire: JsonObject, state: string, callId: string, name: strin
 
 const callNames: Names = { providerOptions: 'callProviderMetadata', providerExecuted: 'providerExecuted' }
 const resultNames: Names = { providerOptions: 'resultProviderMetadata' }
-export const understood: readonly string[] = [...Object.keys(callNames), ...Object.keys(resultNames)]
+export const understoodFields: readonly string[] = [...Object.keys(callNames), ...Object.keys(resultNames)]
 
 /** A tool part being built: created with the call, completed with the result. */
 export class ToolPart {
-  readonly written: Fresh
+  readonly written: MutableObject
   /** The last state of a call known to have no result. */
   readonly left: string | undefined
 
   constructor(part: ToolCallPart, { lose }: Writing, path: Path) {
-    const kept = keptBy(format, part)
+    const kept = residualOf(format, part)
     const words = kept?.as?.split(' ') ?? []
     const dynamic = words.includes('dynamic-tool')
-    this.left = waiting.find((state) => words.includes(state))
+    this.left = waitingStates.find((state) => words.includes(state))
     const { input, losses } = inputOf(part.arguments)
     for (const loss of losses) lose([...path, 'arguments'], loss)
     const written = {
@@ -107,7 +112,7 @@ export class ToolPart {
       state: this.left ?? 'input-available',
       input,
     }
-    this.written = restore(translate(written, part, modelFormat, callNames), kept)
+    this.written = restoreResidual(translate(written, part, modelFormat, callNames), kept)
   }
 
   get providerExecuted(): boolean {
@@ -115,7 +120,7 @@ export class ToolPart {
   }
 
   answer(part: ToolResultPart, writing: Writing, path: Path): void {
-    const kept = keptBy(format, part)
+    const kept = residualOf(format, part)
     const { written } = this
     // The call was left waiting, but now has a result, so nothing waits any more.
     if (this.left !== undefined) {
@@ -132,7 +137,7 @@ export class ToolPart {
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
     else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })
     else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json })
-    restore(translate(written, part, modelFormat, resultNames), kept)
+    restoreResidual(translate(written, part, modelFormat, resultNames), kept)
   }
 }
 

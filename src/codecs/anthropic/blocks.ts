@@ -14,7 +14,7 @@ import type {
 import { erasedMark } from '../../message/kit.ts'
 import type { CallIds } from '../call-ids.ts'
 import { answersOf, asContent } from '../content.ts'
-import { keptBy, restore, thaw, type Fresh as Block, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
 import { inputOf, valueOf } from '../input.ts'
 import { format, keepsMark } from './marks.ts'
@@ -38,7 +38,7 @@ interface Place extends Saying {
 }
 
 export const writePart = (part: Part, saying: Saying, path: Path): Block | undefined => {
-  const kept = keptBy(format, part)
+  const kept = residualOf(format, part)
   const place: Place = { ...saying, path, kept, asFound: saying.exact && keepsMark(kept, 'exact') }
   if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !place.asFound)
     return losePart(place, 'Anthropic instructions can only be text')
@@ -59,7 +59,9 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
     case 'tool_result':
       return writeResult(part, saying, place)
     case 'provider':
-      return part.provider === format ? (thaw(part.raw) as Block) : losePart(place, `is known only to ${part.provider}`)
+      return part.provider === format
+        ? (mutableCopy(part.raw) as Block)
+        : losePart(place, `is known only to ${part.provider}`)
     case 'erased':
       return { type: 'text', text: erasedMark } // `standIn` leaves none
   }
@@ -75,13 +77,13 @@ const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): U
 const writeText = ({ text }: TextPart, place: Place): Block | undefined =>
   isBlank(text) && !place.asFound
     ? losePart(place, 'Anthropic does not accept empty text')
-    : restore({ type: 'text', text }, place.kept)
+    : restoreResidual({ type: 'text', text }, place.kept)
 
 const writeImage = (part: ImagePart, place: Place): Block | undefined => {
   const source = sourceIn(part, place)
   const refused =
     place.role === 'assistant'
-      ? onlyTheUser
+      ? userOnlyReason
       : source.type === 'url'
         ? urlRefused(source)
         : isImageType(source.mediaType)
@@ -89,18 +91,20 @@ const writeImage = (part: ImagePart, place: Place): Block | undefined => {
           : `Anthropic does not accept ${source.mediaType}`
   return refused !== undefined && !place.asFound
     ? losePart(place, refused)
-    : restore({ type: 'image', source: writtenSource(source) }, place.kept)
+    : restoreResidual({ type: 'image', source: writtenSource(source) }, place.kept)
 }
 
 const writeDocument = (part: FilePart, place: Place): Block | undefined => {
   const source = sourceIn(part, place)
   const { name } = part
-  if (place.role === 'assistant' && !place.asFound) return losePart(place, onlyTheUser)
-  const said = source.type === 'url' ? writtenUrl(source, place) : writtenBytes(source, place)
-  return said && restore({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, place.kept)
+  if (place.role === 'assistant' && !place.asFound) return losePart(place, userOnlyReason)
+  const said = source.type === 'url' ? writeUrl(source, place) : writeBytes(source, place)
+  return (
+    said && restoreResidual({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, place.kept)
+  )
 }
 
-const onlyTheUser = 'Anthropic accepts images and files only from the user'
+const userOnlyReason = 'Anthropic accepts images and files only from the user'
 
 type Url = Source & { readonly type: 'url' }
 type Bytes = Source & { readonly type: 'base64' }
@@ -110,7 +114,7 @@ const urlRefused = ({ url }: Url): string | undefined =>
 const emptyRefused = ({ data }: Bytes): string | undefined =>
   data === '' ? 'is empty, which Anthropic does not accept' : undefined
 
-const writtenUrl = (source: Url, place: Place): Block | undefined => {
+const writeUrl = (source: Url, place: Place): Block | undefined => {
   const refused =
     source.mediaType === undefined || source.mediaType === 'application/pdf'
       ? urlRefused(source)
@@ -118,7 +122,7 @@ const writtenUrl = (source: Url, place: Place): Block | undefined => {
   return refused !== undefined && !place.asFound ? losePart(place, refused) : writtenSource(source)
 }
 
-const writtenBytes = (source: Bytes, place: Place): Block | undefined => {
+const writeBytes = (source: Bytes, place: Place): Block | undefined => {
   const { mediaType, data } = source
   const { asFound } = place
   if (asFound && mediaType !== 'text/plain') return writtenSource(source)
@@ -137,15 +141,16 @@ const writeReasoning = (part: ReasoningPart, place: Place): Block | undefined =>
   const { kept, asFound } = place
   if (place.role !== 'assistant' && !asFound) return losePart(place, 'only the assistant can have thinking')
   // Fully encrypted reasoning belongs to Anthropic, unless OpenAI's codec read it. The AI SDK's codec does the same.
-  const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
+  const isRedacted =
+    part.text === '' && part.summary === undefined && residualOf('openai-responses', part) === undefined
   if (isRedacted && part.encrypted !== undefined)
-    return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
+    return restoreResidual({ type: 'redacted_thinking', data: part.encrypted }, kept)
   if (part.encrypted !== undefined) losePart(place, 'is for another provider', 'encrypted')
-  if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !asFound)
+  if ((!isSignature(part.signature) || residualOf('gemini', part) !== undefined) && !asFound)
     return losePart(place, 'Anthropic only accepts reasoning with its own signature')
   if (part.summary !== undefined && part.summary.length > 0)
     losePart(place, 'Anthropic has no reasoning summaries', 'summary')
-  return restore(
+  return restoreResidual(
     { type: 'thinking', thinking: part.text, ...(part.signature !== undefined && { signature: part.signature }) },
     kept,
   )
@@ -160,14 +165,18 @@ const writeCall = (part: ToolCallPart, place: Place): Block => {
     losePart(place, `must consist of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
   const { input, losses } = asFound ? { input: valueOf(part.arguments), losses: [] } : inputOf(part.arguments)
   for (const loss of losses) losePart(place, loss, 'arguments')
-  return restore({ type: 'tool_use', id, name, input }, place.kept)
+  return restoreResidual({ type: 'tool_use', id, name, input }, place.kept)
 }
 
 const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block => {
   const { path, kept, asFound } = place
   const content = answersOf(part, path, (answer, at) => {
     // A result may be empty, so dropping its empty text is not a loss.
-    if (answer.type === 'text' && answer.text === '' && !(saying.exact && keepsMark(keptBy(format, answer), 'exact')))
+    if (
+      answer.type === 'text' &&
+      answer.text === '' &&
+      !(saying.exact && keepsMark(residualOf(format, answer), 'exact'))
+    )
       return undefined
     if (part.isError === true && !asFound && answer.type !== 'text')
       return void saying.writing.lose(at, 'an Anthropic error result can only hold text')
@@ -178,7 +187,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, place: Place): Block 
     losePart(place, 'an Anthropic error result must not be empty: written as "error"', 'content')
   }
   const asParts = keepsMark(kept, 'parts')
-  return restore(
+  return restoreResidual(
     {
       type: 'tool_result',
       tool_use_id: saying.ids.of(part.callId, asFound),

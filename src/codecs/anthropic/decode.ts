@@ -14,7 +14,7 @@ import {
   type JsonObject,
   ownField,
 } from '../../json/index.ts'
-import { decodeWire, lossesBeside } from '../admit.ts'
+import { decodeWire, lossesForUnread } from '../admit.ts'
 import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
@@ -31,8 +31,8 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { keep } from '../residual.ts'
-import { format, isTurnCall, marks } from './marks.ts'
+import { keepResidual } from '../residual.ts'
+import { format, isTurnCall, marksText } from './marks.ts'
 import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
 /**
@@ -83,7 +83,7 @@ const readResponse = (body: JsonObject): Message => {
   )
   const id = body['id'] === undefined ? undefined : readIn(body, 'id', aString)
   const rest = fieldsBeside(body, ['id', 'role', 'content'])
-  const kept = keep(format, {}, {}, marks(isShort(body['content']) && 'parts'))
+  const kept = keepResidual(format, {}, {}, marksText(isShort(body['content']) && 'parts'))
   return freeze({
     role: 'assistant',
     content: freeze(parts),
@@ -101,7 +101,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
     messages.push(readResponse(wire))
   else {
     if (!isObject(wire)) throw new Unexpected([], 'an object with messages, or an array of them', wire)
-    beside.push(...lossesBeside(wire, ['system', 'messages'], 'request'))
+    beside.push(...lossesForUnread(wire, ['system', 'messages'], 'request'))
     if (wire['system'] !== undefined) messages.push(readIn(wire, 'system', readSystem))
     readIn(wire, 'messages', (list) => readMessages(aList(list), messages, true))
   }
@@ -113,7 +113,7 @@ const readSystem = (wire: Json | undefined): Message => {
   return freeze({
     role: 'system',
     content: freeze(parts),
-    ...keep(format, {}, {}, marks(short && 'parts', parts.length === 0 && 'exact')),
+    ...keepResidual(format, {}, {}, marksText(short && 'parts', parts.length === 0 && 'exact')),
   })
 }
 
@@ -129,7 +129,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
       : readIn(wire, 'content', (value) => readContent(value, { role, asFound, last: index === list.length - 1 }))
     // Keeps whether there is content; the parts keep the content itself.
     const fields = (as: string | undefined): { readonly meta?: Meta } =>
-      keep(format, wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
+      keepResidual(format, wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
     if (role === 'user') readUser(content, messages, fields, asFound)
     else {
       const broken =
@@ -139,7 +139,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
         freeze({
           role,
           content: freeze(content.parts),
-          ...fields(marks(role === 'system' && 'message', content.short && 'parts', broken && 'exact')),
+          ...fields(marksText(role === 'system' && 'message', content.short && 'parts', broken && 'exact')),
         }),
       )
     }
@@ -161,13 +161,15 @@ const readUser = (
     const content = parts.slice(from, to)
     const broken = asFound && (content.length === 0 || content.some(({ type }) => type === 'tool_call'))
     const first = from === 0
-    const as = marks(
+    const as = marksText(
       first && short && 'parts',
       !first && 'joined',
       first && role === 'tool' && messages.at(-1)?.role === 'tool' && 'apart',
       broken && 'exact',
     )
-    messages.push(freeze({ role, content: freeze(content), ...(first ? fields(as) : keep(format, {}, {}, as)) }))
+    messages.push(
+      freeze({ role, content: freeze(content), ...(first ? fields(as) : keepResidual(format, {}, {}, as)) }),
+    )
     from = to
   } while (from < parts.length)
 }
@@ -218,11 +220,11 @@ const readPart = (item: Json, place: Place, isEnd = false): Part => {
   if (wire['type'] === 'text') return readText(wire, place, isEnd)
   if (place.role !== 'system') {
     const source = wire['source']
-    if (wire['type'] === 'image' && isObject(source)) return readImage(wire, source, place) ?? carry(wire)
-    if (wire['type'] === 'document' && isObject(source)) return readDocument(wire, source, place) ?? carry(wire)
-    if (place.role !== 'result') return readSpoken(wire, place) ?? carry(wire)
+    if (wire['type'] === 'image' && isObject(source)) return readImage(wire, source, place) ?? rawPart(wire)
+    if (wire['type'] === 'document' && isObject(source)) return readDocument(wire, source, place) ?? rawPart(wire)
+    if (place.role !== 'result') return readSpoken(wire, place) ?? rawPart(wire)
   }
-  return carry(wire)
+  return rawPart(wire)
 }
 
 const readSpoken = (wire: JsonObject, place: Place): Part | undefined => {
@@ -240,7 +242,7 @@ const readSpoken = (wire: JsonObject, place: Place): Part | undefined => {
   }
 }
 
-const carry = (raw: JsonObject): Part & ResultPart => freeze({ type: 'provider', provider: format, raw })
+const rawPart = (raw: JsonObject): Part & ResultPart => freeze({ type: 'provider', provider: format, raw })
 
 const readText = (wire: JsonObject, { role, asFound }: Place, isEnd: boolean): TextPart => {
   const text = readIn(wire, 'text', aString)
@@ -248,7 +250,7 @@ const readText = (wire: JsonObject, { role, asFound }: Place, isEnd: boolean): T
   return freeze({
     type: 'text',
     text,
-    ...keep(format, wire, { type: 'text', text }, marks(asFound && broken && 'exact')),
+    ...keepResidual(format, wire, { type: 'text', text }, marksText(asFound && broken && 'exact')),
   })
 }
 
@@ -261,7 +263,12 @@ const readImage = (wire: JsonObject, from: JsonObject, { role, asFound }: Place)
   return freeze({
     type: 'image',
     source,
-    ...keep(format, wire, { type: 'image', source: writtenSource(source) }, marks(asFound && broken && 'exact')),
+    ...keepResidual(
+      format,
+      wire,
+      { type: 'image', source: writtenSource(source) },
+      marksText(asFound && broken && 'exact'),
+    ),
   })
 }
 
@@ -282,11 +289,11 @@ const readDocument = (wire: JsonObject, from: JsonObject, { role, asFound }: Pla
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...keep(
+    ...keepResidual(
       format,
       wire,
       { type: 'document', source: said, ...(name !== undefined && { title: name }) },
-      marks(asFound && broken && 'exact'),
+      marksText(asFound && broken && 'exact'),
     ),
   })
 }
@@ -319,7 +326,7 @@ const readThinking = (wire: JsonObject, text: string, { role, asFound }: Place):
     type: 'reasoning',
     text,
     ...(signature !== undefined && { signature }),
-    ...keep(format, wire, written, marks(asFound && broken && 'exact')),
+    ...keepResidual(format, wire, written, marksText(asFound && broken && 'exact')),
   })
 }
 
@@ -328,7 +335,12 @@ const readRedacted = (wire: JsonObject, data: string, { role, asFound }: Place):
     type: 'reasoning',
     text: '',
     encrypted: data,
-    ...keep(format, wire, { type: 'redacted_thinking', data }, marks(asFound && role !== 'assistant' && 'exact')),
+    ...keepResidual(
+      format,
+      wire,
+      { type: 'redacted_thinking', data },
+      marksText(asFound && role !== 'assistant' && 'exact'),
+    ),
   })
 
 const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
@@ -341,7 +353,7 @@ const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
     id,
     name,
     arguments: JSON.stringify(input),
-    ...keep(format, wire, { type: 'tool_use', id, name, input }, marks(asFound && broken && 'exact')),
+    ...keepResidual(format, wire, { type: 'tool_use', id, name, input }, marksText(asFound && broken && 'exact')),
   })
 }
 
@@ -356,7 +368,7 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
   const isError = typeof error === 'boolean' ? error : undefined
   const broken =
     !fitsId(callId) ||
-    (isError === true && !parts.some(isSaid)) ||
+    (isError === true && !parts.some(isNotBlank)) ||
     (isError === true && parts.some(({ type }) => type !== 'text'))
   const written = { type: 'tool_result', tool_use_id: callId, ...(isError !== undefined && { is_error: isError }) }
   return freeze({
@@ -364,11 +376,17 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
     callId,
     content: freeze(parts as readonly ResultPart[]), // a result has no other kinds of parts
     ...(isError !== undefined && { isError }),
-    ...keep(format, wire, written, marks(short && 'parts', asFound && broken && 'exact'), isContent ? ['content'] : []),
+    ...keepResidual(
+      format,
+      wire,
+      written,
+      marksText(short && 'parts', asFound && broken && 'exact'),
+      isContent ? ['content'] : [],
+    ),
   })
 }
 
-const isSaid = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)
+const isNotBlank = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)
 
 /** Array.isArray does not narrow readonly arrays usefully, and throws for a revoked Proxy. */
 const isArray = (value: unknown): value is readonly Json[] => {

@@ -7,7 +7,7 @@ import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part } from '../../message/index.ts'
-import { keptBy, restore, type Fresh as Block, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
 import { asContent } from '../content.ts'
 import { writePart } from './blocks.ts'
 import { responseMeta } from './decode.ts'
@@ -74,7 +74,7 @@ class Request {
       writing.lose(['id'], 'Anthropic messages have no id')
     if (message.name !== undefined) writing.lose(['name'], 'Anthropic messages have no name')
     if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer role: written as system')
-    const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
+    const kept = this.#exact ? residualOf(format, message) : knownFields(message, writing)
     if (this.#exact && (keepsMark(kept, 'exact') || keepsMark(kept, 'message')))
       return this.#repeat(message, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Anthropic does not accept empty messages')
@@ -91,7 +91,7 @@ class Request {
         others.length === 0 ? contentOf(only) : this.#system.flatMap(({ said }) => said.map(({ block }) => block))
     for (const turn of this.#turns) {
       const message = { role: turn.role, content: contentOf(turn) }
-      for (const kept of turn.kept) restore(message, kept)
+      for (const kept of turn.kept) restoreResidual(message, kept)
       wire.messages.push(message)
     }
   }
@@ -225,7 +225,7 @@ class Request {
 
 /** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
-  const { fields, ...kept } = keptBy(format, message) ?? {}
+  const { fields, ...kept } = residualOf(format, message) ?? {}
   const known = Object.entries(fields ?? {}).filter(([field]) => {
     const isKnown = message.role === 'system' && (field === 'clear_at' || field === 'output_config')
     if (!isKnown) writing.lose([field], 'is not a field of an Anthropic message')

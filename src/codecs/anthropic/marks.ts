@@ -1,7 +1,7 @@
 /** The marks that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
 import { hasMark as isKept, joinMarks as marksOf } from '../marks.ts'
-import { keptBy, type Kept } from '../residual.ts'
+import { residualOf, type Kept } from '../residual.ts'
 import { ownField, isObject } from '../../json/index.ts'
 
 /** The codec's name. */
@@ -19,17 +19,17 @@ export type Mark =
   /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
-export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
+export const marksText: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
 export const keepsMark: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
-  ownField(owner, 'meta') !== undefined && keepsMark(keptBy(format, owner), mark)
+  ownField(owner, 'meta') !== undefined && keepsMark(residualOf(format, owner), mark)
 
 /** Whether it is a call of the turn, not one made by a running server tool, which keeps its place. */
 export const isTurnCall = (part: Part): boolean => {
   if (part.type !== 'tool_call') return false
-  const fields = keptBy(format, part)?.fields
+  const fields = residualOf(format, part)?.fields
   const caller = fields && ownField(fields, 'caller')
   return !isObject(caller) || caller['type'] === 'direct'
 }

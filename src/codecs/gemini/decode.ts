@@ -15,12 +15,12 @@ import {
 } from '../../json/index.ts'
 import type { Message, Meta, Part, Role } from '../../message/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { decodeWire, lossesBeside } from '../admit.ts'
+import { decodeWire, lossesForUnread } from '../admit.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
-import { keep, keptBy } from '../residual.ts'
+import { keepResidual, residualOf } from '../residual.ts'
 import { CallReader, isMadeId } from './calls.ts'
-import { format, marks, responseMeta, type Mark } from './marks.ts'
+import { format, marksText, responseMeta, type Mark } from './marks.ts'
 import { isPart, readPart, type Place } from './parts-decode.ts'
 
 /**
@@ -48,20 +48,20 @@ export interface GeminiResponseOptions {
 export const decodeResponse = (body: unknown, { after }: GeminiResponseOptions = {}): Either<DecodeFault, Decoded> =>
   decodeWire(
     format,
-    ofClient(body),
-    (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : madeIn(after))),
+    plainClientAnswer(body),
+    (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : countMadeIds(after))),
     ['candidates', 0, 'content', 'parts'],
   )
 
 /** Removes the HTTP headers that the client adds to a response. */
-const ofClient = (body: unknown): unknown => {
+const plainClientAnswer = (body: unknown): unknown => {
   if (!isObject(body)) return body
   const { sdkHttpResponse: _headers, ...plain } = body
   return plain
 }
 
 /** The next number for a generated call id. */
-const madeIn = (messages: Sequence<Message>): number => {
+const countMadeIds = (messages: Sequence<Message>): number => {
   let made = 0
   for (const { content } of messages)
     for (const part of content)
@@ -84,7 +84,7 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
     ...(others.length > 0 && { candidates: others }),
   }
-  const kept = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const kept = keepResidual(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
   const meta = ownField(kept, 'meta')
   return [
     freeze({
@@ -105,7 +105,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
   if (wire['contents'] === undefined && Array.isArray(wire['candidates'])) return readResponse(wire, calls)
   const snake = wire['systemInstruction'] === undefined && wire['system_instruction'] !== undefined
   const system = snake ? 'system_instruction' : 'systemInstruction'
-  beside.push(...lossesBeside(wire, [system, 'contents'], 'request'))
+  beside.push(...lossesForUnread(wire, [system, 'contents'], 'request'))
   const contents = readIn(wire, 'contents', (list) =>
     Array.isArray(list)
       ? readContents(aList(list), calls, false)
@@ -121,16 +121,16 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
 /** Reads instructions: a content, or a form that Google's client converts to one. */
 const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
   const at = snake && 'snake'
-  if (isObject(wire) && !isBare(wire)) {
+  if (isObject(wire) && !isBareContent(wire)) {
     const { parts, one, fields } = readParts(wire, place, {})
-    return freeze({ role: 'system', content: freeze(parts), ...fields(marks(at, one, isExact(parts))) })
+    return freeze({ role: 'system', content: freeze(parts), ...fields(marksText(at, one, isExact(parts))) })
   }
   const list = Array.isArray(wire) ? aList(wire) : [wire]
   const parts = readEach(list, (part) => readPart(part, place))
   return freeze({
     role: 'system',
     content: freeze(parts),
-    ...keep(format, {}, {}, marks(at, 'bare', !Array.isArray(wire) && 'only', isExact(parts))),
+    ...keepResidual(format, {}, {}, marksText(at, 'bare', !Array.isArray(wire) && 'only', isExact(parts))),
   })
 }
 
@@ -139,20 +139,20 @@ const isExact = (parts: readonly Part[]): Mark | false =>
   (parts.length === 0 || parts.some(({ type }) => type !== 'text')) && 'exact'
 
 /** A text or a part in place of a content. */
-const isBare = (item: Json): boolean =>
+const isBareContent = (item: Json): boolean =>
   typeof item === 'string' || (isObject(item) && item['parts'] === undefined && isPart(item))
 
 const readContents = (list: readonly Json[], calls: CallReader, only: boolean): readonly Message[] => {
   const messages: Message[] = []
   let before: Json | undefined
   readEach(list, (item, index) => {
-    if (isBare(item)) {
+    if (isBareContent(item)) {
       const place: Place = { role: 'user', calls }
-      if (before === undefined || !isBare(before)) {
+      if (before === undefined || !isBareContent(before)) {
         let to = index + 1
-        while (to < list.length && isBare(list[to] as Json)) to++
+        while (to < list.length && isBareContent(list[to] as Json)) to++
         const parts = readEach(list.slice(index, to), (part) => readPart(part, place))
-        pushUser(messages, parts, (as) => keep(format, {}, {}, as), marks('bare', only && 'only'))
+        pushUser(messages, parts, (as) => keepResidual(format, {}, {}, as), marksText('bare', only && 'only'))
       }
     } else readContent(anObject(item), messages, calls, only, isPlainTurn(before))
     before = item
@@ -185,13 +185,13 @@ const readContent = (
   const { parts, one, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
   const alone = only && 'only'
   const empty = parts.length === 0 && 'exact'
-  if (!isModel) return pushUser(messages, parts, fields, marks(one, alone, empty))
+  if (!isModel) return pushUser(messages, parts, fields, marksText(one, alone, empty))
   const answers = parts.some(({ type }) => type === 'tool_result')
   if (previous?.role === 'assistant' && afterPlain && isPlainTurn(wire) && !answers) {
     const [first, ...rest] = parts as readonly [Part, ...Part[]]
     messages[messages.length - 1] = freeze({
       ...previous,
-      content: freeze([...previous.content, apart(first), ...rest]),
+      content: freeze([...previous.content, markOwnContent(first), ...rest]),
     })
     return
   }
@@ -200,7 +200,7 @@ const readContent = (
     freeze({
       role: 'assistant',
       content: freeze(parts),
-      ...fields(marks(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))),
+      ...fields(marksText(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))),
     }),
   )
 }
@@ -230,7 +230,8 @@ const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read =>
   return {
     parts,
     one: one && 'one',
-    fields: (as) => keep(format, wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
+    fields: (as) =>
+      keepResidual(format, wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
   }
 }
 
@@ -251,7 +252,7 @@ const pushUser = (
     const broken = content.some(({ type }) => type === 'tool_call')
     const words = wordsOf(from > 0 ? 'joined' : as, from === 0 && isApart && 'apart', broken && 'exact')
     messages.push(
-      freeze({ role, content: freeze(content), ...(from > 0 ? keep(format, {}, {}, words) : fields(words)) }),
+      freeze({ role, content: freeze(content), ...(from > 0 ? keepResidual(format, {}, {}, words) : fields(words)) }),
     )
     from = to
   } while (from < parts.length)
@@ -261,8 +262,8 @@ const wordsOf = (...words: readonly (string | undefined | false)[]): string | un
   words.filter((word) => typeof word === 'string').join(' ') || undefined
 
 /** Marks a part that started a separate content. */
-const apart = (part: Part): Part => {
-  const kept = keptBy(format, part)
+const markOwnContent = (part: Part): Part => {
+  const kept = residualOf(format, part)
   const again = {
     ...(kept?.fields && { fields: kept.fields }),
     ...(kept?.absent && { absent: freeze(kept.absent) }),

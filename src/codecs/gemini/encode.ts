@@ -5,7 +5,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { Encoded, EncodeOptions } from '../codec.ts'
 import type { EncodeFault } from '../fault.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import { keptBy, restore, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, type Kept } from '../residual.ts'
 import { format, isMarked, responseMeta } from './marks.ts'
 import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
@@ -69,7 +69,7 @@ class Request {
       writing.lose(['id'], 'Gemini contents have no id')
     if (message.name !== undefined) writing.lose(['name'], 'Gemini contents have no name')
     if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer role: written as system')
-    const kept = keptBy(format, message)
+    const kept = residualOf(format, message)
     const own = speakerOf(message)
     if (isMarked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Gemini does not accept empty contents')
@@ -114,7 +114,7 @@ class Request {
     const { content } = message
     for (let to = 1; to <= content.length || from === 0; to++) {
       const part = content[to]
-      if (part !== undefined && !isMarked(keptBy(format, part), 'apart')) continue
+      if (part !== undefined && !isMarked(residualOf(format, part), 'apart')) continue
       this.#push(message, role, content.slice(from, to), from === 0 ? kept : undefined, writing)
       from = to
     }
@@ -133,7 +133,7 @@ class Request {
       ;[said, results] = [[], []]
     }
     message.content.forEach((part, index) => {
-      const starts = isMarked(keptBy(format, part), 'apart') && index > 0
+      const starts = isMarked(residualOf(format, part), 'apart') && index > 0
       if (starts || (part.type !== 'tool_result' && results.length > 0 && open.size === 0)) flush()
       if (part.type === 'tool_result') {
         open.delete(part.callId)
@@ -180,7 +180,7 @@ class Request {
     const exact = isMarked(kept, 'exact')
     let sign = this.#sign && role === 'model'
     for (const part of content) {
-      const unsigned = part.type === 'tool_call' && keptBy(format, part)?.fields?.['thoughtSignature'] === undefined
+      const unsigned = part.type === 'tool_call' && residualOf(format, part)?.fields?.['thoughtSignature'] === undefined
       const path = ['content', places.get(part) ?? 0]
       const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
       if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
@@ -206,7 +206,7 @@ class Request {
   #joins(last: Turn, { role, kept, onlyResults }: Turn, [first]: readonly Part[]): boolean {
     if (isMarked(kept, 'joined')) return true
     if (isMarked(kept, 'exact') || isMarked(kept, 'apart')) return false
-    if (role === 'model') return first === undefined || !isMarked(keptBy(format, first), 'apart')
+    if (role === 'model') return first === undefined || !isMarked(residualOf(format, first), 'apart')
     return last.onlyResults && onlyResults
   }
 }
@@ -217,7 +217,7 @@ const speakerOf = ({ role }: Message): Speaker =>
 /** A content, with its list of parts in the original form. */
 const writeContent = ({ parts, kept, role }: Turn): unknown => {
   const list = isMarked(kept, 'one') && parts.length === 1 ? parts[0] : parts
-  return restore({ ...(role !== 'system' && { role }), parts: list }, kept)
+  return restoreResidual({ ...(role !== 'system' && { role }), parts: list }, kept)
 }
 
 const listParts = ({ kept }: Turn, parts: readonly WirePart[]): unknown =>

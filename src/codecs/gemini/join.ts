@@ -117,7 +117,7 @@ class Candidate {
     const pieces = listOf(partialArgs)
     if (pieces.length > 0) target['args'] ??= {}
     for (const piece of pieces)
-      if (!(isObject(target['args']) && isObject(piece) && put(target['args'], piece)))
+      if (!(isObject(target['args']) && isObject(piece) && putArgument(target['args'], piece)))
         (target['partialArgs'] = listOf(target['partialArgs'])).push(piece)
     this.#open = willContinue === true ? whole : undefined
   }
@@ -131,7 +131,7 @@ const isPlainText = (part: Fields): boolean =>
   typeof part['text'] === 'string' && Object.keys(part).every((field) => field === 'text' || field === 'thought')
 
 /** Puts a piece of arguments at its path; false if the path is invalid. Text is appended to existing text. */
-const put = (args: Fields, piece: Fields): boolean => {
+const putArgument = (args: Fields, piece: Fields): boolean => {
   const steps = stepsOf(piece['jsonPath'])
   const value = valueOf(piece)
   if (steps === undefined || value === undefined) return false

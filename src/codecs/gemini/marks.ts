@@ -32,6 +32,6 @@ export type Mark =
   /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
-export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
+export const marksText: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
 export const isMarked: (kept: Kept | undefined, mark: Mark) => boolean = isKept

@@ -1,9 +1,9 @@
 /** Reads parts. Parts without an equivalent in the message model, or with missing fields, are carried raw. */
 import { aList, anObject, isObject, readEach, textOfJson, type Json, type JsonObject } from '../../json/index.ts'
 import type { FilePart, ImagePart, Part, ProviderPart, ResultPart, Source, TextPart } from '../../message/index.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { isMadeId, type CallReader } from './calls.ts'
-import { format, marks, type Mark } from './marks.ts'
+import { format, marksText, type Mark } from './marks.ts'
 import { fitsName } from './rules.ts'
 import { dataFields, spellPart } from './spelling.ts'
 
@@ -16,11 +16,11 @@ export interface Place {
 }
 
 export const readPart = (item: Json, place: Place): Part => {
-  if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keep(format, {}, {}, 'string') })
+  if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keepResidual(format, {}, {}, 'string') })
   const wire = anObject(item)
   const found = spellPart(wire)
-  if (found === undefined || dataIn(found.part).length !== 1) return carry(wire)
-  return readData(found.part, found.snake && 'snake', place) ?? carry(wire)
+  if (found === undefined || dataIn(found.part).length !== 1) return rawPart(wire)
+  return readData(found.part, found.snake && 'snake', place) ?? rawPart(wire)
 }
 
 const dataIn = (part: JsonObject): readonly string[] =>
@@ -29,7 +29,7 @@ const dataIn = (part: JsonObject): readonly string[] =>
 /** Whether a value is a bare part, as accepted by Google's client. */
 export const isPart = (value: JsonObject): boolean => dataIn(spellPart(value)?.part ?? value).length > 0
 
-const carry = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
+const rawPart = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
 
 const readData = (part: JsonObject, snake: Mark | false, place: Place): Part | undefined => {
   const { text, functionCall: call, functionResponse: response } = part
@@ -47,11 +47,11 @@ const readText = (part: JsonObject, text: string, snake: Mark | false, { isAnswe
     type: 'text',
     text,
     // The API itself may end an answer with an empty text that carries a signature.
-    ...keep(
+    ...keepResidual(
       format,
       part,
       { text },
-      marks(snake, !isAnswer && text === '' && part['thoughtSignature'] === undefined && 'exact'),
+      marksText(snake, !isAnswer && text === '' && part['thoughtSignature'] === undefined && 'exact'),
     ),
   })
 
@@ -62,7 +62,7 @@ const readThought = (part: JsonObject, text: string, snake: Mark | false): Part 
     type: 'reasoning',
     text,
     ...(signature !== undefined && { signature }),
-    ...keep(format, part, written, marks(snake, 'thought')),
+    ...keepResidual(format, part, written, marksText(snake, 'thought')),
   })
 }
 
@@ -73,13 +73,13 @@ const readMedia = (part: JsonObject, snake: Mark | false): ImagePart | FilePart 
     stood === undefined ? undefined : isObject(blob) ? bytesOf(blob) : isObject(file) ? addressOf(file) : undefined
   if (stood === undefined || source === undefined) return undefined
   if (source.mediaType?.startsWith('image/') === true)
-    return freeze({ type: 'image', source, ...keep(format, part, writtenMedia(source), marks(snake)) })
+    return freeze({ type: 'image', source, ...keepResidual(format, part, writtenMedia(source), marksText(snake)) })
   const name = typeof stood['displayName'] === 'string' ? stood['displayName'] : undefined
   return freeze({
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...keep(format, part, writtenMedia(source, name), marks(snake)),
+    ...keepResidual(format, part, writtenMedia(source, name), marksText(snake)),
   })
 }
 
@@ -125,11 +125,11 @@ const readCall = (
     id: known,
     name,
     arguments: textOfJson(given),
-    ...keep(
+    ...keepResidual(
       format,
       part,
       { functionCall: writtenCall(known, name, given) },
-      marks(snake, (role !== 'model' || !fitsName(name)) && 'exact'),
+      marksText(snake, (role !== 'model' || !fitsName(name)) && 'exact'),
     ),
   })
 }
@@ -162,11 +162,11 @@ const readResponse = (
       ...others,
       ...(id !== undefined && { id }),
       name,
-      ...(response !== undefined && { response: response === null ? null : stands }),
+      ...(response !== undefined && { response: response === null ? null : placeholderResult }),
       ...(parts !== undefined && media.length === 0 && { parts }),
     },
   }
-  const written = { functionResponse: { ...idOf(callId), name, response: stands } }
+  const written = { functionResponse: { ...idOf(callId), name, response: placeholderResult } }
   const content: readonly ResultPart[] = [...(said === undefined ? [] : [said.text]), ...media]
   return freeze({
     type: 'tool_result',
@@ -174,11 +174,11 @@ const readResponse = (
     content: freeze(content),
     name,
     ...(said?.field === 'error' && { isError: true }),
-    ...keep(
+    ...keepResidual(
       format,
       bare,
       written,
-      marks(
+      marksText(
         snake,
         said?.field === 'result' && 'result',
         said?.field === undefined && said !== undefined && 'json',
@@ -189,7 +189,7 @@ const readResponse = (
 }
 
 /** Replaces a result when only its presence matters. */
-const stands: JsonObject = Object.freeze({})
+const placeholderResult: JsonObject = Object.freeze({})
 
 const outputs: ReadonlySet<string> = new Set(['output', 'error', 'result'])
 
@@ -206,7 +206,7 @@ const readOutput = (response: JsonObject): { readonly text: TextPart; readonly f
 const readAnswer = (item: Json): ResultPart => {
   const wire = anObject(item)
   const found = dataIn(wire).length === 1 ? readMedia(wire, false) : undefined
-  return found ?? carry(wire)
+  return found ?? rawPart(wire)
 }
 
 const { freeze } = Object

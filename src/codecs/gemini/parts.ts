@@ -12,7 +12,7 @@ import type {
 import { erasedMark } from '../../message/kit.ts'
 import { inputOf } from '../input.ts'
 import type { Writing } from '../losses.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type Kept } from '../residual.ts'
 import { format, isMarked } from './marks.ts'
 import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
 import { fitsName, fittingName, noSignature } from './rules.ts'
@@ -36,7 +36,7 @@ export interface Saying {
 type Fields = { [field: string]: unknown }
 
 export const writePart = (part: Part, saying: Saying, path: Path): WirePart | undefined => {
-  const kept = keptBy(format, part)
+  const kept = residualOf(format, part)
   if (
     saying.role === 'system' &&
     part.type !== 'text' &&
@@ -69,7 +69,7 @@ const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefine
       return writeResult(part, saying, path, kept)
     case 'provider':
       return part.provider === format
-        ? (thaw(part.raw) as Fields)
+        ? (mutableCopy(part.raw) as Fields)
         : losePart(saying, path, `is known only to ${part.provider}`)
     case 'erased':
       return { text: erasedMark } // `standIn` leaves none
@@ -81,7 +81,7 @@ const losePart = ({ writing }: Saying, path: Path, reason: string): undefined =>
 const writeText = ({ text }: TextPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined =>
   text === '' && kept?.fields?.['thoughtSignature'] === undefined && !isMarked(kept, 'exact')
     ? losePart(saying, path, 'Gemini does not accept empty text')
-    : restore({ text }, kept)
+    : restoreResidual({ text }, kept)
 
 const writeMedia = (
   part: ImagePart | FilePart,
@@ -90,7 +90,10 @@ const writeMedia = (
   kept: Kept | undefined,
 ): Fields | undefined => {
   const source = writing.resolve(part.source, [...path, 'source'])
-  return restore(thaw(writtenMedia(source, part.type === 'file' ? part.name : undefined)) as Fields, kept)
+  return restoreResidual(
+    mutableCopy(writtenMedia(source, part.type === 'file' ? part.name : undefined)) as Fields,
+    kept,
+  )
 }
 
 const writeThought = (
@@ -103,7 +106,7 @@ const writeThought = (
   if (encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
   if (summary !== undefined && summary.length > 0)
     saying.writing.lose([...path, 'summary'], 'Gemini has no reasoning summaries')
-  return restore({ text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }, kept)
+  return restoreResidual({ text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }, kept)
 }
 
 const nameOf = (name: string, exact: boolean, { writing }: Saying, path: Path): string => {
@@ -120,7 +123,7 @@ const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | 
   saying.names.set(part.id, name)
   const written: Fields = { functionCall: writtenCall(part.id, name, input as JsonObject) }
   if (saying.sign) written['thoughtSignature'] = noSignature
-  return restore(written, kept)
+  return restoreResidual(written, kept)
 }
 
 const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
@@ -133,16 +136,16 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
     const at = [...path, 'content', index]
     if (answer.type === 'text') texts.push(answer.text)
     else if (answer.type === 'provider') {
-      if (answer.provider === format && isObject(answer.raw)) media.push(thaw(answer.raw) as Fields)
+      if (answer.provider === format && isObject(answer.raw)) media.push(mutableCopy(answer.raw) as Fields)
       else losePart(saying, at, `is known only to ${answer.provider}`)
     } else {
-      const written = writeMedia(answer, saying, at, keptBy(format, answer))
+      const written = writeMedia(answer, saying, at, residualOf(format, answer))
       if (written !== undefined) media.push(written)
     }
   })
   if (texts.length > 1)
     saying.writing.lose([...path, 'content'], 'a Gemini result is a single text: its texts are joined by line feeds')
-  const restored = restore(
+  const restored = restoreResidual(
     { functionResponse: { ...idOf(part.callId), name, response: {} as Fields } as Fields },
     kept,
   ) as { functionResponse: Fields }
@@ -155,7 +158,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
 const outputOf = ({ isError }: ToolResultPart, text: string, kept: Kept | undefined): Fields => {
   if (isMarked(kept, 'json')) {
     const read = inspectJson(text)
-    if (!isLeft(read) && isObject(read.right.value)) return thaw(read.right.value) as Fields
+    if (!isLeft(read) && isObject(read.right.value)) return mutableCopy(read.right.value) as Fields
   }
   return { [isError === true ? 'error' : isMarked(kept, 'result') ? 'result' : 'output']: text }
 }

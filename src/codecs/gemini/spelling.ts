@@ -37,7 +37,7 @@ const toSnake: ReadonlyMap<string, string> = new Map(names.map((name) => [name, 
 const toCamel: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeOf(name), name]))
 
 /** Fields with user data. */
-const foreign: ReadonlySet<string> = new Set(['args', 'response', 'partMetadata', 'part_metadata'])
+const userFields: ReadonlySet<string> = new Set(['args', 'response', 'partMetadata', 'part_metadata'])
 
 const respell = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => respell(item, spelling))
@@ -45,7 +45,7 @@ const respell = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       spelling.get(name) ?? name,
-      foreign.has(name) ? inner : respell(inner, spelling),
+      userFields.has(name) ? inner : respell(inner, spelling),
     ]),
   )
 }
@@ -55,7 +55,7 @@ const isSpelled = (value: Json, spelling: ReadonlyMap<string, string>): boolean 
     ? (value as readonly Json[]).some((item) => isSpelled(item, spelling))
     : isObject(value) &&
       Object.entries(value).some(
-        ([name, inner]) => spelling.has(name) || (!foreign.has(name) && isSpelled(inner, spelling)),
+        ([name, inner]) => spelling.has(name) || (!userFields.has(name) && isSpelled(inner, spelling)),
       )
 
 /** A part in camel case, and whether it was in snake case; undefined if it mixes both. */

@@ -1,4 +1,4 @@
-import { encodeWith } from '../allow.ts'
+import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -20,5 +20,5 @@ import type { LangChainMessage } from './wire.ts'
 export const langchainMessages: Codec<LangChainMessage[]> = Object.freeze({
   format,
   decode,
-  encode: encodeWith(encode),
+  encode: encoderFor(encode),
 })

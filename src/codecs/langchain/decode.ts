@@ -24,7 +24,7 @@ import type {
   Role,
   ToolCallPart,
 } from '../../message/index.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
@@ -35,7 +35,7 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
 
 /** Reads one message that is already frozen JSON. Throws Unexpected. */
 export const readLangChainMessage = (wire: JsonObject): Message => {
-  const { spelling, name, inside } = spelledIn(wire)
+  const { spelling, name, inside } = spellingIn(wire)
   const said = typeof name === 'string' ? wires.roleOf.get(name.replace(/Chunk$/, '')) : undefined
   if (said === undefined)
     throw new Unexpected(spelling === 'constructor' ? ['id'] : ['type'], 'a human, AI, system or tool message', name)
@@ -43,7 +43,7 @@ export const readLangChainMessage = (wire: JsonObject): Message => {
   return readIn(wire, inside, (fields) => readFields(wire, anObject(fields), said, spelling))
 }
 
-const spelledIn = (
+const spellingIn = (
   wire: JsonObject,
 ): { readonly spelling: Spelling; readonly name: unknown; readonly inside?: 'kwargs' | 'data' } => {
   if (isObject(wire['kwargs']) && Array.isArray(wire['id']))
@@ -74,12 +74,12 @@ const readFields = (wire: JsonObject, fields: JsonObject, said: Role, spelling: 
   const around = Object.fromEntries(outside.map((key) => [key, wire[key] as Json]))
   const isContent = typeof fields['content'] === 'string' || Array.isArray(fields['content'])
   const rest = isContent ? fields : { ...fields, ...(fields['content'] !== undefined && { other: fields['content'] }) }
-  const kept = keep(
+  const kept = keepResidual(
     format,
     { around, fields: withoutContent(rest) },
     {
-      around: spelling === 'flat' ? {} : (wires.outer(role, spelling) as JsonObject),
-      fields: { ...(spelling === 'flat' && wires.outer(role, spelling)), ...written } as JsonObject,
+      around: spelling === 'flat' ? {} : (wires.envelopeOf(role, spelling) as JsonObject),
+      fields: { ...(spelling === 'flat' && wires.envelopeOf(role, spelling)), ...written } as JsonObject,
     },
     [...(spelling === 'constructor' ? [] : [spelling]), ...words].join(' ') || undefined,
   )
@@ -141,7 +141,7 @@ const readContent = (
     return { parts: [...(content === '' ? [] : [text(content)]), ...callParts(calls)], words: [] }
   if (!Array.isArray(content)) return { parts: callParts(calls), words: ['none'] }
   const blocks = content as readonly Json[]
-  const placed = placedIn(blocks, calls)
+  const placed = callsByBlock(blocks, calls)
   const parts = readIn(fields, 'content', () =>
     readEach(blocks, (block): Part => {
       const call = isObject(block) ? placed.get(block) : undefined
@@ -156,7 +156,7 @@ const readContent = (
 }
 
 /** The blocks that are calls, if they are the first calls of the list in the same order; otherwise none. */
-const placedIn = (blocks: readonly Json[], calls: readonly ReadCall[]): ReadonlyMap<JsonObject, ReadCall> => {
+const callsByBlock = (blocks: readonly Json[], calls: readonly ReadCall[]): ReadonlyMap<JsonObject, ReadCall> => {
   const found = new Map<JsonObject, ReadCall>()
   for (const block of blocks) {
     if (!isObject(block) || block['type'] !== 'tool_use' || typeof block['id'] !== 'string') continue
@@ -173,7 +173,7 @@ const callPart = ({ id, name, args, wire }: ReadCall, block: JsonObject | undefi
     id,
     name,
     arguments: JSON.stringify(args),
-    ...keep(
+    ...keepResidual(
       format,
       { call: wire, ...(block && { block }) },
       {
@@ -187,41 +187,41 @@ const callPart = ({ id, name, args, wire }: ReadCall, block: JsonObject | undefi
 const readBlock = (block: Json): Part & (ResultPart | ReasoningPart) => {
   if (typeof block === 'string')
     return freeze({ type: 'text', text: block, meta: freeze({ [format]: freeze({ as: 'string' }) }) })
-  if (!isObject(block)) return raw(block)
+  if (!isObject(block)) return rawPart(block)
   const { type, image_url: image, thinking, reasoning, mimeType } = block
   if (type === 'text' && typeof block['text'] === 'string')
-    return text(block['text'], keep(format, block, wires.textBlock(block['text']) as JsonObject))
+    return text(block['text'], keepResidual(format, block, wires.textBlock(block['text']) as JsonObject))
   if (type === 'thinking' && typeof thinking === 'string') {
     const signature = typeof block['signature'] === 'string' ? block['signature'] : undefined
     return freeze({
       type: 'reasoning',
       text: thinking,
       ...(signature !== undefined && { signature }),
-      ...keep(format, block, wires.thinking(thinking, signature) as JsonObject, 'thinking'),
+      ...keepResidual(format, block, wires.thinking(thinking, signature) as JsonObject, 'thinking'),
     })
   }
   if (type === 'reasoning' && typeof reasoning === 'string')
     return freeze({
       type: 'reasoning',
       text: reasoning,
-      ...keep(format, block, wires.reasoningBlock(reasoning) as JsonObject, 'reasoning'),
+      ...keepResidual(format, block, wires.reasoningBlock(reasoning) as JsonObject, 'reasoning'),
     })
   if (type === 'image_url') {
     const url = typeof image === 'string' ? image : isObject(image) ? image['url'] : undefined
-    if (typeof url !== 'string') return raw(block)
+    if (typeof url !== 'string') return rawPart(block)
     const source = sourceOf(url)
     const asText = typeof image === 'string'
     const written = wires.imageBlock(source, asText) as JsonObject
-    return freeze({ type: 'image', source, ...keep(format, block, written, asText ? 'string' : undefined) })
+    return freeze({ type: 'image', source, ...keepResidual(format, block, written, asText ? 'string' : undefined) })
   }
   if (type === 'file' && (typeof block['data'] === 'string' || typeof block['url'] === 'string'))
     return readFile(block, typeof mimeType === 'string' ? mimeType : undefined)
-  return raw(block)
+  return rawPart(block)
 }
 
 const readFile = (block: JsonObject, mediaType: string | undefined): Part & ResultPart => {
   const { data, url, metadata } = block
-  if (typeof data === 'string' && mediaType === undefined) return raw(block)
+  if (typeof data === 'string' && mediaType === undefined) return rawPart(block)
   const name = isObject(metadata) && typeof metadata['filename'] === 'string' ? metadata['filename'] : undefined
   const source: FilePart['source'] =
     typeof url === 'string'
@@ -231,7 +231,7 @@ const readFile = (block: JsonObject, mediaType: string | undefined): Part & Resu
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...keep(
+    ...keepResidual(
       format,
       block,
       wires.fileBlock(source as Exclude<FilePart['source'], { type: 'block' }>, name) as JsonObject,
@@ -240,6 +240,6 @@ const readFile = (block: JsonObject, mediaType: string | undefined): Part & Resu
 }
 
 const { freeze } = Object
-const raw = (value: Json): Part & ResultPart => freeze({ type: 'provider', provider: format, raw: value })
+const rawPart = (value: Json): Part & ResultPart => freeze({ type: 'provider', provider: format, raw: value })
 const text = (value: string, kept: { readonly meta?: Meta } = {}) =>
   freeze({ type: 'text', text: value, ...kept } as const)

@@ -7,7 +7,7 @@ import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
 import { answersOf, asContent as blocksOrText } from '../content.ts'
-import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject, type Kept } from '../residual.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 import type { LangChainMessage } from './wire.ts'
@@ -16,7 +16,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
-  const wire: Fresh[] = []
+  const wire: MutableObject[] = []
   // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {
     for (const said of writeMessage(message, writing)) wire.push(said)
@@ -24,12 +24,12 @@ export const encode = (
 }
 
 /** Writes each result as its own message, as LangChain requires, and the parts between results together. */
-const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
-  const kept = keptBy(format, message)
+const writeMessage = (message: Message, writing: Writing): readonly MutableObject[] => {
+  const kept = residualOf(format, message)
   const [first] = message.content
   if (first?.type === 'tool_result' && message.content.length === 1 && message.role === 'tool')
     return [writeResult(first, message, kept, writing, ['content', 0])]
-  const written: Fresh[] = []
+  const written: MutableObject[] = []
   let said: (readonly [index: number, part: Exclude<Part, ToolResultPart>])[] = []
   let isFirst = true
   const flush = (): void => {
@@ -39,7 +39,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
     if (role !== message.role)
       writing.lose(['role'], `a ${message.role} message with content it cannot have: written as ${role}`)
     written.push(
-      writeSaid(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
+      writeSpoken(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
     isFirst = false
     said = []
@@ -65,7 +65,7 @@ const writeResult = (
   kept: Kept | undefined,
   writing: Writing,
   path: Path,
-): Fresh => {
+): MutableObject => {
   const content = answersOf(part, path, (answer, at) => writeBlock(answer, writing, at))
   const fields = wires.fieldsOf('tool', {
     id: message?.id,
@@ -74,25 +74,25 @@ const writeResult = (
     callId: part.callId,
     isError: part.isError === true,
   })
-  return around('tool', content, fields, kept)
+  return wrapFields('tool', content, fields, kept)
 }
 
-const writeSaid = (
+const writeSpoken = (
   role: Role,
   said: readonly (readonly [index: number, part: Exclude<Part, ToolResultPart>])[],
   { id, name }: Pick<Message, 'id' | 'name'>,
   kept: Kept | undefined,
   writing: Writing,
-): Fresh => {
+): MutableObject => {
   const content: unknown[] = []
-  const calls: Fresh[] = []
+  const calls: MutableObject[] = []
   for (const [index, part] of said) {
     const path: Path = ['content', index]
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
       if (args === undefined) writing.lose([...path, 'arguments'], 'is not a JSON object: written as an empty one')
-      const keptCall = keptBy(format, part)
-      const written = restore<{ call: Fresh; block?: Fresh }>(
+      const keptCall = residualOf(format, part)
+      const written = restoreResidual<{ call: MutableObject; block?: MutableObject }>(
         {
           call: wires.callOf(part.id, part.name, args ?? {}),
           ...(keptCall?.as === 'block' && {
@@ -108,18 +108,18 @@ const writeSaid = (
       if (block !== undefined) content.push(block)
     }
   }
-  return around(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
+  return wrapFields(role, content, wires.fieldsOf(role, { id, name, calls, callId: undefined, isError: false }), kept)
 }
 
 /** Wraps a message's fields in its spelling. */
-const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | undefined): Fresh => {
+const wrapFields = (role: Role, content: unknown[], fields: MutableObject, kept: Kept | undefined): MutableObject => {
   const spelling = spellingOf(kept)
   const words = kept?.as?.split(' ') ?? []
-  const built: { around: Fresh; fields: Fresh } = {
-    around: spelling === 'flat' ? {} : wires.outer(role, spelling),
-    fields: { ...(spelling === 'flat' && wires.outer(role, spelling)), ...fields },
+  const built: { around: MutableObject; fields: MutableObject } = {
+    around: spelling === 'flat' ? {} : wires.envelopeOf(role, spelling),
+    fields: { ...(spelling === 'flat' && wires.envelopeOf(role, spelling)), ...fields },
   }
-  const whole = restore(built, checkKept(kept))
+  const whole = restoreResidual(built, checkKept(kept))
   const { other, ...rest } = whole.fields
   const said = words.includes('none')
     ? other === undefined
@@ -149,32 +149,35 @@ const writeBlock = (
   part: Exclude<Part, { type: 'tool_call' | 'tool_result' }>,
   writing: Writing,
   path: Path,
-): Fresh | string | undefined => {
-  const kept = keptBy(format, part)
+): MutableObject | string | undefined => {
+  const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
-      return kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept)
+      return kept?.as === 'string' ? part.text : restoreResidual(wires.textBlock(part.text), kept)
     case 'refusal':
       writing.lose(path, 'LangChain has no refusal type: written as text')
       return wires.textBlock(part.text)
     case 'reasoning':
-      if (kept?.as === 'thinking') return restore(wires.thinking(part.text, part.signature), kept)
-      if (kept?.as === 'reasoning') return restore(wires.reasoningBlock(part.text), kept)
+      if (kept?.as === 'thinking') return restoreResidual(wires.thinking(part.text, part.signature), kept)
+      if (kept?.as === 'reasoning') return restoreResidual(wires.reasoningBlock(part.text), kept)
       return writing.lose(path, 'LangChain only accepts reasoning of its own models')
     case 'image':
-      return restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept)
+      return restoreResidual(
+        wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'),
+        kept,
+      )
     case 'file':
-      return restore(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept)
+      return restoreResidual(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return thaw(part.raw) as Fresh
+      return mutableCopy(part.raw) as MutableObject
     case 'erased':
       return undefined // `standIn` leaves none
   }
 }
 
 /** The object in arguments text; undefined if it is not a JSON object. */
-const parseArguments = (text: string): Fresh | undefined => {
+const parseArguments = (text: string): MutableObject | undefined => {
   if (text.trim() === '') return {}
   const value = jsonIn(text)
   return isObject(value) ? value : undefined

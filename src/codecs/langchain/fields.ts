@@ -1,6 +1,6 @@
 /** The default form of LangChain messages: `encode` writes it, and `decode` keeps any difference. */
 import type { Role } from '../../message/index.ts'
-import type { Fresh } from '../residual.ts'
+import type { MutableObject } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'langchain'
@@ -27,7 +27,7 @@ export const roleOf: ReadonlyMap<unknown, Role> = new Map<unknown, Role>([
 ])
 
 /** The fields around a message's own. */
-export const outer = (role: Role, spelling: Spelling): Fresh =>
+export const envelopeOf = (role: Role, spelling: Spelling): MutableObject =>
   spelling === 'constructor'
     ? { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', names[role][0]] }
     : { type: names[role][1] }
@@ -51,7 +51,7 @@ export const fieldsOf = (
     readonly callId: string | undefined
     readonly isError: boolean
   },
-): Fresh => ({
+): MutableObject => ({
   ...(callId !== undefined && { tool_call_id: callId }),
   ...(role === 'assistant' && { tool_calls: calls, invalid_tool_calls: [] }),
   ...(isError && { status: 'error' }),
@@ -61,20 +61,30 @@ export const fieldsOf = (
   response_metadata: {},
 })
 
-export const callOf = (id: string, name: string, args: unknown): Fresh => ({ name, args, id, type: 'tool_call' })
-export const toolUse = (id: string, name: string, input: unknown): Fresh => ({ type: 'tool_use', id, name, input })
-export const textBlock = (text: string): Fresh => ({ type: 'text', text })
-export const thinking = (text: string, signature: string | undefined): Fresh => ({
+export const callOf = (id: string, name: string, args: unknown): MutableObject => ({
+  name,
+  args,
+  id,
+  type: 'tool_call',
+})
+export const toolUse = (id: string, name: string, input: unknown): MutableObject => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+})
+export const textBlock = (text: string): MutableObject => ({ type: 'text', text })
+export const thinking = (text: string, signature: string | undefined): MutableObject => ({
   type: 'thinking',
   thinking: text,
   ...(signature !== undefined && { signature }),
 })
-export const reasoningBlock = (text: string): Fresh => ({ type: 'reasoning', reasoning: text })
-export const imageBlock = (source: Resolved, asText: boolean): Fresh => ({
+export const reasoningBlock = (text: string): MutableObject => ({ type: 'reasoning', reasoning: text })
+export const imageBlock = (source: Resolved, asText: boolean): MutableObject => ({
   type: 'image_url',
   image_url: asText ? urlOf(source) : { url: urlOf(source) },
 })
-export const fileBlock = (source: Resolved, name: string | undefined): Fresh => ({
+export const fileBlock = (source: Resolved, name: string | undefined): MutableObject => ({
   type: 'file',
   ...(source.mediaType !== undefined && { mimeType: source.mediaType }),
   ...(source.type === 'url' ? { url: source.url } : { data: source.data }),

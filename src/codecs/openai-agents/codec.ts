@@ -1,4 +1,4 @@
-import { encodeWith } from '../allow.ts'
+import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -17,4 +17,4 @@ import type { AgentsItem } from './wire.ts'
  * const { wire, losses } = openaiAgents.encode(mend(history.view()).messages)
  * await run(agent, wire)
  */
-export const openaiAgents: Codec<AgentsItem[]> = Object.freeze({ format, decode, encode: encodeWith(encode) })
+export const openaiAgents: Codec<AgentsItem[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })

@@ -7,8 +7,8 @@ import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf } from '../content.ts'
-import { asContent, both, pictureOf, resultText } from '../items-writing.ts'
-import { keptBy, restore, thaw, type Fresh, type Kept } from '../residual.ts'
+import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject, type Kept } from '../residual.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 import type { AgentsItem } from './wire.ts'
@@ -17,7 +17,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<AgentsItem[]>> => {
-  const wire: Fresh[] = []
+  const wire: MutableObject[] = []
   const calls: Calls = new Map()
   // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
@@ -39,12 +39,12 @@ interface WrittenCall {
 }
 
 /** Writes an assistant message: each text as its own item, except for parts that came from one item. */
-const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
+const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
   for (const [index, part] of message.content.entries()) {
     const path: Path = ['content', index]
-    const kept = keptBy(format, part)
+    const kept = residualOf(format, part)
     if (kept?.as !== 'more') open = undefined
     const alone = writeAlone(part, kept, calls, writing, path)
     if (alone !== undefined) {
@@ -55,21 +55,21 @@ const writeSaid = (message: Message, wire: Fresh[], writing: Writing, calls: Cal
       writing.lose(path, `Agents SDK assistant messages cannot have ${part.type} parts`)
     if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
     if (part.type === 'text' && kept?.as === 'string') {
-      wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
+      wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
       continue
     }
     const spoken =
       part.type === 'provider'
-        ? (thaw(part.raw) as Fresh)
+        ? (mutableCopy(part.raw) as MutableObject)
         : part.type === 'text'
           ? items.outputText(part.text)
           : items.refusalText(part.text)
     const opens = open === undefined
-    const written = both(
+    const written = withKept(
       { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: spoken }) },
       opens && kept?.as === 'more' ? undefined : kept,
     )
-    const fresh = part.type === 'provider' ? spoken : (both({ part: spoken }, kept).part ?? spoken)
+    const fresh = part.type === 'provider' ? spoken : (withKept({ part: spoken }, kept).part ?? spoken)
     if (opens) {
       open = []
       wire.push({ ...written.item, content: open })
@@ -85,11 +85,11 @@ const writeAlone = (
   calls: Calls,
   writing: Writing,
   path: Path,
-): readonly Fresh[] | undefined => {
+): readonly MutableObject[] | undefined => {
   if (part.type === 'tool_call') return [writeCall(part, calls, writing, path)]
   if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
   if (part.type === 'reasoning') {
-    if (kept?.as === 'reasoning') return [restore(items.reasoningItem(part), kept)]
+    if (kept?.as === 'reasoning') return [restoreResidual(items.reasoningItem(part), kept)]
     writing.lose(path, 'the Agents SDK only accepts its own reasoning')
     return []
   }
@@ -98,12 +98,12 @@ const writeAlone = (
     writing.lose(path, `is known only to ${part.provider}`)
     return []
   }
-  return kept?.as === undefined ? [thaw(part.raw) as Fresh] : undefined
+  return kept?.as === undefined ? [mutableCopy(part.raw) as MutableObject] : undefined
 }
 
 /** Writes a message of another role as one item, with its results and calls as separate items. */
-const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
-  const content: Fresh[] = []
+const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
+  const content: MutableObject[] = []
   let spoke = message.content.length === 0
   for (const [index, part] of message.content.entries()) {
     const path: Path = ['content', index]
@@ -118,7 +118,7 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
     }
   }
   if (!spoke || (content.length === 0 && message.content.length > 0)) return
-  const kept = keptBy(format, message)
+  const kept = residualOf(format, message)
   if (message.role === 'tool') writing.lose(['role'], 'a tool message with content other than results: written as user')
   if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
     writing.lose(['role'], 'the Agents SDK has no developer role: written as system')
@@ -128,38 +128,38 @@ const writeSpoken = (message: Message, wire: Fresh[], writing: Writing, calls: C
   else if (kept?.as === 'parts' || content.some(({ type }) => type !== 'input_text') || content.length > 1)
     item['content'] = instructions(content, kept, writing)
   else item['content'] = asContent(content, false)
-  wire.push(restore(item, kept))
+  wire.push(restoreResidual(item, kept))
 }
 
 /** Instructions as one text, unless they were read in another form. */
-const instructions = (content: Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
+const instructions = (content: MutableObject[], kept: Kept | undefined, writing: Writing): unknown => {
   if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
   writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
   return content.map(({ text }) => text).join('\n')
 }
 
-const writeContent = (part: Part, writing: Writing, path: Path): Fresh | undefined => {
-  const kept = keptBy(format, part)
+const writeContent = (part: Part, writing: Writing, path: Path): MutableObject | undefined => {
+  const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
-      return restore(items.inputText(part.text), kept)
+      return restoreResidual(items.inputText(part.text), kept)
     case 'image': {
       const source = writing.resolve(part.source, [...path, 'source'])
       const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
-      return restore(write(source), kept)
+      return restoreResidual(write(source), kept)
     }
     case 'file':
-      return restore(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept)
+      return restoreResidual(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return thaw(part.raw) as Fresh
+      return mutableCopy(part.raw) as MutableObject
     default:
       return writing.lose(path, `only the assistant can have ${part.type} parts`)
   }
 }
 
-const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): Fresh => {
-  const kept = keptBy(format, part)
+const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
+  const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
   const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
@@ -167,12 +167,12 @@ const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Pat
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
-    : restore(items.callItem(kind, part.id, part.name, asked), kept)
+    : restoreResidual(items.callItem(kind, part.id, part.name, asked), kept)
 }
 
-const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): Fresh => {
+const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
   const call = calls.get(part.callId)
-  const kept = call?.changed === true ? undefined : keptBy(format, part)
+  const kept = call?.changed === true ? undefined : residualOf(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
   const ownKind = kindOfOutput.get(type)
   const kind = ownKind ?? call?.kind ?? functionCall
@@ -180,7 +180,7 @@ const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path:
   if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
     writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
   const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
-  return restore(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
+  return restoreResidual(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
 }
 
 const writeAnswer = (

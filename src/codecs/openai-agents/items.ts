@@ -1,7 +1,7 @@
 /** The default form of items: `encode` writes it, and `decode` keeps any difference. */
 import type { ReasoningPart } from '../../message/index.ts'
 import { isObject, type JsonObject, ownField } from '../../json/index.ts'
-import type { Fresh } from '../residual.ts'
+import type { MutableObject } from '../residual.ts'
 import { urlOf, type Resolved } from '../source.ts'
 
 export const format = 'openai-agents'
@@ -47,32 +47,32 @@ export const isAgentsItem = (item: JsonObject): boolean =>
 const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
 
 /** `content` is a string or parts. */
-export const messageItem = (role: string, content: unknown): Fresh => ({
+export const messageItem = (role: string, content: unknown): MutableObject => ({
   type: 'message',
   role,
   ...(role === 'assistant' && { status: 'completed' }),
   content,
 })
 
-export const inputText = (text: string): Fresh => ({ type: 'input_text', text })
-export const outputText = (text: string): Fresh => ({ type: 'output_text', text })
-export const refusalText = (refusal: string): Fresh => ({ type: 'refusal', refusal })
-export const inputImage = (source: Resolved): Fresh => ({ type: 'input_image', image: urlOf(source) })
-export const inputFile = (source: Resolved, name: string | undefined): Fresh => ({
+export const inputText = (text: string): MutableObject => ({ type: 'input_text', text })
+export const outputText = (text: string): MutableObject => ({ type: 'output_text', text })
+export const refusalText = (refusal: string): MutableObject => ({ type: 'refusal', refusal })
+export const inputImage = (source: Resolved): MutableObject => ({ type: 'input_image', image: urlOf(source) })
+export const inputFile = (source: Resolved, name: string | undefined): MutableObject => ({
   type: 'input_file',
   file: urlOf(source),
   ...(name !== undefined && { filename: name }),
 })
-export const screenshot = (source: Resolved): Fresh => ({ type: 'computer_screenshot', data: urlOf(source) })
+export const screenshot = (source: Resolved): MutableObject => ({ type: 'computer_screenshot', data: urlOf(source) })
 
-export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text' | 'summary'>): Fresh => ({
+export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text' | 'summary'>): MutableObject => ({
   type: 'reasoning',
   content: summary.map(inputText),
   ...(text !== '' && { rawContent: [{ type: 'reasoning_text', text }] }),
 })
 
 /** `asked` is text, or JSON for kinds that require it. */
-export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): Fresh => ({
+export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): MutableObject => ({
   type: kind.call,
   callId,
   ...(ownField(kind, 'name') === undefined && { name }),
@@ -82,7 +82,13 @@ export const callItem = (kind: CallKind, callId: string, name: string, asked: un
 })
 
 /** @param answer omitted if undefined */
-export const outputItem = (kind: CallKind, callId: string, name: string, answer: unknown, isError: boolean): Fresh => ({
+export const outputItem = (
+  kind: CallKind,
+  callId: string,
+  name: string,
+  answer: unknown,
+  isError: boolean,
+): MutableObject => ({
   type: kind.output,
   callId,
   ...(ownField(kind, 'name') === undefined && { name, status: 'completed' }),

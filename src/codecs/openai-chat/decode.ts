@@ -28,7 +28,7 @@ import type {
   TextPart,
   ToolCallPart,
 } from '../../message/index.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 
 export const format = 'openai-chat'
@@ -112,7 +112,7 @@ const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: L
         callId,
         content: freeze(parts),
         ...(name !== undefined && { name }),
-        ...keep(
+        ...keepResidual(
           format,
           wire,
           usual,
@@ -158,7 +158,7 @@ const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Conten
     role,
     content: freeze(content),
     ...(typeof wire['name'] === 'string' && { name: wire['name'] }),
-    ...keep(format, wire, usual, as, skip),
+    ...keepResidual(format, wire, usual, as, skip),
   })
 }
 
@@ -195,20 +195,20 @@ const readPart = (wire: JsonObject, mayHoldFiles: boolean): ResultPart | Refusal
   const carried = mayHoldFiles ? undefined : 'carried'
   if (wire['type'] === 'text') {
     const text = readIn(wire, 'text', aString)
-    return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+    return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
   }
   if (wire['type'] === 'refusal' && typeof wire['refusal'] === 'string')
     return freeze({
       type: 'refusal',
       text: wire['refusal'],
-      ...keep(format, wire, { type: 'refusal', refusal: wire['refusal'] }),
+      ...keepResidual(format, wire, { type: 'refusal', refusal: wire['refusal'] }),
     } satisfies RefusalPart)
   const image = wire['image_url']
   if (wire['type'] === 'image_url' && isObject(image) && typeof image['url'] === 'string')
     return freeze({
       type: 'image',
       source: sourceOf(image['url']),
-      ...keep(format, wire, { type: 'image_url', image_url: { url: image['url'] } }, carried),
+      ...keepResidual(format, wire, { type: 'image_url', image_url: { url: image['url'] } }, carried),
     } satisfies ImagePart)
   return (
     readAudio(wire, carried) ??
@@ -231,7 +231,12 @@ const readAudio = (wire: JsonObject, carried: string | undefined): FilePart | un
   return freeze({
     type: 'file',
     source: freeze({ type: 'base64', mediaType, data }),
-    ...keep(format, wire, { type: 'input_audio', input_audio: { data, format: audio['format'] as string } }, carried),
+    ...keepResidual(
+      format,
+      wire,
+      { type: 'input_audio', input_audio: { data, format: audio['format'] as string } },
+      carried,
+    ),
   })
 }
 
@@ -245,7 +250,12 @@ const readFile = (wire: JsonObject, carried: string | undefined): FilePart | und
     type: 'file',
     file: { file_data: file['file_data'], ...(name !== undefined && { filename: name }) },
   }
-  return freeze({ type: 'file', source, ...(name !== undefined && { name }), ...keep(format, wire, written, carried) })
+  return freeze({
+    type: 'file',
+    source,
+    ...(name !== undefined && { name }),
+    ...keepResidual(format, wire, written, carried),
+  })
 }
 
 const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
@@ -261,7 +271,7 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
       id,
       name,
       arguments: input,
-      ...keep(format, wire, { type: 'custom', id, custom: { name, input } }, 'custom'),
+      ...keepResidual(format, wire, { type: 'custom', id, custom: { name, input } }, 'custom'),
     })
   }
   const called = wire['function']
@@ -278,7 +288,7 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
     id,
     name,
     arguments: args,
-    ...keep(
+    ...keepResidual(
       format,
       wire,
       usual,
@@ -295,7 +305,7 @@ const readLegacyCall = (wire: JsonObject, legacy: LegacyCalls): ToolCallPart => 
     id: legacy.call(name),
     name,
     arguments: args,
-    ...keep(format, wire, { name, arguments: args }, 'function_call'),
+    ...keepResidual(format, wire, { name, arguments: args }, 'function_call'),
   })
 }
 

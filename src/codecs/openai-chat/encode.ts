@@ -9,7 +9,7 @@ import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf, asContent } from '../content.ts'
 import { valueOf } from '../input.ts'
-import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
@@ -18,7 +18,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<ChatMessage[]>> => {
-  const wire: Fresh[] = []
+  const wire: MutableObject[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
   // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
@@ -34,19 +34,19 @@ interface Calls {
 
 /** The contents of one wire message. */
 interface Turn {
-  readonly content: Fresh[]
-  readonly calls: Fresh[]
-  readonly fields: Fresh
+  readonly content: MutableObject[]
+  readonly calls: MutableObject[]
+  readonly fields: MutableObject
 }
 
 /**
  * Writes a message as one wire message, except that results become separate messages after all
  * calls of the same step, and that only the assistant makes calls.
  */
-const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
   let turn: Turn | undefined
-  let results: Fresh[] = []
+  let results: MutableObject[] = []
   let first = true
   const open = new Set<string>()
   const speaks = message.role === 'tool' ? 'user' : message.role
@@ -79,31 +79,31 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
   flush()
 }
 
-const writeTurn = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): Fresh => {
-  const kept = first ? keptBy(format, message) : undefined
+const writeTurn = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): MutableObject => {
+  const kept = first ? residualOf(format, message) : undefined
   const silent =
     calls.length > 0 || ownField(fields, 'function_call') !== undefined || ownField(fields, 'refusal') !== undefined
       ? null
       : ''
-  const result: Fresh = { role, content: contentOf(content, kept?.as === 'parts', silent) }
+  const result: MutableObject = { role, content: contentOf(content, kept?.as === 'parts', silent) }
   if (message.name !== undefined) result['name'] = message.name
   Object.assign(result, fields)
   if (calls.length > 0) result['tool_calls'] = calls
-  return restore(result, kept)
+  return restoreResidual(result, kept)
 }
 
 /** The content, or `silent` if there is none. */
-const contentOf = (parts: Fresh[], asParts: boolean, silent: string | null): unknown =>
+const contentOf = (parts: MutableObject[], asParts: boolean, silent: string | null): unknown =>
   parts.length === 0 ? silent : asContent(parts, asParts)
 
-const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
+const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): MutableObject => {
   if (part.isError === true)
     writing.lose([...path, 'isError'], 'chat cannot mark a result as an error; only the text shows it')
   const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
-  const kept = keptBy(format, part)
+  const kept = residualOf(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
-  return restore<Fresh>(
+  return restoreResidual<MutableObject>(
     called === undefined
       ? { role: 'tool', tool_call_id: ids.of(part.callId, kept?.as?.startsWith('tool') === true), content: said }
       : { role: 'function', name: called, content: said },
@@ -119,10 +119,10 @@ const writePart = (
   path: Path,
   calls: Calls,
 ): void => {
-  const as = keptBy(format, part)?.as
+  const as = residualOf(format, part)?.as
   if (part.type === 'tool_call') return writeCall(part, turn, writing, path, calls)
   if (part.type === 'provider' && part.provider === format && as === 'tool_call')
-    return void turn.calls.push(thaw(part.raw) as Fresh)
+    return void turn.calls.push(mutableCopy(part.raw) as MutableObject)
   if (part.type === 'reasoning') {
     if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
     else writing.lose(path, 'chat has no field for reasoning')
@@ -135,10 +135,10 @@ const writePart = (
 }
 
 const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
-  const kept = keptBy(format, part)
+  const kept = residualOf(format, part)
   if (kept?.as === 'function_call') {
     legacy.set(part.id, part.name)
-    turn.fields['function_call'] = restore({ name: part.name, arguments: part.arguments }, kept)
+    turn.fields['function_call'] = restoreResidual({ name: part.name, arguments: part.arguments }, kept)
     return
   }
   const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
@@ -147,26 +147,26 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
     kept?.as === 'custom'
       ? { type: 'custom', id, custom: { name, input: args } }
       : { type: 'function', id, function: { name, arguments: args } }
-  turn.calls.push(restore<Fresh>(written, kept))
+  turn.calls.push(restoreResidual<MutableObject>(written, kept))
 }
 
 type Content = Exclude<Part, ToolResultPart | ToolCallPart>
 
-const writeContent = (part: Content, role: string, writing: Writing, path: Path): Fresh | undefined => {
-  const kept = keptBy(format, part)
+const writeContent = (part: Content, role: string, writing: Writing, path: Path): MutableObject | undefined => {
+  const kept = residualOf(format, part)
   const mayHoldFiles = role === 'user' || kept?.as === 'carried'
   switch (part.type) {
     case 'text':
-      return restore({ type: 'text', text: part.text }, kept)
+      return restoreResidual({ type: 'text', text: part.text }, kept)
     case 'refusal':
       if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
-      return restore({ type: 'refusal', refusal: part.text }, kept)
+      return restoreResidual({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return thaw(part.raw) as Fresh
+      return mutableCopy(part.raw) as MutableObject
     case 'image': {
       if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
-      return restore(
+      return restoreResidual(
         { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
         kept,
       )
@@ -178,9 +178,9 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
         if (part.name !== undefined) writing.lose([...path, 'name'], 'chat audio has no name')
-        return restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
+        return restoreResidual({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
-      return restore(
+      return restoreResidual(
         { type: 'file', file: { file_data: urlOf(source), ...(part.name !== undefined && { filename: part.name }) } },
         kept,
       )

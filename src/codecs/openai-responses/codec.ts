@@ -1,4 +1,4 @@
-import { encodeWith } from '../allow.ts'
+import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode, format } from './decode.ts'
 import { encode } from './encode.ts'
@@ -20,4 +20,4 @@ import type { ResponsesItem } from './wire.ts'
  * @example
  * const { wire, losses } = openaiResponses.encode(mend(history.view()).messages)
  */
-export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode: encodeWith(encode) })
+export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })

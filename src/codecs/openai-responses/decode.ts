@@ -13,7 +13,7 @@ import {
   ownField,
   ownFields,
 } from '../../json/index.ts'
-import { decodeWire, lossesBeside } from '../admit.ts'
+import { decodeWire, lossesForUnread } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { DecodeFault } from '../fault.ts'
@@ -21,7 +21,7 @@ import type { Decoded, Loss } from '../codec.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { isAgentsItem } from '../openai-agents/items.ts'
 import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
-import { keep } from '../residual.ts'
+import { keepResidual } from '../residual.ts'
 import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -53,7 +53,9 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
     return readBody(list, beside)
   })
   const isRequest = field !== 'output'
-  beside.push(...lossesBeside(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'))
+  beside.push(
+    ...lossesForUnread(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'),
+  )
   // A response repeats the request's instructions, which are not part of its output.
   if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
   return [messageOf('system', [text(readIn(wire, 'instructions', aString))]), ...said]
@@ -106,7 +108,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
     throw new Unexpected(['type'], 'the type of an item', type)
   const by = speakers.get(wire['role']) ?? ofClients.get(type)
   if (by === undefined) return reading.say(raw(wire))
-  reading.add(messageOf(by, [raw(wire)], keep(format, {}, {}, 'item')))
+  reading.add(messageOf(by, [raw(wire)], keepResidual(format, {}, {}, 'item')))
 }
 
 /**

@@ -18,8 +18,8 @@ import type {
   ToolResultPart,
 } from '../../message/index.ts'
 import { answersOf } from '../content.ts'
-import { asContent, both, pictureOf, resultText } from '../items-writing.ts'
-import { keptBy, restore, thaw, type Fresh } from '../residual.ts'
+import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -29,7 +29,7 @@ export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
-  const wire: Fresh[] = []
+  const wire: MutableObject[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
   // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
   return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
@@ -52,7 +52,7 @@ interface WrittenCall {
 
 type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
 
-const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'Responses items have their own ids')
   if (message.name !== undefined) writing.lose(['name'], 'Responses messages have no name')
   const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
@@ -70,7 +70,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
     }
   }
   if (message.content.length === 0)
-    wire.push(restore(items.messageItem(speakerOf(message), ''), keptBy(format, message)))
+    wire.push(restoreResidual(items.messageItem(speakerOf(message), ''), residualOf(format, message)))
   turn.close()
 }
 
@@ -83,37 +83,37 @@ const ownItem = (
   calls: Calls,
   writing: Writing,
   path: Path,
-): Fresh | 'lost' | undefined => {
+): MutableObject | 'lost' | undefined => {
   const { role } = message
-  const mayBeItem = role === 'assistant' || keptBy(format, message)?.as === 'item'
+  const mayBeItem = role === 'assistant' || residualOf(format, message)?.as === 'item'
   if (part.type !== 'tool_call' && part.type !== 'reasoning' && !(mayBeItem && isItem(part))) return undefined
   if (part.type === 'reasoning') {
-    const kept = keptBy(format, part)
-    if (kept?.as === 'reasoning') return restore(items.reasoningItem(part), kept)
+    const kept = residualOf(format, part)
+    if (kept?.as === 'reasoning') return restoreResidual(items.reasoningItem(part), kept)
     writing.lose(path, 'Responses only accepts its own reasoning')
     return 'lost'
   }
-  if (part.type !== 'tool_call') return thaw(part.raw) as Fresh
+  if (part.type !== 'tool_call') return mutableCopy(part.raw) as MutableObject
   if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: written as assistant`)
   return writeCall(part, calls, writing, path)
 }
 
 const isItem = (part: Part): part is ProviderPart =>
-  part.type === 'provider' && part.provider === format && keptBy(format, part)?.as === undefined
+  part.type === 'provider' && part.provider === format && residualOf(format, part)?.as === undefined
 
 /** Writes an assistant message: each text as its own item, except for parts that came from one item. */
 class AssistantItems {
-  readonly #wire: Fresh[]
+  readonly #wire: MutableObject[]
   readonly #writing: Writing
   #open: unknown[] | undefined
 
-  constructor(wire: Fresh[], writing: Writing) {
+  constructor(wire: MutableObject[], writing: Writing) {
     this.#wire = wire
     this.#writing = writing
   }
 
   write(part: Content, path: Path): void {
-    const kept = keptBy(format, part)
+    const kept = residualOf(format, part)
     const isText = part.type === 'text'
     if (!isText && part.type !== 'refusal' && !(part.type === 'provider' && part.provider === format))
       return this.#writing.lose(
@@ -122,15 +122,19 @@ class AssistantItems {
       )
     if (isText && kept?.as === undefined) {
       this.close()
-      return void this.#wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
+      return void this.#wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
     }
     const spoken =
-      part.type === 'provider' ? thaw(part.raw) : isText ? items.outputText(part.text) : items.refusalText(part.text)
+      part.type === 'provider'
+        ? mutableCopy(part.raw)
+        : isText
+          ? items.outputText(part.text)
+          : items.refusalText(part.text)
     const opens = kept?.as === 'message'
-    const written = both(
+    const written = withKept(
       {
         ...(opens && { item: { type: 'message', role: 'assistant' } }),
-        ...(part.type !== 'provider' && { part: spoken as Fresh }),
+        ...(part.type !== 'provider' && { part: spoken as MutableObject }),
       },
       kept,
     )
@@ -157,13 +161,13 @@ class AssistantItems {
 
 /** Writes a message of another role as one item, with results as separate items. */
 class OtherItems {
-  readonly #wire: Fresh[]
+  readonly #wire: MutableObject[]
   readonly #writing: Writing
   readonly #message: Message
-  #content: Fresh[] = []
+  #content: MutableObject[] = []
   #first = true
 
-  constructor(wire: Fresh[], writing: Writing, message: Message) {
+  constructor(wire: MutableObject[], writing: Writing, message: Message) {
     this.#wire = wire
     this.#writing = writing
     this.#message = message
@@ -178,39 +182,42 @@ class OtherItems {
     if (this.#content.length === 0) return
     if (this.#message.role === 'tool')
       this.#writing.lose(['role'], 'a tool message with content other than results: written as user')
-    const kept = this.#first ? keptBy(format, this.#message) : undefined
+    const kept = this.#first ? residualOf(format, this.#message) : undefined
     this.#wire.push(
-      restore(items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')), kept),
+      restoreResidual(
+        items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')),
+        kept,
+      ),
     )
     this.#content = []
     this.#first = false
   }
 }
 
-const writeContent = (part: Content, writing: Writing, path: Path): Fresh | undefined => {
-  const kept = keptBy(format, part)
+const writeContent = (part: Content, writing: Writing, path: Path): MutableObject | undefined => {
+  const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
-      return restore(items.inputText(part.text), kept)
+      return restoreResidual(items.inputText(part.text), kept)
     case 'refusal':
       return writing.lose(path, 'only the assistant can refuse')
     case 'provider':
       if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return thaw(part.raw) as Fresh
+      return mutableCopy(part.raw) as MutableObject
     case 'image':
-      return restore(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept)
+      return restoreResidual(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept)
     case 'file': {
       const source = writing.resolve(part.source, [...path, 'source'])
       if (source.type === 'base64' && kept?.as === 'audio')
-        return restore(items.inputAudio(source.data, source.mediaType), kept)
+        return restoreResidual(items.inputAudio(source.data, source.mediaType), kept)
       if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses does not accept audio')
-      return restore(items.inputFile(source, part.name), kept)
+      return restoreResidual(items.inputFile(source, part.name), kept)
     }
   }
 }
 
-const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): Fresh => {
-  const kept = keptBy(format, part)
+const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): MutableObject => {
+  const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
   const asked = ownField(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
@@ -221,26 +228,26 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
-    : restore(items.callItem(kind, id, name, asked), kept)
+    : restoreResidual(items.callItem(kind, id, name, asked), kept)
   made.set(part.id, { kind: changed ? functionCall : kind, changed, caller: kept?.fields?.['caller'] })
   return item
 }
 
-const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): Fresh => {
+const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): MutableObject => {
   const call = made.get(part.callId)
-  const kept = call?.changed === true ? undefined : keptBy(format, part)
+  const kept = call?.changed === true ? undefined : residualOf(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
   const ownKind = kindOfOutput.get(type)
   const kind = ownKind ?? call?.kind ?? functionCall
   const callId = ids.of(part.callId, ownKind !== undefined)
   const answer = as === 'none' ? undefined : writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
-  return restore(
+  return restoreResidual(
     items.outputItem(
       kind,
       callId,
       answer,
       part.isError === true,
-      call?.caller === undefined ? undefined : thaw(call.caller),
+      call?.caller === undefined ? undefined : mutableCopy(call.caller),
     ),
     kept,
   )
@@ -256,8 +263,8 @@ const writeAnswer = (
   path: Path,
 ): unknown => {
   const [first] = part.content
-  if (as === 'raw' && first?.type === 'provider' && first.provider === format) return thaw(first.raw)
-  const unmarked = (): void => {
+  if (as === 'raw' && first?.type === 'provider' && first.provider === format) return mutableCopy(first.raw)
+  const loseErrorMark = (): void => {
     if (part.isError === true)
       writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
   }
@@ -265,7 +272,7 @@ const writeAnswer = (
     case 'computer_call_output': {
       const picture = pictureOf(part, writing, path)
       if (picture === undefined) return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
-      unmarked()
+      loseErrorMark()
       return items.screenshot(picture)
     }
     case 'tool_search_output': {
@@ -291,10 +298,10 @@ const writeAnswer = (
     case 'mcp_approval_response':
       return part.content.length === 0 ? undefined : resultText(part, writing, path)
     case 'local_shell_call_output':
-      unmarked()
+      loseErrorMark()
       return resultText(part, writing, path)
     default: {
-      unmarked()
+      loseErrorMark()
       return asContent(
         answersOf(part, path, (answer, at) => writeContent(answer, writing, at)),
         as === 'parts',

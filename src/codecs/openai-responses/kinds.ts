@@ -20,10 +20,10 @@ export interface CallKind {
 }
 
 /** The values shared by most kinds. */
-const alike = { id: 'call_id', outputId: 'call_id', asks: 'action', answers: 'output' } as const
+const commonFields = { id: 'call_id', outputId: 'call_id', asks: 'action', answers: 'output' } as const
 
 export const functionCall: CallKind = {
-  ...alike,
+  ...commonFields,
   call: 'function_call',
   output: 'function_call_output',
   asks: 'arguments',
@@ -32,19 +32,19 @@ export const functionCall: CallKind = {
 
 const kinds: readonly CallKind[] = [
   functionCall,
-  { ...alike, call: 'custom_tool_call', output: 'custom_tool_call_output', asks: 'input', asText: true },
-  { ...alike, call: 'computer_call', output: 'computer_call_output', name: 'computer' },
-  { ...alike, call: 'local_shell_call', output: 'local_shell_call_output', name: 'local_shell' },
-  { ...alike, call: 'shell_call', output: 'shell_call_output', name: 'shell' },
+  { ...commonFields, call: 'custom_tool_call', output: 'custom_tool_call_output', asks: 'input', asText: true },
+  { ...commonFields, call: 'computer_call', output: 'computer_call_output', name: 'computer' },
+  { ...commonFields, call: 'local_shell_call', output: 'local_shell_call_output', name: 'local_shell' },
+  { ...commonFields, call: 'shell_call', output: 'shell_call_output', name: 'shell' },
   {
-    ...alike,
+    ...commonFields,
     call: 'apply_patch_call',
     output: 'apply_patch_call_output',
     name: 'apply_patch',
     asks: 'operation',
   },
   {
-    ...alike,
+    ...commonFields,
     call: 'tool_search_call',
     output: 'tool_search_output',
     name: 'tool_search',

@@ -106,7 +106,7 @@ const pricesFromTable = pricesFrom(
 )
 
 /** Models that are no longer in that table. */
-const earlier = pricesFrom(
+const retiredModels = pricesFrom(
   'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
 )
 
@@ -148,8 +148,8 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   'gpt-5.4-mini': pricesFromTable(rates(0.75, 4.5, 0.075)),
   'gpt-5.4-nano': pricesFromTable(rates(0.2, 1.25, 0.02)),
   'gpt-5.3-codex': pricesFromTable(rates(1.75, 14, 0.175)),
-  'gpt-5.2-codex': earlier(rates(1.75, 14, 0.175)),
-  'gpt-5.2': earlier(rates(1.75, 14, 0.175)),
+  'gpt-5.2-codex': retiredModels(rates(1.75, 14, 0.175)),
+  'gpt-5.2': retiredModels(rates(1.75, 14, 0.175)),
   'gpt-5-mini': pricesFromTable(rates(0.25, 2, 0.025)),
   'gemini-3.1-pro': pricesFromTable(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
   'gemini-3.5-flash': pricesFromTable(rates(1.5, 9, 0.15)),

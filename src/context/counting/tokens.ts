@@ -11,7 +11,7 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
-import { once } from '../once.ts'
+import { memoize } from '../once.ts'
 
 /** Counts the tokens of a message. It must be pure: the same message always gives the same whole number. */
 export type Estimator = (message: Message) => number
@@ -26,12 +26,12 @@ export type Tokenizer = (text: string) => number
  * An estimator that counts texts with a tokenizer and everything else like `estimateTokens`. The
  * same tokenizer gives the same estimator.
  */
-export const estimatorOf: (tokenizer: Tokenizer) => Estimator = once(
+export const estimatorOf: (tokenizer: Tokenizer) => Estimator = memoize(
   (tokenizer) => (message) => tokensOfMessage(message, tokenizer),
 )
 
 /** An estimator that calls `estimate` once per message. Use it only for immutable messages: those of a record. */
-export const remembering: (estimate: Estimator) => Estimator = once((estimate) => once(estimate))
+export const memoizeEstimator: (estimate: Estimator) => Estimator = memoize((estimate) => memoize(estimate))
 
 /** The estimated tokens of a text. Cost: O(characters). */
 export const textTokens = (text: string): number => {

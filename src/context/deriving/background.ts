@@ -92,13 +92,13 @@ export const modelSummarizer = (
     model,
     prompt,
     summarize: ({ messages, maxTokens }) =>
-      complete(`${prompt}\nAt most ${maxTokens} tokens.\n\n${[...messages].map(saidIn).join('\n')}`),
+      complete(`${prompt}\nAt most ${maxTokens} tokens.\n\n${[...messages].map(summarizedText).join('\n')}`),
   })
 
 const summaryPrompt =
   'Summarize this part of a conversation for the model that continues the work: goals, decisions and their reasons, file names and their contents, errors, and what remains to be done. No introduction.'
 
-const saidIn = (message: Message): string => {
+const summarizedText = (message: Message): string => {
   const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
   return said
     .filter((part) => part !== '')

@@ -8,10 +8,10 @@ import { fittingBriefs, type Brief } from '../showing/brief.ts'
 import { activeFits, fillRoom, keptFits, sum } from '../policies/fit.ts'
 import {
   emptyEpochLine,
-  extend,
+  addSegment,
   gap,
   hiddenOf,
-  lentTo,
+  showMoved,
   showUnit,
   tokensIn,
   tokensOf,
@@ -23,7 +23,7 @@ import {
 import { joinRanges, markerFor } from '../showing/marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from '../policies/policy.ts'
 import { withSummaries } from './summaries.ts'
-import { formsWithin, weigh, type SaidSoFar, type MarkedMessage } from '../policies/talk.ts'
+import { bestFormsWithin, worthOfMessage, type TalkHistory, type MarkedMessage } from '../policies/talk.ts'
 import { rankOf, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
@@ -43,7 +43,7 @@ export interface Compaction {
   readonly gaps: Map<number, Gap>
   readonly epoch: number
   /** What the conversation has said so far: see `talk.ts`. */
-  readonly heard: SaidSoFar
+  readonly heard: TalkHistory
 }
 
 /**
@@ -55,7 +55,7 @@ export const compact = (compaction: Compaction): EpochLine => {
   const { policy, budget, renderer } = compaction
   const segments = withSummaries(compaction.segments, {
     ...compaction,
-    pressed: isPressed(compaction),
+    pressed: mustActiveTurnFall(compaction),
     isKept: (unit) => isKept(unit, policy),
   })
   // An answer that was moved to its call follows the call, so the policy does not choose a level for it.
@@ -64,11 +64,11 @@ export const compact = (compaction: Compaction): EpochLine => {
   const [largest, smallest] = markerSizes(own, renderer)
   const lineAs = (slots: readonly Slot[], choices: readonly Choice[]): EpochLine => {
     const own = slots.map(({ place }, index) => place(choices[index] as Choice))
-    return lineOf(withLent(own, segments, renderer), compaction)
+    return lineOf(withMovedAnswers(own, segments, renderer), compaction)
   }
   if (isEpoch && policy.talks === true && compaction.heard.isTalk) {
     weighAll(compaction)
-    const line = lineOfTalk(segments, own, compaction, largest)
+    const line = compactTalk(segments, own, compaction, largest)
     if (line !== undefined) return line
   }
   // A brief measured as folded into the brief before it costs more if that one is gone, so the
@@ -76,12 +76,12 @@ export const compact = (compaction: Compaction): EpochLine => {
   for (const folds of isEpoch ? [true, false] : [false]) {
     const slots = slotsOf(own, compaction, folds)
     const selection = { candidates: candidatesOf(slots), budget, markerTokens: largest }
-    let chosen = degrade(selection, lawful(selection, policy.select(selection), policy.name))
+    let chosen = degrade(selection, withinAllowed(selection, policy.select(selection), policy.name))
     let line = lineAs(slots, chosen)
     if (tokensOf(line) > budget) continue
     // Markers were measured at their largest. Give the tokens they did not use to the newest shortened messages.
     const least = budget * (policy.fills ?? 0)
-    for (let beside = leastFilled; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
+    for (let beside = leastWorthFilling; tokensOf(line) < least && beside <= budget * mostFilled; beside *= 2) {
       const more = fillRoom(selection, chosen, measure(selection, chosen) + least - tokensOf(line) + beside)
       const fuller = lineAs(slots, more)
       if (tokensOf(fuller) > budget) break
@@ -106,7 +106,7 @@ const weighAll = ({ segments, renderer, heard }: Compaction): void => {
   for (const segment of segments)
     if (segment.type === 'unit' && !heard.worths.has(segment.unit))
       for (const { message } of segment.unit.said)
-        heard.worths.set(segment.unit, weigh(message, renderer.estimate(message), heard))
+        heard.worths.set(segment.unit, worthOfMessage(message, renderer.estimate(message), heard))
 }
 
 /**
@@ -114,7 +114,7 @@ const weighAll = ({ segments, renderer, heard }: Compaction): void => {
  * It shows rules, messages the policy keeps, the user's question, the active turn and the newest
  * messages. All others go into markers, each in the form that its worth justifies.
  */
-const lineOfTalk = (
+const compactTalk = (
   segments: readonly Segment[],
   own: readonly Segment[],
   compaction: Compaction,
@@ -123,14 +123,14 @@ const lineOfTalk = (
   const { budget, renderer, heard, activeFrom, asked, policy } = compaction
   if (own.length < segments.length) return undefined
   let newest = budget * newestOfTalk
-  const stays = (segment: Segment): boolean => {
+  const mustStay = (segment: Segment): boolean => {
     if (segment.type !== 'unit') return segment.type === 'summary'
     const { unit, to } = segment
     newest -= tokensIn(segment, renderer)
-    if (newest >= 0 || to > activeFrom || asksIn(unit, asked) || isKept(unit, policy)) return true
+    if (newest >= 0 || to > activeFrom || isAskedUnit(unit, asked) || isKept(unit, policy)) return true
     return !canBeInMarker(unit, renderer)
   }
-  const isShown = own.toReversed().map(stays).toReversed()
+  const isShown = own.toReversed().map(mustStay).toReversed()
   const shownTokens = sum(own.map((segment, index) => (isShown[index] === true ? tokensIn(segment, renderer) : 0)))
   const markers = isShown.filter((isOne, index) => !isOne && isShown[index - 1] !== false).length
   const told: MarkedMessage[] = []
@@ -153,9 +153,9 @@ const lineOfTalk = (
       add(undefined, line, renderer.whole(segment.unit), worth)
     }
   }
-  const room = budget * lowOfTalk - shownTokens - markers * markerTokens
+  const room = budget * talkShareKept - shownTokens - markers * markerTokens
   if (room < budget * leastOfTalk) return undefined
-  const forms = formsWithin(told, room)
+  const forms = bestFormsWithin(told, room)
   let next = 0
   const line = lineOf(
     own.map((segment, index): PlacedSegment => {
@@ -174,12 +174,12 @@ const lineOfTalk = (
 }
 
 /** Shares of the budget: what a compaction of talk leaves, its least room for markers, its newest messages. */
-const lowOfTalk = 0.6
+const talkShareKept = 0.6
 const leastOfTalk = 0.1
 const newestOfTalk = 0.02
 
 /** The placement of every segment. An answer that was moved to its call is placed like the call. */
-const withLent = (
+const withMovedAnswers = (
   own: readonly PlacedSegment[],
   segments: readonly Segment[],
   renderer: Renderer,
@@ -191,7 +191,7 @@ const withLent = (
     const owner = ownerOf(segment)
     if (owner === undefined) return own[next++] as PlacedSegment
     const way = ways.get(owner)
-    const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
+    const as = way?.type === 'unit' ? showMoved(way, (segment as ShownUnit).unit, renderer) : undefined
     return { segment, as, briefs: none }
   })
 }
@@ -203,7 +203,7 @@ const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): rea
   )
 
 /** Extra tokens to try beyond the shortfall, because a message can only be cut in steps of a few percent. */
-const leastFilled = 64
+const leastWorthFilling = 64
 const mostFilled = 1 / 8
 
 /** A cut to the shortest form that stays readable. */
@@ -219,7 +219,7 @@ interface PlacedSegment {
 
 const none: readonly Brief[] = Object.freeze([])
 
-const asksIn = ({ pages, said }: Unit, asked: readonly number[]): boolean =>
+const isAskedUnit = ({ pages, said }: Unit, asked: readonly number[]): boolean =>
   said.length > 0 && pages.some(({ position }) => asked.includes(position))
 
 const ownerOf = (segment: Segment): Unit | undefined =>
@@ -284,7 +284,7 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
   const { renderer, policy, activeFrom, settledTo } = compaction
   const { from, to, unit, level, longest } = segment
   const { kinds, messages, minimum } = renderer.factsOf(unit)
-  const asked = asksIn(unit, compaction.asked)
+  const asked = isAskedUnit(unit, compaction.asked)
   const inMarker = !asked && canBeInMarker(unit, renderer)
   const least = asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
   const now = renderer.at(unit, segment).tokens
@@ -340,7 +340,7 @@ const isKept = ({ pages }: Unit, { keeps }: Policy): boolean =>
  * The policy's choices, limited to what each candidate allows. A kept candidate is shortened only if the minimum of
  * everything else would not be enough, and the active turn only if the minimum of the rest would not.
  */
-const lawful = (selection: Selection, chosen: readonly Choice[], name: string): readonly Choice[] => {
+const withinAllowed = (selection: Selection, chosen: readonly Choice[], name: string): readonly Choice[] => {
   const { candidates } = selection
   if (chosen.length !== candidates.length)
     throw new TypeError(
@@ -370,7 +370,7 @@ const lawful = (selection: Selection, chosen: readonly Choice[], name: string): 
 }
 
 /** Whether the active turn must be shortened: it exceeds the budget even with everything else at its minimum. */
-const isPressed = (compaction: Compaction): boolean => {
+const mustActiveTurnFall = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // only summaries use this
   const [markerTokens] = markerSizes(segments, renderer)
@@ -403,13 +403,13 @@ const lineOf = (placed: readonly PlacedSegment[], compaction: Compaction): Epoch
   const endRange = (): void => {
     const [only] = hidden
     if (only === undefined) return
-    extend(line, isAsBefore(only) ? only.segment : gapOf(hidden, compaction))
+    addSegment(line, isUnchangedGap(only) ? only.segment : gapOf(hidden, compaction))
     hidden = []
   }
   for (const one of placed) {
-    if (one.as !== undefined || isAsBefore(one) || isAsBefore(hidden[0])) endRange()
+    if (one.as !== undefined || isUnchangedGap(one) || isUnchangedGap(hidden[0])) endRange()
     if (one.as === undefined) hidden.push(one)
-    else extend(line, one.as, given)
+    else addSegment(line, one.as, given)
   }
   endRange()
   return line
@@ -428,5 +428,5 @@ const gapOf = (hidden: readonly PlacedSegment[], { gaps, renderer }: Compaction)
 }
 
 /** A gap whose lines did not change keeps its marker, so that the cached prefix still matches. */
-const isAsBefore = (one: PlacedSegment | undefined): boolean =>
+const isUnchangedGap = (one: PlacedSegment | undefined): boolean =>
   one?.segment.type === 'gap' && one.briefs.length > 0 && one.briefs === one.segment.briefs

@@ -53,7 +53,7 @@ export const factorAt = (counts: readonly Count[], len: number, budget: number):
   const before = countWhile(counts.length, (index) => (counts[index] as Count).len < len)
   let greatest = 0
   let found = 0
-  for (let index = before - 1; index >= 0 && index >= before - lookedAt && found < latest; index--) {
+  for (let index = before - 1; index >= 0 && index >= before - recentCallsRead && found < latest; index--) {
     const { estimated, ratio } = counts[index] as Count
     if (estimated < budget / 4) continue
     greatest = Math.max(greatest, ratio)
@@ -64,6 +64,6 @@ export const factorAt = (counts: readonly Count[], len: number, budget: number):
 
 const latest = 4
 /** How many of the latest receipts are checked for calls that are large enough. */
-export const lookedAt = 64
+export const recentCallsRead = 64
 const least = 0.8
 const most = 2

@@ -35,7 +35,7 @@ import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
-import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from '../counting/tokens.ts'
+import { estimateTokens, estimatorOf, memoizeEstimator, type Estimator, type Tokenizer } from '../counting/tokens.ts'
 import { resumeTrack, stateOf } from './state.ts'
 import {
   compactNow,
@@ -189,10 +189,10 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  */
 export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
   const options = optionsOf('deriveContext', given, deriveOptions)
-  const { policy = paged(), notes = none, prices = defaultPrices, previous } = options
+  const { policy = paged(), notes = noNotes, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options
-  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))
+  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], memoizeEstimator(estimate))
   const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
   const budget = Math.max(0, usableTokens(options.budget) - reserved)
   const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
@@ -228,7 +228,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
       ...(reserved > 0 && { reserved }),
       ...(factor !== 1 && { factor }),
     }
-    return left(doesNotFit(state, total, room, beside))
+    return left(minimumFault(state, total, room, beside))
   }
   return right(contextOf(state, previous, { total, room, factor }, settings, prices))
 }
@@ -260,7 +260,7 @@ const deriveOptions: OptionNames<DeriveOptions> = {
 }
 
 const states = new WeakMap<SentContext, State>()
-const none: readonly Note[] = Object.freeze([])
+const noNotes: readonly Note[] = Object.freeze([])
 
 const totalOf = ({ line, messages, open }: State): number =>
   (line.sums[messages] as number) + (open === undefined ? 0 : tokensIn(open, line.renderer))
@@ -290,7 +290,7 @@ const contextOf = (
       return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
     }),
     get dropped() {
-      return (dropped ??= droppedIn(state))
+      return (dropped ??= droppedRanges(state))
     },
     provenance: Object.freeze([
       `policy:${policy.name}`,
@@ -341,7 +341,7 @@ const prefixOf = (state: State, messages: Sequence<Message>, previous: SentConte
   return prefix
 }
 
-const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
+const droppedRanges = ({ line, segments, open }: State): readonly Range[] => {
   const ranges: Range[] = []
   const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
   for (const segment of [...line.segments.slice(0, segments), ...(open === undefined ? [] : [open])]) {
@@ -360,7 +360,7 @@ const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   return Object.freeze(ranges)
 }
 
-const doesNotFit = (
+const minimumFault = (
   { line, segments }: State,
   needed: number,
   budget: number,

@@ -82,7 +82,7 @@ export const showUnit = (unit: Unit, level: ShownLevel = 'full', longest?: numbe
 }
 
 /** A unit whose answers were moved to their calls in another unit. It is shown as far as those are. */
-export const lentTo = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownUnit => {
+export const showMoved = (owner: ShownUnit, unit: Unit, renderer: Renderer): ShownUnit => {
   const said = owner.unit.said.findIndex(({ page }) => unit.pages.some(({ position }) => position === page.position))
   return showUnit(unit, owner.longest !== undefined && isWhole(owner, said, renderer) ? 'full' : owner.level)
 }
@@ -117,10 +117,10 @@ export const summarizedRange = (
 }
 
 /** Appends a segment to a line. `given`: answers already in the line, which are not repeated. */
-export const extend = (line: EpochLine, segment: Segment, given?: Map<string, number>): void => {
+export const addSegment = (line: EpochLine, segment: Segment, given?: Map<string, number>): void => {
   line.segments.push(segment)
   for (const item of itemsOf(segment, line.renderer, given)) {
-    if (line.mendedAt === Infinity && isMended(item.source)) line.mendedAt = line.items.length
+    if (line.mendedAt === Infinity && isRepaired(item.source)) line.mendedAt = line.items.length
     line.sums.push(tokensOf(line) + line.renderer.estimate(item.message))
     line.items.push(item)
   }
@@ -161,5 +161,5 @@ export const tokensIn = (segment: Segment, renderer: Renderer): number =>
 
 const { freeze } = Object
 
-const isMended = (source: ContextSource): boolean =>
+const isRepaired = (source: ContextSource): boolean =>
   source.type === 'synthetic' || (source.type === 'clone' && source.mended === true)

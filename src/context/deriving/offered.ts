@@ -4,7 +4,7 @@ import { user, type Message } from '../../message/index.ts'
 import type { RecallName } from '../showing/marker.ts'
 import { recallParameters } from '../recall/recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
-import { once } from '../once.ts'
+import { memoize } from '../once.ts'
 
 /** A tool definition as the model receives it. */
 export interface OfferedTool {
@@ -25,6 +25,6 @@ export const toolTokensOf = (tools: readonly OfferedTool[], estimate: Estimator)
   tools.reduce((sum, tool) => sum + estimate(asMessage(tool)), 0)
 
 /** A definition as a message that an estimator can count. */
-const asMessage = once(({ name, description, parameters }: OfferedTool): Message =>
+const asMessage = memoize(({ name, description, parameters }: OfferedTool): Message =>
   Object.freeze(user(JSON.stringify({ name, description, parameters }))),
 )

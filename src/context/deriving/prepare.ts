@@ -5,7 +5,7 @@ import { summaryTask, type SummaryFault } from '../fault.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { standIn } from '../../message/kit.ts'
+import { withErasedText } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
@@ -189,4 +189,4 @@ const lastToSum = (
 }
 
 const isAnswer = (message: Message | undefined): boolean =>
-  message !== undefined && standIn(message).content[0]?.type === 'tool_result'
+  message !== undefined && withErasedText(message).content[0]?.type === 'tool_result'

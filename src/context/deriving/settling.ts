@@ -7,7 +7,7 @@
  * gets `late` and starts over with the late results that `settle` found.
  */
 import { text, toolResult, type Message, type Meta, type Part, type ToolResultPart } from '../../message/index.ts'
-import { standIn, createPairing, noResult, renamedCall, renamedResult, withContent } from '../../message/kit.ts'
+import { withErasedText, createPairing, noResult, renamedCall, renamedResult, withContent } from '../../message/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Page, FullMessage, Unit } from './unit.ts'
 
@@ -63,7 +63,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
 
   const push = (recorded: Message, kind: PageKind, position: number): readonly Unit[] | 'late' => {
     const done: Unit[] = []
-    const message = standIn(recorded)
+    const message = withErasedText(recorded)
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
     draft ??= { from: position, calls: [], entries: [], strays: [], lentTo: undefined }

@@ -9,21 +9,29 @@
 import { isObject, present } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { user, type Message } from '../../message/index.ts'
-import { standIn } from '../../message/kit.ts'
+import { withErasedText } from '../../message/kit.ts'
 import { placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { mostRemembered, hear } from '../policies/talk.ts'
-import { once } from '../once.ts'
+import { mostRemembered, countNovelty } from '../policies/talk.ts'
+import { memoize } from '../once.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
 import type { HiddenEntries } from '../showing/marker.ts'
-import { emptyEpochLine, extend, gap, showUnit, summarizedRange, type EpochLine, type Segment } from './epoch-line.ts'
+import {
+  emptyEpochLine,
+  addSegment,
+  gap,
+  showUnit,
+  summarizedRange,
+  type EpochLine,
+  type Segment,
+} from './epoch-line.ts'
 import { indexIn } from './positions.ts'
 import { settling } from './settling.ts'
 import {
-  begunOf,
-  broughtTo,
+  lineStartOf,
+  advanceTrack,
   idsIn,
   trackOf,
   type LineStart,
@@ -73,7 +81,7 @@ export const stateOf = (begun: LineStart, track: Track): string | undefined => {
 
 const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }: Track, key: string): string => {
   const { epoch, unused, talks } = line
-  const worthOf = (one: object): number | null => heard.worths.get(one) ?? null
+  const storedWorth = (one: object): number | null => heard.worths.get(one) ?? null
   const stored: StoredState = {
     key,
     epoch,
@@ -83,18 +91,18 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }
       const { from, to } = segment
       if (segment.type === 'unit') {
         const { unit, level, longest = null } = segment
-        return ['unit', from, to, level, longest, worthOf(unit), unit.numbers ?? null]
+        return ['unit', from, to, level, longest, storedWorth(unit), unit.numbers ?? null]
       }
       const hidden: StoredHidden = [
         segment.hidden.tokens,
         ...[...segment.hidden.kinds].map(([kind, times]) => [pageKinds.indexOf(kind), times] as const),
       ]
       if (segment.type === 'gap')
-        return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, worthOf))]
+        return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, storedWorth))]
       const { at } = notes.summaries.find(({ note }) => note.text === segment.text) as NumberedSummary
       return ['summary', from, to, hidden, at]
     }),
-    sum: saidIn(line, messages),
+    sum: digestOfItems(line, messages),
   }
   const json = JSON.stringify(stored)
   return `${sumOf(json)}\n${json}`
@@ -114,7 +122,7 @@ export const resumeTrack = (
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
     if (track !== undefined) track.begun.text = text
-    return track && broughtTo(track, view, notes)
+    return track && advanceTrack(track, view, notes)
   } catch {
     return undefined // it refers to something that this record does not have
   }
@@ -145,9 +153,9 @@ const trackFrom = (
   const given = new Map<string, number>()
   for (const segment of stored.segments) {
     const made = segmentFrom(segment, view, notes, track)
-    extend(line, made, made.type === 'gap' ? undefined : given)
+    addSegment(line, made, made.type === 'gap' ? undefined : given)
   }
-  if (saidIn(line, line.items.length) !== stored.sum) return undefined
+  if (digestOfItems(line, line.items.length) !== stored.sum) return undefined
   track.line = line
   for (let index = 0; index < length; index = 2 * index + 1) track.samples.set(index, view.at(index) as Message)
   track.settling.keep(idsIn(line))
@@ -158,9 +166,10 @@ const trackFrom = (
   track.heard.isTalk = heard !== undefined
   if (heard !== undefined && heard > 0) {
     track.heard.messages = Math.max(0, heard - mostRemembered)
-    for (let index = track.heard.messages; index < heard; index++) hear(standIn(view.at(index) as Message), track.heard)
+    for (let index = track.heard.messages; index < heard; index++)
+      countNovelty(withErasedText(view.at(index) as Message), track.heard)
   }
-  track.begun = begunOf(track, compactAt, factor)
+  track.begun = lineStartOf(track, compactAt, factor)
   return track
 }
 
@@ -218,20 +227,20 @@ const unitIn = (view: View<Message>, from: number, to: number, numbers: readonly
   return unit
 }
 
-const storedBrief = (brief: Brief, worthOf: (one: object) => number | null): StoredBrief => {
+const storedBrief = (brief: Brief, storedWorth: (one: object) => number | null): StoredBrief => {
   const line = brief.line ?? brief
-  return [line.from, line.to, line.tokens, worthOf(line), brief.line === undefined ? null : brief.tokens]
+  return [line.from, line.to, line.tokens, storedWorth(line), brief.line === undefined ? null : brief.tokens]
 }
 
 const idAt = (view: View<Message>, position: number, part: number): string => {
   const message = view.at(indexIn(view, position))
-  const call = message && standIn(message).content[part]
+  const call = message && withErasedText(message).content[part]
   if (call?.type !== 'tool_call') throw new RangeError(`no call at ${position}`)
   return call.id
 }
 
 /** The checksum of the first messages of a line and their tokens. */
-const saidIn = ({ items, sums }: EpochLine, count: number): string =>
+const digestOfItems = ({ items, sums }: EpochLine, count: number): string =>
   sumOf(JSON.stringify([items.slice(0, count), sums.slice(0, count + 1)]))
 
 /** A 64-bit checksum. It only has to detect accidental damage, and a digest would dominate the cost. */
@@ -263,7 +272,7 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
     : undefined
 
 /** Fingerprints an estimator by a few sample texts, because functions can't be compared across processes. */
-const probeEstimator = once((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
+const probeEstimator = memoize((estimate: Estimator): readonly number[] => samples.map((sample) => estimate(sample)))
 
 const samples = [
   'const total = items.reduce((sum, { price }) => sum + price * 1.19, 0) // 2026-11-23',

@@ -40,7 +40,7 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
     const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= endOf(record))
     if (!mayFall || note.from < covered) continue
     if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
-    const replaced = replacing(result, note, summarized)
+    const replaced = replaceRange(result, note, summarized)
     if (replaced === undefined || !isFaithful(note, record)) continue
     result = replaced
     covered = note.to
@@ -49,7 +49,7 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
 }
 
 /** The segments with a summary in place of its range; undefined unless it covers whole segments that may be dropped. */
-const replacing = (
+const replaceRange = (
   segments: readonly Segment[],
   note: SummaryNote,
   { record, renderer, isKept }: SummarizedView,

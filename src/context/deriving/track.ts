@@ -8,18 +8,18 @@
 import { isLeft, jsonEqual } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { settle, type Message } from '../../message/index.ts'
-import { standIn } from '../../message/kit.ts'
+import { withErasedText } from '../../message/kit.ts'
 import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { compact } from './compact.ts'
-import { countsOf, factorAt, lookedAt, withCounts, type Count } from './correction.ts'
+import { countsOf, factorAt, recentCallsRead, withCounts, type Count } from './correction.ts'
 import {
   allOf,
   emptyEpochLine,
-  extend,
+  addSegment,
   gap,
-  lentTo,
+  showMoved,
   levelIn,
   showUnit,
   tokensOf,
@@ -28,13 +28,13 @@ import {
   type Segment,
 } from './epoch-line.ts'
 import type { RecallName } from '../showing/marker.ts'
-import { markedAs } from '../policies/marks.ts'
+import { repeatMarkOf } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
-import { heardNothing, type SaidSoFar } from '../policies/talk.ts'
+import { emptyTalkHistory, type TalkHistory } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
-import { remembering, type Estimator } from '../counting/tokens.ts'
+import { memoizeEstimator, type Estimator } from '../counting/tokens.ts'
 import { rankOf, Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
@@ -71,7 +71,7 @@ export interface Track {
   /** The latest compaction that was not worth its price: the tokens it left and its price. */
   declined: { readonly left: number; readonly price: number }
   /** The weighed part of a conversation without tools. */
-  readonly heard: SaidSoFar
+  readonly heard: TalkHistory
   /** A few messages at exponentially growing indexes, to detect a different record. */
   readonly samples: Map<number, Message>
   /** The position where the active turn starts. */
@@ -143,7 +143,7 @@ export const follow = (
   const pages = noPages()
   for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
   const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
-  return broughtTo(trackOf(settings, read, late), view, notes) as Track // a new track never has to start over
+  return advanceTrack(trackOf(settings, read, late), view, notes) as Track // a new track never has to start over
 }
 
 /** Advances a track to the end of a view; undefined if it is another record, or the past changed. */
@@ -161,11 +161,11 @@ export const continueTrack = (
     (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
       (name) => track.settings[name] === settings[name],
     )
-  return isSame && isOf(track, from, view) ? broughtTo(track, view, notes) : undefined
+  return isSame && continuesTrack(track, from, view) ? advanceTrack(track, view, notes) : undefined
 }
 
 /** Advances a track to the end of a view, starting over if needed; undefined if a receipt changes the past. */
-export const broughtTo = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+export const advanceTrack = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
   if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
   if (again === undefined) return track
@@ -228,19 +228,19 @@ export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults,
     calls: 0,
     read: 0,
     declined: { left: 0, price: 0 },
-    heard: heardNothing(),
+    heard: emptyTalkHistory(),
     samples: new Map(),
     activeFrom: 0,
     asked: [-1, -1],
     ...known,
   }
-  return { ...track, begun: begunOf(track, settings.budget, 1) }
+  return { ...track, begun: lineStartOf(track, settings.budget, 1) }
 }
 
 const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer => {
   const named = [...pages.tagged.keys(), ...pages.pinned]
   const kinds = new Map(named.map((position) => [position, kindIn(pages, position) as PageKind]))
-  return new Renderer(remembering(estimate), kinds, recall)
+  return new Renderer(memoizeEstimator(estimate), kinds, recall)
 }
 
 /** Reads the rest of a view. To start over, returns what must be known first: late results, or how many notes. */
@@ -253,7 +253,7 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     if (base !== undefined) return base
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
     if (units === 'late') return 'late'
-    for (const unit of units) extend(track.line, arriving(unit, track.line))
+    for (const unit of units) addSegment(track.line, segmentForUnit(unit, track.line))
     track.length = index + 1
     track.lastAt = position
     if (message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) track.heard.isTalk = false
@@ -289,7 +289,7 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     settling.keep(idsIn(next))
     const highWater =
       next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
-    track.begun = begunOf(track, highWater, factor)
+    track.begun = lineStartOf(track, highWater, factor)
   }
   return annotate(track, view, notes, endOf(view))
 }
@@ -299,7 +299,7 @@ export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
 /** Captures a track as the start of its line. */
-export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
+export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
   const { line, length, lastAt, declined, activeFrom, asked, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
@@ -307,20 +307,20 @@ export const begunOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: 
     ...(heard.isTalk && { heard: heard.messages }),
     unanswered: [...settling.unanswered.values()],
     notes: [count, applied, base],
-    counts: counts.slice(Math.max(0, counts.findLastIndex(({ len }) => len <= lastAt) + 1 - lookedAt)),
+    counts: counts.slice(Math.max(0, counts.findLastIndex(({ len }) => len <= lastAt) + 1 - recentCallsRead)),
     tagged: [...pages.tagged],
     pinned: [...pages.pinned],
     summaries: summaries.map(({ at }) => at),
   }
   const isLateInReach = [...track.late].some(([call, { position }]) => {
     const at = Number.parseInt(call, 10)
-    return (at <= lastAt && position > lastAt) || isSaid(line, at) || isSaid(line, position)
+    return (at <= lastAt && position > lastAt) || hasOwnLine(line, at) || hasOwnLine(line, position)
   })
   return { ...allOf(line), facts, isComplete: line.epoch > 0 && !isLateInReach }
 }
 
 /** Whether a message is shown in its unit or by a line in a marker. */
-const isSaid = ({ segments }: EpochLine, position: number): boolean => {
+const hasOwnLine = ({ segments }: EpochLine, position: number): boolean => {
   const segment = segmentAt(segments, segments.length, position)
   if (segment?.type !== 'gap') return segment?.type === 'unit'
   return segment.briefs.some(({ from, to }) => position >= from && position < to)
@@ -333,11 +333,11 @@ const isSaid = ({ segments }: EpochLine, position: number): boolean => {
 const priceOf = (line: EpochLine, next: EpochLine): number => {
   let same = 0
   while (same < next.items.length && jsonEqual(line.items[same]?.message, next.items[same]?.message)) same += 1
-  return timesRead * (tokensOf(next) - (next.sums[same] as number))
+  return writeToReadRatio * (tokensOf(next) - (next.sums[same] as number))
 }
 
 /** Writing a token costs about as much as reading twelve; a bit less than half of that lost the least in tests. */
-const timesRead = 5
+const writeToReadRatio = 5
 
 /** The high-water mark after a compaction: far enough above its result that the next one is worthwhile. */
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>
@@ -350,16 +350,16 @@ const leastGrowth = 5000
 const mostGrowth = 0.3
 
 /** Shows a new unit in full. An answer that was moved to its call is shown like the call. */
-const arriving = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
+const segmentForUnit = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
   if (unit.lentTo === undefined || unit.said.length > 0) return showUnit(unit)
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
   return owner?.type === 'unit' && owner.unit === unit.lentTo
-    ? lentTo(owner, unit, renderer)
+    ? showMoved(owner, unit, renderer)
     : gap(renderer.hidden(unit), [], renderer)
 }
 
 /** Whether a view continues exactly the record that a track has read. */
-const isOf = (track: Track, from: number, view: View<Message>): boolean => {
+const continuesTrack = (track: Track, from: number, view: View<Message>): boolean => {
   if (view.length < track.length || from < track.recentFrom) return false
   // A retraction since then shifts the later messages.
   if (track.length > 0 && view.positionAt(track.length - 1) !== track.lastAt) return false
@@ -424,7 +424,7 @@ const lateResults = (view: View<Message>): LateResults => {
       if (problem._tag !== 'ResultNotAdjacent') return []
       const { part, call } = problem
       const recorded = view.at(problem.position)
-      const message = recorded && standIn(recorded)
+      const message = recorded && withErasedText(recorded)
       const result = message?.content[part]
       const kind = view.pages.at(problem.position)
       if (message === undefined || result?.type !== 'tool_result' || kind === undefined) return []
@@ -432,7 +432,7 @@ const lateResults = (view: View<Message>): LateResults => {
       return [
         [
           placeKey(view.positionAt(call.position) as number, call.part),
-          { position, part, kind, result, ...markedAs(message) },
+          { position, part, kind, result, ...repeatMarkOf(message) },
         ] as const,
       ]
     }),

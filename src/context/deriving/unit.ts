@@ -9,7 +9,7 @@ import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
 import { countKind, recallHint, type HiddenEntries, type RecallName } from '../showing/marker.ts'
 import { cutText, longestIn, represent, ruleLimit } from '../showing/represent.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
-import { once } from '../once.ts'
+import { memoize } from '../once.ts'
 import type { Estimator } from '../counting/tokens.ts'
 
 /** One recorded entry. */
@@ -96,7 +96,7 @@ export class Renderer {
 
   readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.#frame)
 
-  readonly factsOf: (unit: Unit) => Facts = once((unit) => {
+  readonly factsOf: (unit: Unit) => Facts = memoize((unit) => {
     const kinds = freeze(unit.pages.map(this.kindOf))
     return {
       kinds,
@@ -122,9 +122,13 @@ export class Renderer {
   beside(unit: Unit, as: ShownAs, given: Map<string, number>): RenderedUnit {
     const { level, longest } = as
     const { answers } = this.factsOf(unit)
-    const isGiven = (text: string, index: number): boolean =>
+    const isAnsweredBefore = (text: string, index: number): boolean =>
       given.has(text) || answers.findIndex((answer) => answer.text === text) !== index
-    if (level === 'compressed' && longest === undefined && answers.some(({ text }, index) => isGiven(text, index)))
+    if (
+      level === 'compressed' &&
+      longest === undefined &&
+      answers.some(({ text }, index) => isAnsweredBefore(text, index))
+    )
       return this.#render(unit, as, given)
     if (level !== 'structured')
       for (const { text, position } of answers) if (!given.has(text)) given.set(text, position)
@@ -181,7 +185,7 @@ export class Renderer {
     const rule = !asked && minimum !== 'pointer'
     const level = rule ? 'structured' : 'compressed'
     const most = unit.said.reduce((longest, { message }) => Math.max(longest, longestIn(message)), 0)
-    const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
+    const least = stepOf(asked ? leastOfQuestion(unit) : rule ? ruleLimit : shortestCut)
     // The longest text is most of a unit, so start at its share of the tokens.
     const guess = stepOf((most * tokens) / this.at(unit, { level: 'full' }).tokens)
     const fits = (step: number): boolean => {
@@ -190,12 +194,12 @@ export class Renderer {
       cuts.set(key, taken)
       return taken <= tokens
     }
-    const step = lastFitting(fits, least, Math.max(least, stepOf(most)), guess) ?? (asked ? least : undefined)
+    const step = largestFittingStep(fits, least, Math.max(least, stepOf(most)), guess) ?? (asked ? least : undefined)
     return step === undefined ? undefined : { level, longest: lengthOf(step) }
   }
 
   /** The entries of a unit as a marker describes them. */
-  readonly hidden: (unit: Unit) => HiddenEntries = once((unit) => {
+  readonly hidden: (unit: Unit) => HiddenEntries = memoize((unit) => {
     const { from, to, pages } = unit
     const kinds = new Map<PageKind, number>()
     for (const page of pages) if (page.position < to) countKind(kinds, this.kindOf(page))
@@ -204,7 +208,7 @@ export class Renderer {
   })
 
   /** The brief of a unit: its line in a marker. */
-  readonly brief: (unit: Unit) => Brief = once((unit) =>
+  readonly brief: (unit: Unit) => Brief = memoize((unit) =>
     briefOf(
       unit.said.map(({ message, page }) => ({ message, position: page.position })),
       unit,
@@ -224,7 +228,7 @@ export class Renderer {
   }
 
   /** The tokens of briefs in sequence. */
-  readonly linesTokens: (briefs: readonly Brief[]) => number = once((briefs) =>
+  readonly linesTokens: (briefs: readonly Brief[]) => number = memoize((briefs) =>
     briefs.reduce((sum, brief, index) => sum + this.briefTokens(brief, briefs[index - 1]), 0),
   )
 }
@@ -245,7 +249,7 @@ const shortestCut = 120
 const lengthStep = 1.03
 
 /** The characters of the user's question that are always shown, divided among its parts. */
-const leastAsked = ({ said }: Unit): number =>
+const leastOfQuestion = ({ said }: Unit): number =>
   askedLength /
   Math.max(
     1,
@@ -255,7 +259,7 @@ const leastAsked = ({ said }: Unit): number =>
 const askedLength = 600
 
 /** The last fitting step between `least` and `most`, if any: a galloping search from `guess`. */
-const lastFitting = (
+const largestFittingStep = (
   fits: (step: number) => boolean,
   least: number,
   most: number,
@@ -283,11 +287,11 @@ const strayMarker = (position: number, recall: RecallName): Message =>
   )
 
 /** A shorter answer costs little more than a reference to the earlier one. */
-const worthReferring = 200
+const leastForReference = 200
 
 const answerOf = ({ content }: ToolResultPart): string | undefined => {
   const [only] = content
-  return content.length === 1 && only?.type === 'text' && only.text.length >= worthReferring ? only.text : undefined
+  return content.length === 1 && only?.type === 'text' && only.text.length >= leastForReference ? only.text : undefined
 }
 
 const answersOf = (message: Message): readonly string[] =>

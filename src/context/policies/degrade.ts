@@ -19,16 +19,16 @@ import { rankOf } from '../deriving/unit.ts'
  */
 export const degrade = (selection: Selection, from: readonly Choice[]): readonly Choice[] => {
   const { candidates, budget } = selection
-  const now = adjusting(selection, from)
+  const now = adjustableChoices(selection, from)
   if (now.total <= budget) return now.levels
   const newest = newestOf(selection, from)
   for (const { of, to } of table) {
     for (const [index, candidate] of candidates.entries()) {
-      if (now.total <= budget) return raisedCheaper(selection, now)
+      if (now.total <= budget) return raiseWhereCheaper(selection, now)
       if (!of(candidate, index >= newest)) continue
-      lower(now, index, candidate, to === 'cut' ? { tokens: Math.max(0, budget - now.without(index)) } : to)
+      lowerTo(now, index, candidate, to === 'cut' ? { tokens: Math.max(0, budget - now.without(index)) } : to)
     }
-    raisedCheaper(selection, now)
+    raiseWhereCheaper(selection, now)
   }
   return now.levels
 }
@@ -64,7 +64,7 @@ const table: readonly Row[] = [
 ]
 
 /** Lowers a candidate to a row's level, or to the nearest level above it that the candidate allows. */
-const lower = (now: Levels, index: number, candidate: Candidate, to: Choice): void => {
+const lowerTo = (now: Levels, index: number, candidate: Candidate, to: Choice): void => {
   const level = now.levels[index] as Choice
   if (typeof to === 'object') {
     if (candidate.tokens(level) > to.tokens && candidate.tokens(to) < candidate.tokens(level)) now.set(index, to)
@@ -84,26 +84,27 @@ export interface Levels {
 }
 
 /** The tokens of candidates at these levels, including the markers of hidden ones. */
-export const measure = (selection: Selection, levels: readonly Choice[]): number => adjusting(selection, levels).total
+export const measure = (selection: Selection, levels: readonly Choice[]): number =>
+  adjustableChoices(selection, levels).total
 
 /** Choices that can change one at a time. */
-export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly Choice[]): Levels => {
+export const adjustableChoices = ({ candidates, markerTokens }: Selection, from: readonly Choice[]): Levels => {
   const levels = [...from]
   const sizes: number[] = []
-  const standings: Standing[] = []
+  const standings: MarkerUse[] = []
   let total = 0
   for (let index = 0; index < candidates.length; index++) {
     const candidate = candidates[index] as Candidate
     const level = levels[index] as Choice
     const size = candidate.tokens(level)
     sizes.push(size)
-    standings.push(standingOf(candidate, level))
+    standings.push(markerUseOf(candidate, level))
     total += size
-    if (begins(standings[index - 1], standings[index])) total += markerTokens
+    if (startsMarker(standings[index - 1], standings[index])) total += markerTokens
   }
   /** The tokens of markers that start at a candidate or directly after it. */
-  const markersAt = (index: number, own: Standing | undefined): number =>
-    (Number(begins(standings[index - 1], own)) + Number(begins(own, standings[index + 1]))) * markerTokens
+  const markersAt = (index: number, own: MarkerUse | undefined): number =>
+    (Number(startsMarker(standings[index - 1], own)) + Number(startsMarker(own, standings[index + 1]))) * markerTokens
   return {
     levels,
     get total() {
@@ -112,7 +113,7 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
     set: (index, to) => {
       const candidate = candidates[index] as Candidate
       if (to === levels[index]) return
-      const [size, own] = [candidate.tokens(to), standingOf(candidate, to)]
+      const [size, own] = [candidate.tokens(to), markerUseOf(candidate, to)]
       total += size - (sizes[index] as number)
       if (own !== standings[index]) total += markersAt(index, own) - markersAt(index, standings[index])
       levels[index] = to
@@ -125,13 +126,13 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
 }
 
 /** A candidate is shown as messages, shares a marker with its neighbours, or has its own unchanged marker. */
-type Standing = 'shown' | 'shares' | 'own'
+type MarkerUse = 'shown' | 'shares' | 'own'
 
-const standingOf = (candidate: Candidate, choice: Choice): Standing =>
+const markerUseOf = (candidate: Candidate, choice: Choice): MarkerUse =>
   !isHidden(candidate, choice) ? 'shown' : isLines(candidate) && choice === candidate.level ? 'own' : 'shares'
 
 /** Whether a marker starts between two neighbours. */
-const begins = (before: Standing | undefined, own: Standing | undefined): boolean =>
+const startsMarker = (before: MarkerUse | undefined, own: MarkerUse | undefined): boolean =>
   own === 'own' || (own === 'shares' && before !== 'shares')
 
 /**
@@ -174,7 +175,7 @@ export const isProtected = ({ levels, asked }: Candidate): boolean => !asked && 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
 /** Shows candidates again if their marker takes more tokens than they do. */
-export const raisedCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
+export const raiseWhereCheaper = ({ candidates, markerTokens }: Selection, now: Levels): readonly Choice[] => {
   const { levels } = now
   for (let start = 0; start < levels.length; start++) {
     if (!isHidden(candidates[start] as Candidate, levels[start] as Choice)) continue

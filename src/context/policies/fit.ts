@@ -3,11 +3,11 @@
  * only as far as needed, the newest last; the remaining budget goes to earlier messages.
  */
 import type { ResidencyLevel } from '../../pages/index.ts'
-import { adjusting, isOutside, isProtected, measure, raisedCheaper, type Levels } from './degrade.ts'
+import { adjustableChoices, isOutside, isProtected, measure, raiseWhereCheaper, type Levels } from './degrade.ts'
 import type { Candidate, Choice, Selection } from './policy.ts'
 
 /** Every candidate at its minimum, except those that stay as they are. */
-const leastBeside = ({ candidates }: Selection, stays: (candidate: Candidate) => boolean): readonly Choice[] =>
+const minimumExcept = ({ candidates }: Selection, stays: (candidate: Candidate) => boolean): readonly Choice[] =>
   candidates.map((candidate) => (stays(candidate) ? candidate.level : leastOf(candidate)))
 
 const isActiveOrKept = ({ active, kept }: Candidate): boolean => active || kept
@@ -16,7 +16,7 @@ const isActiveOrKept = ({ active, kept }: Candidate): boolean => active || kept
 export const keptFits = (selection: Selection): boolean =>
   measure(
     selection,
-    leastBeside(selection, ({ kept }) => kept),
+    minimumExcept(selection, ({ kept }) => kept),
   ) <= selection.budget
 
 /**
@@ -25,7 +25,7 @@ export const keptFits = (selection: Selection): boolean =>
  */
 export const activeFits = (selection: Selection): boolean =>
   selection.candidates.every(({ active, level }) => !active || level === 'full') &&
-  measure(selection, leastBeside(selection, isActiveOrKept)) <= selection.budget
+  measure(selection, minimumExcept(selection, isActiveOrKept)) <= selection.budget
 
 /**
  * Cuts the active turn so that everything takes at most `goal`, with the other candidates at their
@@ -37,14 +37,14 @@ export const activeFits = (selection: Selection): boolean =>
 export const fitBudget = (selection: Selection, goal: number): readonly Choice[] => {
   const { candidates } = selection
   const least = candidates.map((candidate): Choice => {
-    if (candidate.asked) return within(candidate, 0)
+    if (candidate.asked) return cutToTokens(candidate, 0)
     return candidate.kept ? candidate.level : leastOf(candidate)
   })
   const of = (belongs: (candidate: Candidate) => boolean): readonly number[] =>
     [...candidates.keys()].filter((index) => belongs(candidates[index] as Candidate)).toReversed()
-  const rules = of((candidate) => candidate.active && !candidate.kept && !gives(candidate))
-  const asks = of((candidate) => gives(candidate) && candidate.asked)
-  const order = [...rules, ...asks, ...of((candidate) => gives(candidate) && !candidate.asked)]
+  const rules = of((candidate) => candidate.active && !candidate.kept && !canShrink(candidate))
+  const asks = of((candidate) => canShrink(candidate) && candidate.asked)
+  const order = [...rules, ...asks, ...of((candidate) => canShrink(candidate) && !candidate.asked)]
   const most = Math.min(goal, (goal - measure(selection, least)) * 1.1 + 2 * selection.markerTokens)
   for (let rung = rungBelow(most); rung >= 0; rung--) {
     const choices = shareRoom(candidates, least, order, lowestRung * rungStep ** rung)
@@ -65,7 +65,7 @@ const shareRoom = (
 ): readonly Choice[] => {
   const choices = [...least]
   const sizes = order
-    .filter((index) => gives(candidates[index] as Candidate))
+    .filter((index) => canShrink(candidates[index] as Candidate))
     .map((index) => tokensIn(candidates, index))
   const rules = sum(order.map((index) => tokensIn(candidates, index))) - sum(sizes)
   const share = Math.max(stepBelow(levelFor(sizes, Math.max(0, room - rules))), room * largestShare)
@@ -75,8 +75,8 @@ const shareRoom = (
   for (const index of order) {
     const candidate = candidates[index] as Candidate
     const size = tokensIn(candidates, index)
-    const wanted = gives(candidate) ? Math.min(size, share) : size
-    choices[index] = within(candidate, wanted <= left ? wanted : Math.floor(left / step) * step)
+    const wanted = canShrink(candidate) ? Math.min(size, share) : size
+    choices[index] = cutToTokens(candidate, wanted <= left ? wanted : Math.floor(left / step) * step)
     left -= wanted
     if (left <= 0) break
   }
@@ -100,9 +100,10 @@ const limitStep = 1.1
  */
 export const packWindow = (selection: Selection, order: readonly number[]): readonly Choice[] => {
   const { candidates, budget } = selection
-  if (!activeFits(selection)) return raisedCheaper(selection, adjusting(selection, fitBudget(selection, budget)))
-  const choices = leastBeside(selection, isActiveOrKept)
-  const now = adjusting(selection, choices)
+  if (!activeFits(selection))
+    return raiseWhereCheaper(selection, adjustableChoices(selection, fitBudget(selection, budget)))
+  const choices = minimumExcept(selection, isActiveOrKept)
+  const now = adjustableChoices(selection, choices)
   const rules = [...candidates.keys()].filter(
     (index) => isOutside(candidates[index] as Candidate) && isProtected(candidates[index] as Candidate),
   )
@@ -124,7 +125,7 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
     if (!isOutside(candidate) || isProtected(candidate)) continue
     const room = budget - unused - now.without(index)
     const isWhole = tokensIn(candidates, index) <= room
-    if (isWhole || now.total < enough * budget) raise(now, index, candidate, budget - unused)
+    if (isWhole || now.total < fillTarget * budget) raiseToFit(now, index, candidate, budget - unused)
     if (!isWhole) break
   }
   return now.levels
@@ -132,25 +133,25 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
 
 /** Gives the room left below `goal` to the newest lowered candidates: in full, or as much as fits. */
 export const fillRoom = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
-  const now = adjusting(selection, from)
-  for (let index = from.length - 1; index >= 0 && goal - now.total > worthFilling; index--) {
+  const now = adjustableChoices(selection, from)
+  for (let index = from.length - 1; index >= 0 && goal - now.total > leastRoomToFill; index--) {
     const candidate = selection.candidates[index] as Candidate
-    if (now.levels[index] !== candidate.level) raise(now, index, candidate, goal)
+    if (now.levels[index] !== candidate.level) raiseToFit(now, index, candidate, goal)
   }
   return now.levels
 }
 
 /** Shows a candidate in full if the total then stays within `goal`, otherwise as much of it as fits. */
-const raise = (now: Levels, index: number, candidate: Candidate, goal: number): void => {
+const raiseToFit = (now: Levels, index: number, candidate: Candidate, goal: number): void => {
   const before = now.levels[index] as Choice
-  const part = within(candidate, goal - now.without(index))
+  const part = cutToTokens(candidate, goal - now.without(index))
   if (part === 'pointer' || candidate.tokens(part) <= candidate.tokens(before)) return
   now.set(index, part)
   if (now.total > goal) now.set(index, before) // as short as its line in a shared marker
 }
 
 /** A candidate cut to `tokens`; if that is impossible, the fullest level within them. */
-const within = (candidate: Candidate, tokens: number): Choice => {
+const cutToTokens = (candidate: Candidate, tokens: number): Choice => {
   if (candidate.tokens(candidate.level) <= tokens) return candidate.level
   if (candidate.asked || (tokens >= leastCut && candidate.tokens({ tokens }) < Infinity)) return { tokens }
   return candidate.levels.find((level) => candidate.tokens(level) <= tokens) ?? leastOf(candidate)
@@ -176,7 +177,7 @@ const tokensIn = (candidates: readonly Candidate[], index: number): number => {
 }
 
 /** Whether it belongs to the active turn and may be cut. A summary may not: it is all that is left of many messages. */
-const gives = (candidate: Candidate): boolean =>
+const canShrink = (candidate: Candidate): boolean =>
   candidate.active && !candidate.kept && !isProtected(candidate) && candidate.messages.length > 0
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
@@ -187,9 +188,9 @@ const largestShare = 1 / 8
  * cut changes with every call and invalidates the provider's cache. Slightly more than the required
  * use, as lines may take less than reserved.
  */
-const enough = 0.92
+const fillTarget = 0.92
 const shareOfRules = 1 / 3
 /** A shorter cut would only show that something was cut. */
 const leastCut = 64
 /** Fewer tokens are not worth filling. */
-const worthFilling = 32
+const leastRoomToFill = 32

@@ -14,13 +14,13 @@ import type { Note } from '../../notes/kit.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { tokens } from '../deriving/budget.ts'
-import { adjusting, isEvidence, isProtected } from './degrade.ts'
+import { adjustableChoices, isEvidence, isProtected } from './degrade.ts'
 import { deriveContext, type DerivedContext, type SentContext } from '../deriving/derive.ts'
 import type { ContextFault } from '../fault.ts'
 import { markInMeta, type MarkOf } from './marks.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { plain } from '../showing/represent.ts'
-import { retainedIn } from './retained.ts'
+import { retainedPositions } from './retained.ts'
 import { estimateTokens, type Estimator } from '../counting/tokens.ts'
 
 /** Options for a managed view: the limit, the marks and the notes. */
@@ -70,16 +70,16 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   if (options.maxTokens === undefined) tokens('maxChars', limit, 'characters')
   else tokens('maxTokens', limit)
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
-  const retained = retainedIn(view, notes, markOf)
+  const retained = retainedPositions(view, notes, markOf)
   const policy = managedPolicy(new Set(retained))
-  const within = (budget: number): Either<ContextFault, DerivedContext> =>
+  const deriveWithin = (budget: number): Either<ContextFault, DerivedContext> =>
     deriveContext(view, { budget, policy, estimate, notes, previous })
-  let derived = within(limit)
+  let derived = deriveWithin(limit)
   const fits = isRight(derived)
-  while (isLeft(derived)) derived = within(Math.ceil(derived.left.needed))
+  while (isLeft(derived)) derived = deriveWithin(Math.ceil(derived.left.needed))
   const { residency } = derived.right
   const short = retained.filter((position) => residency.at(position) !== 'full')
-  const overBudget = !fits || (short.length > 0 && canBeWhole(short, within(Number.MAX_SAFE_INTEGER)))
+  const overBudget = !fits || (short.length > 0 && canBeWhole(short, deriveWithin(Number.MAX_SAFE_INTEGER)))
   return Object.freeze(
     Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)),
   )
@@ -95,11 +95,11 @@ const managedPolicy = (retained: ReadonlySet<number>): Policy => ({
   keeps: retained,
   select: (selection) => {
     const { candidates, budget } = selection
-    const now = adjusting(
+    const now = adjustableChoices(
       selection,
       candidates.map(({ level }) => level),
     )
-    const fall = (which: (candidate: Candidate) => boolean, level: ResidencyLevel): void => {
+    const lowerWhere = (which: (candidate: Candidate) => boolean, level: ResidencyLevel): void => {
       for (const [index, candidate] of candidates.entries()) {
         if (now.total <= budget) return
         if (which(candidate) && candidate.levels.includes(level)) now.set(index, level)
@@ -113,12 +113,12 @@ const managedPolicy = (retained: ReadonlySet<number>): Policy => ({
       (candidate: Candidate) => candidate === task,
     ]
     for (const isOf of turns) {
-      const goes = (candidate: Candidate): boolean => isOf(candidate) && !candidate.kept
-      fall((candidate) => goes(candidate) && isLargeAnswer(candidate), 'compressed')
-      fall(goes, 'pointer')
-      fall((candidate) => goes(candidate) && isProtected(candidate), 'structured')
+      const mayBeLowered = (candidate: Candidate): boolean => isOf(candidate) && !candidate.kept
+      lowerWhere((candidate) => mayBeLowered(candidate) && isLargeAnswer(candidate), 'compressed')
+      lowerWhere(mayBeLowered, 'pointer')
+      lowerWhere((candidate) => mayBeLowered(candidate) && isProtected(candidate), 'structured')
     }
-    fall((candidate) => candidate.kept && isLargeAnswer(candidate), 'compressed')
+    lowerWhere((candidate) => candidate.kept && isLargeAnswer(candidate), 'compressed')
     return now.levels
   },
 })
@@ -126,9 +126,9 @@ const managedPolicy = (retained: ReadonlySet<number>): Policy => ({
 const isLargeAnswer = (candidate: Candidate): boolean =>
   isEvidence(candidate) &&
   candidate.messages.some(({ content }) =>
-    content.some((part) => part.type === 'tool_result' && plain(part).length > large),
+    content.some((part) => part.type === 'tool_result' && plain(part).length > largeAnswerLength),
   )
 
-const large = 1000
+const largeAnswerLength = 1000
 
 const charactersOf: Estimator = (message) => message.content.reduce((sum, part) => sum + plain(part).length, 0)

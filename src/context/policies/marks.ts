@@ -1,7 +1,7 @@
 /** Marks: a message's role in an application, set in its `meta` and never guessed from its text. */
 import { ownFields } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
-import { oursIn } from '../../message/kit.ts'
+import { indelibleMetaOf } from '../../message/kit.ts'
 
 /**
  * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`: `{
@@ -26,7 +26,7 @@ export type Mark =
  */
 export const markMessage = (message: Message, mark: Mark): Message => ({
   ...message,
-  meta: { ...message.meta, indelible: { ...oursIn(message), ...mark } },
+  meta: { ...message.meta, indelible: { ...indelibleMetaOf(message), ...mark } },
 })
 
 /**
@@ -38,7 +38,7 @@ export type MarkOf = (message: Message) => Mark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined if there is no valid one. */
 export const markInMeta: MarkOf = (message) => {
-  const { mark: kind, of, id } = ownFields(oursIn(message))
+  const { mark: kind, of, id } = ownFields(indelibleMetaOf(message))
   if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary')
     return { mark: kind }
   if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
@@ -46,7 +46,7 @@ export const markInMeta: MarkOf = (message) => {
 }
 
 /** The `meta` with a message's mark, for another message that repeats a part of it. */
-export const markedAs = ({ meta }: Message): Pick<Message, 'meta'> => {
+export const repeatMarkOf = ({ meta }: Message): Pick<Message, 'meta'> => {
   const mark = meta?.['indelible']
   return mark === undefined ? {} : { meta: Object.freeze({ indelible: mark }) }
 }

@@ -8,7 +8,7 @@
  */
 import { textVersion } from '../showing/marker.ts'
 import { optionsOf } from '../../json/index.ts'
-import { adjusting, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
+import { adjustableChoices, degrade, isEvidence, isLines, isProtected, newestOf } from './degrade.ts'
 import { activeFits, fillRoom } from './fit.ts'
 import { leastUsed, type Candidate, type Choice, type Policy, type Selection } from './policy.ts'
 
@@ -32,14 +32,14 @@ export const paged = (options: PagedOptions = {}): Policy => {
   const { lowWater = 0.45 } = optionsOf('paged', options, { lowWater: true })
   if (!(lowWater > 0 && lowWater <= 1))
     throw new TypeError(`lowWater is ${String(lowWater)}; expected a share of the budget: above 0, at most 1`)
-  const policy = policies.get(lowWater) ?? pagedOf(lowWater)
+  const policy = policies.get(lowWater) ?? createPaged(lowWater)
   policies.set(lowWater, policy)
   return policy
 }
 
 const policies = new Map<number, Policy>()
 
-const pagedOf = (lowWater: number): Policy =>
+const createPaged = (lowWater: number): Policy =>
   Object.freeze<Policy>({
     name: 'paged',
     version: `${textVersion}/${lowWater}`,
@@ -55,11 +55,11 @@ const pagedOf = (lowWater: number): Policy =>
       const goal = fits ? Math.max(low, Math.min(turn, budget * mostOfTurn)) : low
       const most = Math.max(goal, low + budget * roomForSettled)
       const lines = thinRanges(selection, low * mostLines)
-      const givers = giversIn(selection, fits)
-      let now = adjusting(selection, lines)
-      for (const to of sparedTo(candidates)) {
+      const givers = lineOrder(selection, fits)
+      let now = adjustableChoices(selection, lines)
+      for (const to of settledBoundaries(candidates)) {
         const from = candidates.map((one, index) => (one.to <= to ? one.level : (lines[index] as Choice)))
-        now = adjusting(selection, from)
+        now = adjustableChoices(selection, from)
         for (const index of givers) {
           if (now.total <= low) break
           if ((candidates[index] as Candidate).to > to) now.set(index, 'structured')
@@ -75,7 +75,7 @@ const pagedOf = (lowWater: number): Policy =>
   })
 
 /** The indexes that become lines: outside the active turn, then (if the turn does not fit) its evidence, its rest. */
-const giversIn = (selection: Selection, fits: boolean): readonly number[] => {
+const lineOrder = (selection: Selection, fits: boolean): readonly number[] => {
   const { candidates } = selection
   const newest = newestOf(
     selection,
@@ -96,13 +96,13 @@ const thinRanges = ({ candidates }: Selection, most: number): readonly Choice[] 
   const taken = candidates.reduce((sum, one) => sum + (isLines(one) ? one.tokens(one.level) : 0), 0)
   return candidates.map((one): Choice =>
     taken > most && isLines(one)
-      ? { tokens: Math.floor((one.tokens(one.level) * most * thinnedTo) / taken) }
+      ? { tokens: Math.floor((one.tokens(one.level) * most * thinTarget) / taken) }
       : one.level,
   )
 }
 
 /** Positions up to which candidates may stay unchanged: all settled ones, three quarters, a half, a quarter, none. */
-const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
+const settledBoundaries = (candidates: readonly Candidate[]): readonly number[] => {
   const settled = candidates.filter((candidate) => candidate.settled)
   const sizes = settled.map(({ level, tokens }) => tokens(level))
   const all = sizes.reduce((sum, size) => sum + size, 0)
@@ -119,7 +119,7 @@ const sparedTo = (candidates: readonly Candidate[]): readonly number[] => {
 
 /** The share of a compacted context that lines may take, and how far they are thinned beyond it. */
 const mostLines = 0.35
-const thinnedTo = 0.8
+const thinTarget = 0.8
 /** The share of the budget that an active turn may take before anything else must shrink for it. */
 const mostOfTurn = 0.75
 /** The share of the budget for the question while lines can still be dropped. */

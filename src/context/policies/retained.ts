@@ -8,7 +8,7 @@ import type { Mark, MarkOf } from './marks.ts'
 import { isSubstantive } from '../deriving/substantive.ts'
 
 /** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
-export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
+export const retainedPositions = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
   const messages = view.toArray()
   const retagged = foldPages(notes)
   const kinds = messages.map((_, index) => retagged.get(view.positionAt(index) as number) ?? view.pages.at(index))
@@ -33,7 +33,7 @@ export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: M
     if (mark?.mark === 'report') retained.add(position).add(proposals.get(mark.of) ?? position)
   }
   retained.add(messages.length - 1).delete(-1)
-  const indexes = withOtherHalves(retained, view).toSorted((a, b) => a - b)
+  const indexes = withPairedMessages(retained, view).toSorted((a, b) => a - b)
   return Object.freeze(indexes.map((index) => view.positionAt(index) as number))
 }
 
@@ -42,13 +42,13 @@ const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' ||
 const ruleAs = (kind: PageKind | undefined): Mark | undefined => (isRule(kind) ? { mark: 'feedback' } : undefined)
 
 /** Adds the positions linked by calls and answers: one call brings all calls of its message and their answers. */
-const withOtherHalves = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {
+const withPairedMessages = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {
   const others = new Map<number, number[]>()
-  const tie = (from: number, to: number): void => void (others.get(from)?.push(to) ?? others.set(from, [to]))
+  const linkPositions = (from: number, to: number): void => void (others.get(from)?.push(to) ?? others.set(from, [to]))
   for (const { position, answer } of pairCalls(view)) {
     if (answer === undefined) continue
-    tie(position, answer.position)
-    tie(answer.position, position)
+    linkPositions(position, answer.position)
+    linkPositions(answer.position, position)
   }
   const all = new Set(positions)
   for (const position of all) for (const other of others.get(position) ?? []) all.add(other) // the loop also visits added values

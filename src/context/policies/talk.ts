@@ -10,7 +10,7 @@ import type { Brief } from '../showing/brief.ts'
 import { wordsIn } from '../recall/words.ts'
 
 /** What a conversation has said so far, to find what is new in the next message. */
-export interface SaidSoFar {
+export interface TalkHistory {
   /** Whether no message has contained a tool call or result. */
   isTalk: boolean
   /** The terms said, and names and numbers, each with the last message that had it. */
@@ -22,7 +22,7 @@ export interface SaidSoFar {
   asks: boolean
 }
 
-export const heardNothing = (): SaidSoFar => ({
+export const emptyTalkHistory = (): TalkHistory => ({
   isTalk: true,
   terms: new Map(),
   details: new Map(),
@@ -32,10 +32,10 @@ export const heardNothing = (): SaidSoFar => ({
 })
 
 /** The probability, between 0 and 1, that a question asks for a message. Call it in record order. */
-export const weigh = (message: Message, tokens: number, heard: SaidSoFar): number => {
+export const worthOfMessage = (message: Message, tokens: number, heard: TalkHistory): number => {
   const text = textOf(message)
   const answers = heard.asks
-  const { novel, names, numbers } = hear(message, heard)
+  const { novel, names, numbers } = countNovelty(message, heard)
   const sum =
     weights.bias +
     weights.novel * Math.log(1 + novel) +
@@ -49,7 +49,10 @@ export const weigh = (message: Message, tokens: number, heard: SaidSoFar): numbe
 }
 
 /** Records a message's words and counts the new ones. */
-export const hear = (message: Message, heard: SaidSoFar): { novel: number; names: number; numbers: number } => {
+export const countNovelty = (
+  message: Message,
+  heard: TalkHistory,
+): { novel: number; names: number; numbers: number } => {
   const text = textOf(message)
   const at = (heard.messages += 1)
   const found = { novel: 0, names: 0, numbers: 0 }
@@ -107,7 +110,7 @@ export interface MarkedMessage {
  * The most valuable forms within `room` tokens. Steps go from nothing to a line to the whole
  * message; the steps with the most value per token come first.
  */
-export const formsWithin = (told: readonly MarkedMessage[], room: number): readonly (Brief | undefined)[] => {
+export const bestFormsWithin = (told: readonly MarkedMessage[], room: number): readonly (Brief | undefined)[] => {
   interface Step {
     readonly index: number
     readonly to: Brief

@@ -12,7 +12,7 @@ import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.
 import { endOf, indexIn } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
 import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
-import { beginning, elidedCharacters, foldText, groupThousands, headAndTail, slicedAt } from '../showing/shorten.ts'
+import { cutEnd, elidedCharacters, foldText, groupThousands, headAndTail, sliceWhole } from '../showing/shorten.ts'
 
 /** How to search, and which entries may be recalled. */
 export interface RecallOptions {
@@ -93,11 +93,11 @@ const allowedMatches = (
     const message = index === -1 ? undefined : view.at(index)
     return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
   }
-  const mayGo = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
+  const isAllowed = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
   if (hasField(request, 'position')) {
     const entry = at(request.position)
     if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
-    return mayGo(entry)
+    return isAllowed(entry)
       ? right(Object.freeze([Object.freeze(entry)]))
       : left({ _tag: 'Denied', request, positions: [entry.position] })
   }
@@ -106,23 +106,23 @@ const allowedMatches = (
     return entry === undefined ? [] : [{ ...entry, words, score }]
   })
   if (found.length === 0) return left({ _tag: 'NoMatch', request, length: endOf(view) })
-  const answers = found.filter(mayGo)
+  const answers = found.filter(isAllowed)
   if (answers.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
   const given = new Set(answers.map(({ position }) => position))
-  const beside = (position: number): readonly RecalledEntry[] => {
+  const pairedEntries = (position: number): readonly RecalledEntry[] => {
     const entries: RecalledEntry[] = []
     const index = view.before(position)
     const last = Math.min(view.length - 1, index + around)
-    for (let beside = Math.max(0, index - around); beside <= last; beside++) {
-      const other = view.positionAt(beside) as number
+    for (let pairedEntries = Math.max(0, index - around); pairedEntries <= last; pairedEntries++) {
+      const other = view.positionAt(pairedEntries) as number
       const entry = given.has(other) ? undefined : at(other)
-      if (entry === undefined || !mayGo(entry)) continue
+      if (entry === undefined || !isAllowed(entry)) continue
       given.add(other)
       entries.push(Object.freeze(entry))
     }
     return Object.freeze(entries)
   }
-  return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: beside(one.position) }))))
+  return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: pairedEntries(one.position) }))))
 }
 
 /** Options of a recall tool. It keeps its search between calls. */
@@ -182,7 +182,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
       if (isLeft(recalled)) throw new Error(recallFaultText(recalled.left))
       const [first] = recalled.right
       return hasField(request, 'position') && first !== undefined
-        ? whole(first, request.offset ?? 0, maxCharacters)
+        ? pageOfEntry(first, request.offset ?? 0, maxCharacters)
         : list(recalled.right, maxCharacters)
     },
   })
@@ -220,9 +220,9 @@ const requestOf = (input: unknown): ToolRequest => {
 
 const titleOf = ({ position, page, message }: Recalled): string => `[${position}] ${message.role}, ${page}`
 
-const whole = (entry: Recalled, offset: number, most: number): string => {
+const pageOfEntry = (entry: Recalled, offset: number, most: number): string => {
   const said = entry.message.content.map(plain).join('\n')
-  const part = slicedAt(said, offset, most)
+  const part = sliceWhole(said, offset, most)
   const end = offset + part.length
   return `${titleOf(entry)}\n${part}${end < said.length ? `\n[Characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}. To read on, use {"position": ${entry.position}, "offset": ${end}}.]` : ''}`
 }
@@ -234,19 +234,19 @@ const list = (entries: readonly Recalled[], most: number): string => {
     .map((entry) => {
       const lines = (entry.around ?? []).map((other) => lineOf(other, entry.position, longest))
       const left = share - lines.reduce((sum, line) => sum + line.length + 1, 0)
-      return [titleOf(entry), around(entry, left), ...lines].join('\n')
+      return [titleOf(entry), excerptAround(entry, left), ...lines].join('\n')
     })
     .join('\n\n')
 }
 
 /** A neighbour of a result, in one line. */
 const lineOf = ({ position, message }: RecalledEntry, of: number, most: number): string =>
-  `${position < of ? 'before it' : 'after it'} [${position}] ${message.role}: ${beginning(foldText(slicedAt(message.content.map(plain).join(' '), 0, 4 * most)).replaceAll('\n', ' '), most)}`
+  `${position < of ? 'before it' : 'after it'} [${position}] ${message.role}: ${cutEnd(foldText(sliceWhole(message.content.map(plain).join(' '), 0, 4 * most)).replaceAll('\n', ' '), most)}`
 
 const longestLine = 240
 
 /** An entry; for a long one, the text around the first matched word. */
-const around = ({ message, words = [] }: Recalled, most: number): string => {
+const excerptAround = ({ message, words = [] }: Recalled, most: number): string => {
   const said = message.content.map(plain).join('\n')
   if (said.length <= most) return said
   const lower = said.toLowerCase()
@@ -254,5 +254,5 @@ const around = ({ message, words = [] }: Recalled, most: number): string => {
   const from = Math.max(0, Math.min(...places, said.length) - Math.floor(most / 3))
   return from === 0 || places.length === 0
     ? headAndTail(said, most, elidedCharacters)
-    : `…${slicedAt(said, from, most)}…`
+    : `…${sliceWhole(said, from, most)}…`
 }

@@ -43,7 +43,7 @@ export const lexicalSearch = (): RecallSearch => {
         add(index, view.at(position) as Message)
       const asked = termsOf(index, query, view.length)
       const scores = scoresOf(index, asked, view.length)
-      const found = best(scores, limit).map((at) =>
+      const found = topPositions(scores, limit).map((at) =>
         Object.freeze({
           position: view.positionAt(at) as number,
           score: scores[at] as number,
@@ -143,7 +143,7 @@ const termsOf = (index: Index, query: string, length: number): readonly QueryTer
       ...parts.map((part) => [part, partWorth] as const),
       ...(looked.size <= mostExpanded ? kinOf(index, term, length) : []),
     ]
-    const known = found.filter(([other]) => standsBefore(index, other, length))
+    const known = found.filter(([other]) => occursBefore(index, other, length))
     if (known.length > 0) asked.push(known)
   }
   return asked
@@ -155,33 +155,33 @@ const termsOf = (index: Index, query: string, length: number): readonly QueryTer
  */
 const kinOf = (index: Index, term: string, length: number): QueryTerms => {
   if (term.length < 3) return []
-  const kin = beginning(index, term, length).map(
+  const kin = termsWithPrefix(index, term, length).map(
     (other) => [other, (prefixWorth * term.length) / other.length] as const,
   )
-  if (standsBefore(index, term, length)) return nearest(kin)
+  if (occursBefore(index, term, length)) return bestTerms(kin)
   const root = term.slice(0, Math.max(3, Math.ceil(term.length * rootPart)))
-  const endings = beginning(index, root, length).flatMap((other) =>
+  const endings = termsWithPrefix(index, root, length).flatMap((other) =>
     other.length > term.length + longestEnding ? [] : [[other, (missWorth * root.length) / term.length] as const],
   )
-  if (kin.length > 0 || term.length < 6 || term.length > longestMissed) return nearest([...kin, ...endings])
+  if (kin.length > 0 || term.length < 6 || term.length > longestMissed) return bestTerms([...kin, ...endings])
   const [first = ''] = term
   const misses = [...index.tree.atPrefix(first).fuzzyGet(term.slice(first.length), term.length < 10 ? 1 : 2)]
-  return nearest([...endings, ...misses.map(([rest, [, distance]]) => [first + rest, missWorth / distance] as const)])
+  return bestTerms([...endings, ...misses.map(([rest, [, distance]]) => [first + rest, missWorth / distance] as const)])
 }
 
 /** Some terms that start with the given letters and are longer. */
-const beginning = (index: Index, letters: string, length: number): readonly string[] => {
+const termsWithPrefix = (index: Index, letters: string, length: number): readonly string[] => {
   const found: string[] = []
   let visited = 0
   for (const other of index.tree.atPrefix(letters).keys()) {
-    if (other !== letters && standsBefore(index, other, length)) found.push(other)
+    if (other !== letters && occursBefore(index, other, length)) found.push(other)
     if (++visited === mostVisited) break
   }
   return found
 }
 
 /** The terms with the greatest weight, without duplicates. */
-const nearest = (terms: QueryTerms): QueryTerms => {
+const bestTerms = (terms: QueryTerms): QueryTerms => {
   const most = new Map<string, number>()
   for (const [term, worth] of terms) most.set(term, Math.max(worth, most.get(term) ?? 0))
   return [...most].toSorted(([, a], [, b]) => b - a).slice(0, mostTaken)
@@ -237,10 +237,10 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
     const entries = entriesIn(lists)
     if (entries === 0 || (entries > room && word > 0)) continue
     room -= entries
-    const { at, times } = together(lists)
+    const { at, times } = mergePostings(lists)
     const weight = leastWeight + Math.log(1 + (length - at.length + 0.5) / (at.length + 0.5))
     weights += weight
-    const give = (position: number, score: number): void => {
+    const addScore = (position: number, score: number): void => {
       if (position < 0 || position >= length) return
       ;(scores[position] as number) += score
       if (seen[position] === word + 1) return
@@ -254,11 +254,11 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
       const often = times[entry] as number
       const full = saturation * (1 - lengthPart + (lengthPart * said) / average)
       const score = (weight * often * (saturation + 1)) / (often + full)
-      give(position, score)
+      addScore(position, score)
       words[position] = ownWords
       if (!spreads) continue
       for (const [distance, share] of neighbours)
-        give(position + distance, score * (distance === 1 && index.asks[position] === true ? answerShare : share))
+        addScore(position + distance, score * (distance === 1 && index.asks[position] === true ? answerShare : share))
     }
   }
   for (let position = 0; position < length; position++) {
@@ -284,7 +284,7 @@ interface TermPostings extends Postings {
 const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermPostings[] =>
   word.map(([term, worth]) => {
     const { at, times } = index.terms.get(term) as Postings
-    const to = firstFrom(at, length)
+    const to = lowerBound(at, length)
     const from = Math.max(0, to - mostEntries)
     return from === 0 && to === at.length
       ? { at, times, worth }
@@ -294,7 +294,7 @@ const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermP
 const entriesIn = (lists: readonly TermPostings[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
 
 /** Merges the postings of a word's terms. */
-const together = (lists: readonly TermPostings[]): Postings => {
+const mergePostings = (lists: readonly TermPostings[]): Postings => {
   const [only] = lists
   if (lists.length === 1 && only?.worth === 1) return only
   const often = new Map<number, number>()
@@ -305,7 +305,7 @@ const together = (lists: readonly TermPostings[]): Postings => {
 }
 
 /** The positions with the highest scores; of equal scores the earlier position comes first. */
-const best = (scores: Float64Array, limit: number): readonly number[] => {
+const topPositions = (scores: Float64Array, limit: number): readonly number[] => {
   const kept: number[] = []
   for (const [position, score] of scores.entries()) {
     if (score === 0 || (kept.length >= limit && score <= (scores[kept.at(-1) as number] as number))) continue
@@ -318,7 +318,7 @@ const best = (scores: Float64Array, limit: number): readonly number[] => {
 
 /** The matched words as they appear in a message. */
 const matchedWords = (index: Index, asked: readonly QueryTerms[], position: number): readonly string[] => {
-  const terms = new Set(asked.flat().flatMap(([term]) => (stands(index.terms.get(term), position) ? [term] : [])))
+  const terms = new Set(asked.flat().flatMap(([term]) => (isPostedAt(index.terms.get(term), position) ? [term] : [])))
   const words = new Set<string>()
   if (terms.size > 0)
     for (const word of wordsIn((index.messages[position] as Message).content.map(plain).join('\n'))) {
@@ -328,12 +328,12 @@ const matchedWords = (index: Index, asked: readonly QueryTerms[], position: numb
   return Object.freeze([...words])
 }
 
-const standsBefore = (index: Index, term: string, length: number): boolean =>
+const occursBefore = (index: Index, term: string, length: number): boolean =>
   (index.terms.get(term)?.at[0] ?? length) < length
 
-const stands = (postings: Postings | undefined, position: number): boolean =>
-  postings !== undefined && postings.at[firstFrom(postings.at, position)] === position
+const isPostedAt = (postings: Postings | undefined, position: number): boolean =>
+  postings !== undefined && postings.at[lowerBound(postings.at, position)] === position
 
 /** The index of the first of the sorted positions at or after a position. */
-const firstFrom = (at: readonly number[], position: number): number =>
+const lowerBound = (at: readonly number[], position: number): number =>
   countWhile(at.length, (index) => (at[index] as number) < position)

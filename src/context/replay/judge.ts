@@ -32,10 +32,10 @@ export interface ContextFaults {
   readonly refetch: number
 }
 
-/** How much of each message a context shows: the rank of its level, or `absent`. */
+/** How much of each message a context shows: the rank of its level, or `absentRank`. */
 export type ShownLevels = Readonly<Uint8Array>
 
-export const absent = 4
+export const absentRank = 4
 
 /** The findings for one context. Only the caller can know `refetch`. */
 export interface Judgement {
@@ -60,14 +60,14 @@ export const judgeOf = (
   const questions = questionsIn(view)
   const told = new WeakMap<Message, { readonly source: Marker; readonly shares: readonly Share[] }>()
   /** Parsed once per message, because a marker is judged at many calls. */
-  const toldBy = (message: Message, source: Marker): readonly Share[] => {
+  const sharesOf = (message: Message, source: Marker): readonly Share[] => {
     let known = told.get(message)
-    if (known?.source !== source) told.set(message, (known = { source, shares: toldIn(message, source, view) }))
+    if (known?.source !== source) told.set(message, (known = { source, shares: readShares(message, source, view) }))
     return known.shares
   }
   const all = new Uint8Array(view.length)
   return ({ messages, sources, budget }, length = view.length) => {
-    const shown = all.subarray(0, length).fill(absent)
+    const shown = all.subarray(0, length).fill(absentRank)
     const show = ({ from, to, rank }: Share): void => {
       for (let index = from; index < to && index < length; index++)
         if (rank < (shown[index] as number)) shown[index] = rank
@@ -78,7 +78,7 @@ export const judgeOf = (
       tokens += estimate(message)
       const source = from[index] as ContextSource
       if (source.type === 'representation' || source.type === 'summary')
-        for (const share of toldBy(message, source)) show(share)
+        for (const share of sharesOf(message, source)) show(share)
       else if (source.type === 'clone') {
         const at = indexIn(view, source.position)
         if (at !== -1 && isOf(message, view.at(at) as Message, source.mended === true))
@@ -119,7 +119,7 @@ type Marker = Extract<ContextSource, { readonly type: 'representation' | 'summar
 const whole = rankOf('full')
 
 /** The ranges that a marker, summary or shortened message represents. */
-const toldIn = (message: Message, source: Marker, view: View<Message>): readonly Share[] => {
+const readShares = (message: Message, source: Marker, view: View<Message>): readonly Share[] => {
   const shares: Share[] = []
   const show = (from: number, to: number, level: ResidencyLevel): void =>
     void shares.push({ from: view.before(from), to: view.before(to), rank: rankOf(level) })
@@ -131,7 +131,7 @@ const toldIn = (message: Message, source: Marker, view: View<Message>): readonly
     if (isSpokenAs(message, at(source.from))) show(source.from, source.to, source.level)
     return shares
   }
-  const said = saidIn(message)
+  const said = markerFactsIn(message)
   if (names(said, source.from, source.to)) {
     show(source.from, source.to, 'pointer')
     // An answer is part of its call's line.
@@ -177,7 +177,7 @@ interface MarkerFacts {
   readonly numbers: ReadonlySet<string>
 }
 
-const saidIn = ({ content }: Message): MarkerFacts => {
+const markerFactsIn = ({ content }: Message): MarkerFacts => {
   const text = content
     .filter(isText)
     .map((part) => part.text)

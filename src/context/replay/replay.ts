@@ -7,10 +7,10 @@ import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { usableTokens, type Budget } from '../deriving/budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from '../deriving/derive.ts'
-import { absent, judgeOf, type ContextFaults } from './judge.ts'
+import { absentRank, judgeOf, type ContextFaults } from './judge.ts'
 import { paged } from '../policies/paged.ts'
 import type { Policy } from '../policies/policy.ts'
-import { estimateTokens, remembering, type Estimator } from '../counting/tokens.ts'
+import { estimateTokens, memoizeEstimator, type Estimator } from '../counting/tokens.ts'
 import { rankOf } from '../deriving/unit.ts'
 
 /** Options of a replay. */
@@ -100,7 +100,7 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
     onAnswer,
   } = options
   const recording = view.toArray()
-  const count = remembering(estimate)
+  const count = memoizeEstimator(estimate)
   const retagged = foldPages(notes)
   const kindOf = (index: number): PageKind =>
     retagged.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)
@@ -145,7 +145,7 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
       const earlier = answers.get(callKey(call))?.findLast((at) => at < position)
       if (earlier === undefined) continue
       repeats += 1
-      const level = shown[earlier] ?? absent
+      const level = shown[earlier] ?? absentRank
       if (level > rankOf('pointer')) faults.refetch += 1
       if (level > rankOf('structured')) rereads += 1
     }

@@ -5,9 +5,9 @@
  */
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
-import { once } from '../once.ts'
+import { memoize } from '../once.ts'
 import { errorLine, plain } from './represent.ts'
-import { beginning, foldText, groupThousands, slicedAt } from './shorten.ts'
+import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
 import { isStopWord } from '../recall/words.ts'
 
@@ -38,7 +38,7 @@ export const briefOf = (
   for (const { message, position } of said) {
     const calls = toolCallsOf(message)
     const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
-    const words = telling(textOf(message), most)
+    const words = tellingWords(textOf(message), most)
     // Text next to calls is often just "Looking."; the calls are more informative.
     if (words !== '' && (calls.length === 0 || words.length > shortRemark))
       lines.push(`${position} ${message.role}: ${words}`)
@@ -128,16 +128,17 @@ const byWorth = (briefs: readonly Brief[]): readonly number[] => {
 }
 
 /** The words of a brief, cached because many compactions weigh it. */
-const wordsOf = once((brief: Brief): readonly string[] => brief.text.split(/\s+/))
+const wordsOf = memoize((brief: Brief): readonly string[] => brief.text.split(/\s+/))
 
 /** The significant words of a text, in one line of at most `most` UTF-16 units. */
-export const telling = (text: string, most: number): string => {
+export const tellingWords = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
-  for (const [said] of slicedAt(text, 0, scannedLength).matchAll(wordsOfProse)) {
+  for (const [said] of sliceWhole(text, 0, scannedLength).matchAll(wordsOfProse)) {
     const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
     const plain = word.toLowerCase().replaceAll('’', "'")
-    if (word === '' || empty.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain))) continue
+    if (word === '' || fillerWords.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain)))
+      continue
     length += word.length + 1
     if (length > most) {
       words.push('…')
@@ -154,7 +155,7 @@ const wordsOfProse = /[^\s,;"“”()<>|*_`]+/g
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
 /** Filler words, in addition to the search's stop words. English only. */
-const empty: ReadonlySet<string> = new Set(
+const fillerWords: ReadonlySet<string> = new Set(
   (
     "i'm i've i'll i'd it's that's let's hey hi hello thanks thank wow yeah yes yep ok okay well sure oh really also " +
     'definitely totally actually always like gonna got get going would could please great awesome'
@@ -162,7 +163,7 @@ const empty: ReadonlySet<string> = new Set(
 )
 
 const callLine = ({ name, arguments: given }: ToolCallPart, answer: ToolResultPart | undefined): string => {
-  const asked = beginning(argumentsIn(given), longest.arguments)
+  const asked = cutEnd(argumentsIn(given), longest.arguments)
   const call = asked === '' ? name : `${name} ${asked}`
   return answer === undefined ? call : `${call}: ${answerIn(answer, given)}`
 }
@@ -172,12 +173,12 @@ const argumentsIn = (given: string): string => {
   const values: string[] = []
   const add = (value: unknown): void => {
     if (typeof value === 'object' && value !== null) Object.values(value).forEach(add)
-    else if (values.length < mostValues) values.push(oneLine(slicedAt(String(value), 0, longest.arguments)))
+    else if (values.length < mostValues) values.push(oneLine(sliceWhole(String(value), 0, longest.arguments)))
   }
   try {
     add(JSON.parse(given))
   } catch {
-    return oneLine(slicedAt(given, 0, longest.arguments)) // a model's arguments may be invalid JSON
+    return oneLine(sliceWhole(given, 0, longest.arguments)) // a model's arguments may be invalid JSON
   }
   return values.join(' ')
 }
@@ -188,7 +189,7 @@ const answerIn = (answer: ToolResultPart, given: string): string => {
   const whole = answer.content.map(plain).join('\n').trim()
   if (whole.length <= shortAnswer) return oneLine(whole)
   const error = answer.isError === true ? errorLine(whole, true) : undefined
-  if (error !== undefined) return `failed, ${beginning(oneLine(error), longest.answer)}`
+  if (error !== undefined) return `failed, ${cutEnd(oneLine(error), longest.answer)}`
   const names = namesIn(whole, given)
   return `${groupThousands(whole.length)} characters${names === '' ? '' : `, ${names}`}`
 }
@@ -199,7 +200,7 @@ const shortAnswer = 80
 const namesIn = (whole: string, given: string): string => {
   const found = new Set<string>()
   let room = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
-  for (const [name] of slicedAt(whole, 0, scannedForNames).matchAll(nameLike)) {
+  for (const [name] of sliceWhole(whole, 0, scannedForNames).matchAll(nameLike)) {
     if (name.length < 6 || name.length > 80 || found.has(name) || given.includes(name)) continue
     room -= name.length + 1
     if (room < 0) break

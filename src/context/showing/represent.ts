@@ -11,7 +11,7 @@ import { text, type Message, type Part, type ResultPart, type ToolResultPart } f
 import { erasedMark } from '../../message/kit.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { recallHint, type RecallName } from './marker.ts'
-import { beginning, foldedEnds, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+import { cutEnd, foldAndCut, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What a representation needs to know about its message. */
 export interface MessageContext {
@@ -157,12 +157,12 @@ const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return saying(part, 'text', shorten.text(part.text))
+      return withField(part, 'text', shorten.text(part.text))
     case 'tool_call':
-      return saying(part, 'arguments', shortArguments(part.arguments, shorten.argument))
+      return withField(part, 'arguments', shortArguments(part.arguments, shorten.argument))
     case 'tool_result': {
       const said = shorten.result(part)
-      return saying(part, 'content', isOneText(part, said) ? part.content : [text(said)])
+      return withField(part, 'content', isOneText(part, said) ? part.content : [text(said)])
     }
     case 'image':
     case 'file':
@@ -199,7 +199,7 @@ const lengthOf = (part: Part): number => {
 const attachmentLength = 6000
 
 /** A part with one field replaced and without `meta`; the part itself if nothing changes. */
-const saying = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
+const withField = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
   part.meta === undefined && part[field] === said
     ? part
     : editMessage(part, (draft) => {
@@ -213,7 +213,7 @@ const isOneText = ({ content }: ToolResultPart, said: string): boolean => {
 }
 
 const shortText = (whole: string, level: 'compressed' | 'structured', recorded: MessageContext): string => {
-  if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(recorded))
+  if (level === 'compressed') return foldAndCut(whole, limits.compressed.text, elidedAt(recorded))
   return outline(whole, recorded.kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(recorded))
 }
 
@@ -221,7 +221,7 @@ const shortResult = (part: ToolResultPart, level: 'compressed' | 'structured', r
   const same = recorded.sameAs?.(part)
   if (same !== undefined) return `[same result as position ${same}]`
   if (level === 'structured') return fieldsOf(part, recorded)
-  return foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
+  return foldAndCut(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
 }
 
 const textOfResult = (part: ToolResultPart, recorded: MessageContext): string =>
@@ -240,7 +240,7 @@ const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }:
   const lines = linesIn(said)
   if (lines > 1) fields.push(`${groupThousands(lines)} lines`)
   const error = errorLine(said, part.isError === true)
-  if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
+  if (error !== undefined) fields.push(`error: ${cutEnd(error, 160)}`)
   const files = filesIn(said)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
   return `[${fields.join('; ')}${recallHint('; call', recall, position)}]`
@@ -276,7 +276,7 @@ const attachmentLine = (
 const attachment = (part: Extract<Part, { readonly type: 'image' | 'file' }>): string => {
   const { source } = part
   const name = part.type === 'file' && part.name !== undefined ? `${part.name} ` : ''
-  if (source.type === 'url') return `${part.type} ${name}${beginning(source.url, 120)}`
+  if (source.type === 'url') return `${part.type} ${name}${cutEnd(source.url, 120)}`
   if (source.type === 'block') return `${part.type} ${name}block ${source.id}`
   return `${part.type} ${name}${source.mediaType}, ${groupThousands(Math.floor((source.data.length * 3) / 4))} bytes`
 }

@@ -22,12 +22,12 @@ export const foldText = (text: string): string => {
       times += 1
       continue
     }
-    repeat(folded, last, times)
+    markRepeated(folded, last, times)
     folded.push(plain)
     last = plain
     times = 1
   }
-  repeat(folded, last, times)
+  markRepeated(folded, last, times)
   return folded.join('\n')
 }
 
@@ -43,19 +43,19 @@ const endsOf = (first: string, last: string, limit: number, elided: Elision, len
 }
 
 /** Folds a text and cuts it to head and tail. For a long text only the two ends are folded. */
-export const foldedEnds = (text: string, limit: number, elided: Elision): string => {
+export const foldAndCut = (text: string, limit: number, elided: Elision): string => {
   if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
-  const head = foldText(slicedAt(text, 0, 2 * limit))
-  const tail = foldText(slicedAt(text, text.length - 2 * limit, 2 * limit))
+  const head = foldText(sliceWhole(text, 0, 2 * limit))
+  const tail = foldText(sliceWhole(text, text.length - 2 * limit, 2 * limit))
   return endsOf(head, tail, limit, elided, text.length)
 }
 
 /** The beginning of a text, with an ellipsis if there is more. */
-export const beginning = (text: string, limit: number): string =>
+export const cutEnd = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, wholeBefore(text, limit - 1))}…`
 
 /** At most `length` UTF-16 units of a text starting at `from`, without splitting a code point. */
-export const slicedAt = (text: string, from: number, length: number): string => {
+export const sliceWhole = (text: string, from: number, length: number): string => {
   const start = wholeBefore(text, from)
   const end = wholeBefore(text, start + length)
   return text.slice(start, end > start ? end : start + 2)
@@ -79,11 +79,11 @@ export const outline = (text: string, limit: number, elided: Elision, filled = f
   }
   const opens = (index: number): boolean => index === 0 || lines[index - 1] === ''
   const first = lines.findIndex((line) => line !== '')
-  take(first, beginning(lines[first] ?? '', Math.ceil(limit / 3)))
+  take(first, cutEnd(lines[first] ?? '', Math.ceil(limit / 3)))
   for (const [index, line] of lines.entries())
-    if (heading.test(line) || rule.test(line)) take(index, beginning(line, ruleLength))
+    if (heading.test(line) || rule.test(line)) take(index, cutEnd(line, ruleLength))
   for (const [index, line] of lines.entries())
-    if (line !== '' && opens(index)) take(index, beginning(firstSentence(line), sentenceLength))
+    if (line !== '' && opens(index)) take(index, cutEnd(firstSentence(line), sentenceLength))
   if (filled) for (const [index, line] of lines.entries()) if (line !== '') take(index, line)
   const kept = [...chosen].toSorted(([a], [b]) => a - b).map(([, line]) => line)
   return `${kept.join('\n')}\n${elided(text.length - kept.reduce((sum, line) => sum + line.length, 0), text.length)}`
@@ -117,7 +117,7 @@ const fieldCount = 24
 const itemCount = 8
 const deepest = 4
 
-const repeat = (lines: string[], line: string | undefined, times: number): void => {
+const markRepeated = (lines: string[], line: string | undefined, times: number): void => {
   if (times > 1 && line !== '') lines[lines.length - 1] = `${line} [×${times}]`
 }
 
@@ -133,7 +133,7 @@ const firstSentence = (line: string): string => /^.*?[.!?](?=\s|$)/.exec(line)?.
 const shortValue = (value: unknown, longest: number, depth: number): unknown => {
   if (typeof value === 'string') return value.length <= longest ? value : headAndTail(value, longest, elidedCharacters)
   if (typeof value !== 'object' || value === null) return value
-  if (depth === deepest) return beginning(JSON.stringify(value), longest)
+  if (depth === deepest) return cutEnd(JSON.stringify(value), longest)
   if (Array.isArray(value)) {
     const items = value.slice(0, itemCount).map((item) => shortValue(item, longest, depth + 1))
     return value.length <= itemCount
@@ -143,7 +143,7 @@ const shortValue = (value: unknown, longest: number, depth: number): unknown => 
   const fields = Object.entries(value)
   const kept = fields
     .slice(0, fieldCount)
-    .map(([name, field]) => [beginning(name, longest), shortValue(field, longest, depth + 1)] as const)
+    .map(([name, field]) => [cutEnd(name, longest), shortValue(field, longest, depth + 1)] as const)
   if (fields.length > fieldCount)
     kept.push([
       '…',

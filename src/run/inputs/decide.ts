@@ -5,7 +5,7 @@
 import type { Input } from './input.ts'
 
 /** The input of the calling turn. */
-export interface AskedInput {
+export interface RequestedInput {
   /** Undefined for an input without notes, which comes after all waiting inputs. */
   readonly id: string | undefined
   /** Whether the input denies calls that wait for approval. False: it waits for the decision. */
@@ -30,7 +30,7 @@ export const nextOf = (inputs: readonly Input[]): Input | undefined =>
   inputs.find(({ state }) => state === 'taken') ??
   (inputs.some(({ state }) => state === 'waiting') ? undefined : inputs.find(({ state }) => state === 'queued'))
 
-export const decide = (inputs: readonly Input[], { id, denies }: AskedInput): Decision => {
+export const decide = (inputs: readonly Input[], { id, denies }: RequestedInput): Decision => {
   const own = id === undefined ? undefined : inputs.find((input) => input.id === id)
   if (own?.state === 'answered' || own?.state === 'cancelled' || own?.state === 'waiting')
     return { type: 'report', input: own }

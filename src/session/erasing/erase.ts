@@ -45,26 +45,26 @@ export const eraseMessages = (
   options?: Because,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
-  return sessionSteps(erasing('eraseMessages', store, id, what, options), 'eraseMessages')
+  return sessionSteps(prepareErase('eraseMessages', store, id, what, options), 'eraseMessages')
 }
 
 /** Checks and copies the arguments. @returns the erasure, to be run in its turn */
-export const erasing = (
+export const prepareErase = (
   call: string,
   store: Store,
   id: string,
   what: readonly number[] | ToErase,
   options: Because | undefined,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const because = optionsOf(call, options, known)
-  const asked = askedIn(call, what)
+  const because = optionsOf(call, options, optionNames)
+  const asked = requestFrom(call, what)
   return () => erase(store, id, asked, because)
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
-const askedIn = (call: string, what: readonly number[] | ToErase): ErasureRequest => {
-  if (isArray(what)) return { positions: inOrder(what as readonly number[]), inputs: [], all: false }
-  const { messages, inputs, all } = optionsOf(call, what as ToErase, knownOfWhat)
+const requestFrom = (call: string, what: readonly number[] | ToErase): ErasureRequest => {
+  if (isArray(what)) return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false }
+  const { messages, inputs, all } = optionsOf(call, what as ToErase, subjectNames)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
       throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
@@ -74,10 +74,10 @@ const askedIn = (call: string, what: readonly number[] | ToErase): ErasureReques
     throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
   if (messages === undefined && inputs === undefined && all === undefined)
     throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\` and \`all\``)
-  return { positions: inOrder(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
+  return { positions: sortedPositions(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
 }
 
-const inOrder = (positions: readonly number[]): readonly number[] =>
+const sortedPositions = (positions: readonly number[]): readonly number[] =>
   [...new Set(positions)].toSorted((one, other) => one - other)
 
 /** The rows that a caller wants erased. */
@@ -147,13 +147,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = asked.all
     ? messages.map((_, at) => at)
-    : inOrder([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
+    : sortedPositions([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
   const steps = stepsIn(
     notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
     messages,
   )
   const answered = new Set(positions)
-  const ended = asked.all ? steps.ended : steps.ended.filter((step) => goesWith(step, messages, answered))
+  const ended = asked.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
   const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
   const subject = subjectOf(view, positions, { ended, inputs: said })
   const rows: RowsToErase['rows'][number][] = []
@@ -176,7 +176,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
       found,
       messages: all,
     } = yield* rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
-    const given = stepsIn(found, all).ended.filter((step) => goesWith(step, all, answered))
+    const given = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
     const own = copiesIn(noted, there, new Set()).map((index) => {
@@ -213,14 +213,15 @@ const inputsOf = (
 }
 
 /** Whether to erase a step: its answer is erased or, if the answer was discarded, the message it replied to. */
-const goesWith = (
+const isErasedWith = (
   { len, answers }: EndedStep,
   messages: readonly Partial<Message>[],
   positions: ReadonlySet<number>,
-): boolean => (answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(askedBefore(messages, len)))
+): boolean =>
+  answers.length > 0 ? answers.some((at) => positions.has(at)) : positions.has(answeredPosition(messages, len))
 
 /** The message that a step replies to: the last user message before it, else the last message; -1 if there is none. */
-const askedBefore = (messages: readonly Partial<Message>[], len: number): number => {
+const answeredPosition = (messages: readonly Partial<Message>[], len: number): number => {
   for (let at = len - 1; at >= 0; at--) if (messages[at]?.role === 'user') return at
   return len - 1
 }
@@ -242,7 +243,7 @@ interface PlacedNote extends NotePlace {
 }
 
 /** The rows of a log after those that it shares with another log. */
-interface Behind {
+interface OwnRows {
   readonly head: RowsToErase['expected']
   readonly found: readonly PlacedNote[]
   /** Its messages, the shared ones first, without the texts stored in blocks. */
@@ -255,7 +256,7 @@ async function* rowsBehind(
   id: string,
   from: number,
   shared: readonly Message[],
-): Steps<EraseSessionFault, Behind> {
+): Steps<EraseSessionFault, OwnRows> {
   const { head } = yield* need(store.info(id))
   const found: PlacedNote[] = []
   const messages: Partial<Message>[] = [...shared]
@@ -278,6 +279,6 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const known = { reason: true, by: true } as const
+const optionNames = { reason: true, by: true } as const
 
-const knownOfWhat = { messages: true, inputs: true, all: true } as const
+const subjectNames = { messages: true, inputs: true, all: true } as const

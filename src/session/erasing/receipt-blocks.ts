@@ -42,8 +42,8 @@ export async function* bringReceiptBlocks(
   { notes }: Mirror,
 ): Steps<AppendFault | BlockFault, void> {
   const named = [...new Set([...notes.view()].flatMap((note) => blocksNamedBy(note as Note)))]
-  for (let start = 0; start < named.length; start += atOnce)
-    yield* bringBlocks(from, to, named.slice(start, start + atOnce))
+  for (let start = 0; start < named.length; start += rowsAtOnce)
+    yield* bringBlocks(from, to, named.slice(start, start + rowsAtOnce))
 }
 
-const atOnce = 200
+const rowsAtOnce = 200

@@ -96,7 +96,7 @@ export interface ErasureReceipt {
 }
 
 /** The subject of an erasure. */
-interface About {
+interface ErasureSubject {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
   /** The rows of these messages in the log, and of the notes erased with them. */
@@ -109,7 +109,7 @@ interface About {
 export async function* receiptOf(
   store: Store,
   { mirror, info }: ReadRecord,
-  { positions, inputs, rows, texts, sharing, erased }: About,
+  { positions, inputs, rows, texts, sharing, erased }: ErasureSubject,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   const { id } = mirror
   const { erasures, head = mirror.head } = yield* need(ledgerContent(store))
@@ -124,7 +124,8 @@ export async function* receiptOf(
   const ends = own.map(({ id, row }) => erasures.find((one) => one.id === id && one.row > row)?.row ?? Infinity)
   const together = erasures.filter(
     (one) =>
-      own.includes(one) || own.some((other, index) => one.row < (ends[index] as number) && isWith(one, other, ids)),
+      own.includes(one) ||
+      own.some((other, index) => one.row < (ends[index] as number) && isSameErasure(one, other, ids)),
   )
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
@@ -147,7 +148,7 @@ export async function* receiptOf(
 }
 
 /** Whether two ledger rows are of one erasure: same time, person and reason, and `one` comes after `other`. */
-const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
+const isSameErasure = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
   ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
 
 /** A ledger row, with the proof that it is among the first `size` rows. */
@@ -163,7 +164,7 @@ export async function* proofOf(store: Store, row: number, size: number): Steps<L
   }
 }
 
-interface ReceiptErasure extends Pick<About, 'texts' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
+interface ReceiptErasure extends Pick<ErasureSubject, 'texts' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
@@ -190,7 +191,7 @@ async function* remainsOf(
   }
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
   remains.push(
-    ...(yield* besideRows(store, long, unread)),
+    ...(yield* dataBesideRows(store, long, unread)),
     ...[...unread].map((session): Remains => ({ what: 'unread', session })),
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
@@ -240,7 +241,7 @@ async function* rowsNaming(
 }
 
 /** Searches the ids and metadata of logs. Logs whose rows can't be read are added to `unread`. */
-async function* besideRows(
+async function* dataBesideRows(
   store: Store,
   texts: readonly string[],
   unread: Set<string>,
@@ -289,13 +290,13 @@ export interface ProvenErasure {
 export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, ProvenErasure> => {
   if (!isReceipt(receipt)) return badProof('it is not a receipt of an erasure')
   const { ledger, session } = receipt
-  const other = againstHead(head, ledger)
+  const other = headMismatch(head, ledger)
   if (other !== undefined) return badProof(other)
   const proven: ErasureReceipt['rows'][number][] = []
   const said: ProvenErasure['said'][number][] = []
   for (const proof of receipt.proofs) {
     const { at } = proof
-    const read = saidBy(proof, ledger)
+    const read = erasureFromProof(proof, ledger)
     if (isLeft(read)) return badProof(read.left)
     const { id, rows, reason, by } = read.right
     for (const one of rows) proven.push({ session: id, ...one })
@@ -315,13 +316,13 @@ export const badProof = (reason: string): Either<SessionFaultOf<'BadProof'>, nev
   left({ _tag: 'BadProof', reason })
 
 /** Compares the head of a proof with a trusted one. Returns the difference, if any. */
-export const againstHead = (known: Head | undefined, named: Head): string | undefined =>
+export const headMismatch = (known: Head | undefined, named: Head): string | undefined =>
   known === undefined || sameHead(known, named)
     ? undefined
     : `it leads to the head ${named.size} ${named.root}, not to ${known.size} ${known.root}`
 
 /** The erasure that a ledger row records; or the reason why the row proves none. */
-export const saidBy = (
+export const erasureFromProof = (
   { row, at, body, path }: ErasureProof,
   ledger: Head,
 ): Either<string, Extract<LedgerRow, { readonly type: 'erased' }>> => {

@@ -16,12 +16,12 @@ import {
 } from '../../store/kit.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
-import type { PlacedRow } from './copy-encrypted.ts'
+import type { RowAtPosition } from './copy-encrypted.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
 
 /** The erased rows of a record in stored form, with their positions. */
-export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly PlacedRow[] => {
-  const found: PlacedRow[] = []
+export const erasedRowsIn = (rows: Iterable<TimedExport>, store: Store): readonly RowAtPosition[] => {
+  const found: RowAtPosition[] = []
   let position = 0
   let messages = 0
   for (const row of rows) {
@@ -39,7 +39,7 @@ export const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly 
 export type Reasons = ReadonlyMap<string, Erasure>
 
 /** Rows to append to a ledger. */
-type News = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
+type LedgerChange = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
 
 /** Narrows the fault type: a ledger has every store fault, an import only its own. */
 const contentOf = (store: Store): Promise<Either<ImportFault, LedgerContent>> =>
@@ -52,18 +52,18 @@ export async function* reasonsIn(store: Store): Steps<ImportFault, Reasons> {
 }
 
 /** Records earlier erasures in this ledger, except those it has, so that rows without a text can be stored. */
-export async function* sayErased(
+export async function* recordErasures(
   store: Store,
   own: string,
   id: string,
   head: ExportedHead,
-  rows: readonly PlacedRow[],
+  rows: readonly RowAtPosition[],
   reasons?: () => Steps<ImportFault, Reasons>,
 ): Steps<ImportFault, void> {
   if (rows.length === 0) return
   const why = reasons === undefined ? undefined : yield* reasons()
   const identities = yield* need(store.identities(own))
-  const news = async (ledger: LedgerContent): Promise<News> => {
+  const ledgerChange = async (ledger: LedgerContent): Promise<LedgerChange> => {
     if (ledger.held.has(own)) return left({ _tag: 'LogHeld', id: own })
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
     for (const { position, index, row } of rows) {
@@ -87,15 +87,15 @@ export async function* sayErased(
       id,
       head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
       rows: named,
-      copied: copiedOf(by),
+      copied: copiedClaimOf(by),
     }))
     return right({ rows: erased, more: {} })
   }
-  yield* need(appendToLedger(store, news) as Promise<Either<ImportFault, unknown>>)
+  yield* need(appendToLedger(store, ledgerChange) as Promise<Either<ImportFault, unknown>>)
 }
 
 /** Another store's entry, marked as a claim that this store can't confirm. */
-const copiedOf = (by: Erasure | undefined): CopiedClaim => {
+const copiedClaimOf = (by: Erasure | undefined): CopiedClaim => {
   if (by?.copied !== undefined) return by.copied
   const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }
   return present({ at, reason, by: person })
@@ -106,14 +106,14 @@ export async function* eraseThere(
   to: Store,
   id: string,
   expected: Head,
-  rows: readonly PlacedRow[],
+  rows: readonly RowAtPosition[],
   from: Store,
 ): Steps<ImportFault, void> {
   if (rows.length === 0) return
   const why = yield* reasonsIn(from)
   const first = rows.map(({ position, row }) => why.get(`${position} ${row.erased}`)).find((by) => by !== undefined)
   const stubs = rows.map(({ position, row }) => ({ position, stub: row.body }))
-  yield* need(to.erase({ logs: [{ id, expected, rows: stubs }], copied: copiedOf(first) }))
+  yield* need(to.erase({ logs: [{ id, expected, rows: stubs }], copied: copiedClaimOf(first) }))
 }
 
 /** Hold a copy if its session is held. It is called before the copy is a session and could be erased. */
@@ -129,6 +129,7 @@ export async function* holdThere(
   const { reason, by } = hold
   const identities = yield* need(to.identities(own))
   const row: LedgerRow = { type: 'held', id, head, logs: identities, ...present({ reason, by }) }
-  const news = async ({ held }: LedgerContent): Promise<News> => right({ rows: held.has(id) ? [] : [row], more: {} })
-  yield* need(appendToLedger(to, news) as Promise<Either<ImportFault, unknown>>)
+  const ledgerChange = async ({ held }: LedgerContent): Promise<LedgerChange> =>
+    right({ rows: held.has(id) ? [] : [row], more: {} })
+  yield* need(appendToLedger(to, ledgerChange) as Promise<Either<ImportFault, unknown>>)
 }

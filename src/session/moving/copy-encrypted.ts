@@ -1,6 +1,6 @@
 /** Copies an encrypted session: its rows in stored form, without decrypting them. */
 import { isLeft } from '../../json/index.ts'
-import { lacking } from '../../entry/kit.ts'
+import { missingBlocks } from '../../entry/kit.ts'
 import type { AppendFault, BlockFault, Head, LogFault, LogInfo, NewLogFault, Store } from '../../store/index.ts'
 import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type TimedRow } from '../../store/kit.ts'
 import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
@@ -31,7 +31,7 @@ export async function* storeEncrypted(
   while (head.size < end.size) {
     const read = yield* need(from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) }))
     const rows = read.map(encryptedRow)
-    const blocks = yield* need(lacking(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from))
+    const blocks = yield* need(missingBlocks(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from))
     const appended = yield* need(to.append(id, { expected: head, rows, blocks }))
     head = appended.head
     yield* need(callCallback('progress', () => void progress?.(head.size)))
@@ -40,7 +40,7 @@ export async function* storeEncrypted(
 }
 
 /** A row and its position. */
-export interface PlacedRow {
+export interface RowAtPosition {
   readonly position: number
   /** Its index among the rows of its kind. */
   readonly index: number
@@ -48,8 +48,11 @@ export interface PlacedRow {
 }
 
 /** The erased rows of an encrypted log, in stored form. */
-export async function* encryptedRowsErased(from: Store, { id, head }: LogInfo): Steps<LogFault, readonly PlacedRow[]> {
-  const found: PlacedRow[] = []
+export async function* erasedEncryptedRowsIn(
+  from: Store,
+  { id, head }: LogInfo,
+): Steps<LogFault, readonly RowAtPosition[]> {
+  const found: RowAtPosition[] = []
   for (let start = 0; start < head.size; start += piece) {
     const read = yield* need(from.read(id, { from: start, to: Math.min(start + piece, head.size) }))
     for (const row of read)

@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Head, Store, NewLogFault, LogFault, StoreFaultOf, UpdateFault, VerifyFault } from '../../store/index.ts'
-import { againstOwnId, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt } from '../../store/kit.ts'
+import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
   sessionSteps,
@@ -14,14 +14,14 @@ import {
 } from '../fault.ts'
 import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import type { Mirror } from '../record/mirror.ts'
-import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
+import { erasedEncryptedRowsIn, storeEncrypted, type RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
 import { findLog, readMirror, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
 import { importPrefix, publish, storeImported } from './import.ts'
-import { eraseThere, holdThere, reasonsIn, rowsErased, sayErased } from './carry-erasures.ts'
+import { eraseThere, holdThere, reasonsIn, erasedRowsIn, recordErasures } from './carry-erasures.ts'
 import { rowsOf } from './export.ts'
-import { type ImportOptions, type StoringFault, after, encodedOf, mostRows, storeRows } from './store-rows.ts'
+import { type ImportOptions, type StoringFault, skipFirst, encodedOf, mostRows, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
@@ -53,9 +53,9 @@ export const copySession = (
   options: Pick<ImportOptions, 'progress'> = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('copySession', to)
-  const { progress } = optionsOf('copySession', options, knownOfCopy)
+  const { progress } = optionsOf('copySession', options, optionNames)
   return sessionSteps(async function* () {
-    const problem = againstOwnId(id)
+    const problem = ownIdFault(id)
     if (problem !== undefined) return yield* fail(problem)
     const own = ownStore(to)
     const plain = yield* plainSource(from, own, id)
@@ -64,7 +64,7 @@ export const copySession = (
     for (;;) {
       const begun = yield* beginCopy(between.from, between.to, id, head)
       const coming = erased.filter(({ position }) => position >= begun.size) // rows already copied are erased at the end
-      yield* sayErased(between.to, id, id, head, coming, () => reasonsIn(between.from))
+      yield* recordErasures(between.to, id, id, head, coming, () => reasonsIn(between.from))
       const stored = await untilFault(() => store(begun))
       if (isLeft(stored)) {
         if (stored.left._tag !== 'Conflict') return yield* fail(stored.left)
@@ -72,16 +72,16 @@ export const copySession = (
       }
       const { root } = stored.right
       if (root !== head.root) return yield* fail({ _tag: 'OtherHead', id, expected: head.root, found: root })
-      yield* bringBeside(from, own, id)
+      yield* copyReceiptBlocks(from, own, id)
       yield* eraseThere(between.to, id, head, erased, between.from)
       yield* holdThere(between.from, between.to, id, head)
-      return yield* finished(between.to, id, meta)
+      return yield* finishCopy(between.to, id, meta)
     }
   }, 'copySession')
 }
 
 /** Copy the blocks that receipts of an encrypted session name, if its receipts can be read. */
-async function* bringBeside(from: Store, to: Store, id: string): Steps<ImportFault, void> {
+async function* copyReceiptBlocks(from: Store, to: Store, id: string): Steps<ImportFault, void> {
   if (from.encryption === undefined || to.encryption === undefined) return
   if (!isEncryptedLog(yield* need(from.info(id)))) return
   const opened = await readMirror(from, id)
@@ -109,7 +109,7 @@ async function* copyIntoKeys(
   progress: ImportOptions['progress'],
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = mirror
-  const erased = rowsErased(rowsOf(mirror), to)
+  const erased = erasedRowsIn(rowsOf(mirror), to)
   const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
   const imported = { id, head, rows, erased, reasons: () => reasonsIn(from), progress, from }
   const found = yield* findLog(to, id)
@@ -129,7 +129,7 @@ async function* copyIntoKeys(
   if (!same) return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
   const rest = {
     ...imported,
-    rows: after(rowsOf(mirror), start.size),
+    rows: skipFirst(rowsOf(mirror), start.size),
     erased: erased.filter(({ position }) => position >= start.size),
   }
   const stored = start.size === head.size ? start : yield* storeImported(to, id, start, rest)
@@ -164,7 +164,7 @@ interface Source {
   readonly head: Head
   readonly meta: JsonObject
   /** The rows that were erased. */
-  readonly erased: readonly PlacedRow[]
+  readonly erased: readonly RowAtPosition[]
   /** Stores the rows that the copy lacks. */
   readonly store: (start: Head) => Steps<StoringFault | NewLogFault, Head>
 }
@@ -183,21 +183,25 @@ async function* sourceOf(
     yield* need(sessionInfo(found)) // checks that it is a session
     const store = (start: Head): ReturnType<Source['store']> =>
       storeEncrypted(bare.from, bare.to, found, start, from.encryption, progress)
-    return { ...bare, head, meta, erased: yield* encryptedRowsErased(bare.from, found), store }
+    return { ...bare, head, meta, erased: yield* erasedEncryptedRowsIn(bare.from, found), store }
   }
   const { mirror, log } = yield* need(readMirror(from, id))
   const store = (start: Head): ReturnType<Source['store']> =>
-    storeRows(to, id, start, after(rowsOf(mirror), start.size), progress, from)
-  const erased = rowsErased(rowsOf(mirror), to)
+    storeRows(to, id, start, skipFirst(rowsOf(mirror), start.size), progress, from)
+  const erased = erasedRowsIn(rowsOf(mirror), to)
   return { from, to, head: mirror.head, meta: log.meta, erased, store }
 }
 
 /** Turns the partial copy into a session. */
-async function* finished(store: Store, id: string, meta: JsonObject): Steps<UpdateFault | NoSessionFault, SessionInfo> {
+async function* finishCopy(
+  store: Store,
+  id: string,
+  meta: JsonObject,
+): Steps<UpdateFault | NoSessionFault, SessionInfo> {
   const log = yield* need(store.info(id))
   if (!isPartialOf(log, 'copy')) return yield* need(sessionInfo(log))
   const whole = await store.update(id, { expected: log.version, meta })()
-  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return yield* finished(store, id, meta) // another process changed it first
+  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return yield* finishCopy(store, id, meta) // another process changed it first
   return yield* need(sessionInfo(yield* need(whole)))
 }
 
@@ -227,4 +231,4 @@ async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps
   return yield* fail({ _tag: 'Conflict', id, expected: head, actual: start, missed })
 }
 
-const knownOfCopy = { progress: true } as const
+const optionNames = { progress: true } as const

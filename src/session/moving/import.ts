@@ -4,16 +4,16 @@ import { describe, isObject, optionsOf, ownFields, ownField } from '../../json/i
 import type { JsonObject } from '../../json/index.ts'
 import type { Exported, ExportedHead } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { againstOwnId, ownStore } from '../../store/kit.ts'
+import { ownIdFault, ownStore } from '../../store/kit.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { findLog } from '../record/read.ts'
 import { momentOf } from '../record/stamp.ts'
-import type { PlacedRow } from './copy-encrypted.ts'
+import type { RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { type ImportOptions, type TimedExport, isTimed, storeRows, withTime } from './store-rows.ts'
-import { type Reasons, rowsErased, sayErased } from './carry-erasures.ts'
+import { type ImportOptions, type TimedExport, allHaveTimes, storeRows, withTime } from './store-rows.ts'
+import { type Reasons, erasedRowsIn, recordErasures } from './carry-erasures.ts'
 
 /**
  * Store an exported record as a session, row by row. Its head must equal the export's; otherwise nothing is kept,
@@ -47,12 +47,12 @@ export const importRecord = (
     typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
   )
     throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
-  const { id, progress } = optionsOf('importRecord', options, knownOfImport)
+  const { id, progress } = optionsOf('importRecord', options, optionNames)
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once
   return sessionSteps(async function* () {
     const name = id ?? record.id ?? randomId()
-    const problem = againstOwnId(name)
+    const problem = ownIdFault(name)
     if (problem !== undefined) return yield* fail(problem)
     const meta = yield* need(storedMeta(record.metadata, undefined, ownField(record, 'erasable')))
     yield* expectFree(store, name)
@@ -65,14 +65,14 @@ export const importRecord = (
         id: name,
         head,
         rows: timed,
-        erased: rowsErased(timed, store),
+        erased: erasedRowsIn(timed, store),
         progress,
       })
       return yield* publish(store, log, stored, {
         id: name,
         meta,
         // The root differs if rows are encrypted, or got their time here.
-        root: store.encryption === undefined && isTimed(rows) ? head.root : undefined,
+        root: store.encryption === undefined && allHaveTimes(rows) ? head.root : undefined,
       })
     } finally {
       await store.remove(log)() // keeps the rows shared with the session; a failure does not change the result
@@ -88,7 +88,7 @@ interface ImportedLog {
   readonly head: ExportedHead
   readonly rows: Iterable<TimedExport>
   /** The erased rows. */
-  readonly erased: readonly PlacedRow[]
+  readonly erased: readonly RowAtPosition[]
   /** The reasons of the erasures. Default: unknown. */
   readonly reasons?: () => Steps<ImportFault, Reasons>
   readonly progress: ImportOptions['progress']
@@ -104,13 +104,13 @@ export async function* storeImported(
   imported: ImportedLog,
 ): Steps<ImportFault, Head> {
   const { id, head, rows, erased, reasons, progress, from } = ownFields(imported)
-  const stubs: PlacedRow[] = []
+  const stubs: RowAtPosition[] = []
   for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
     const [encrypted] = sealed === undefined ? [] : (yield* need(sealed)).rows
     stubs.push({ position, index, row: { ...(encrypted ?? row), at: row.at } })
   }
-  yield* sayErased(store, own, id, head, stubs, reasons)
+  yield* recordErasures(store, own, id, head, stubs, reasons)
   return yield* storeRows(store, own, start, rows, progress, from, stubs)
 }
 
@@ -133,4 +133,4 @@ async function* expectFree(store: Store, id: string): Steps<ImportFault, void> {
   yield isPartial(found) ? { _tag: 'UnfinishedSession', id, rows: found.head.size } : { _tag: 'LogExists', id }
 }
 
-const knownOfImport = { id: true, progress: true } as const
+const optionNames = { id: true, progress: true } as const

@@ -5,15 +5,15 @@ import { decodeMessage, isErased, type Message, type MessageFault } from '../../
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
 import type { BlockId } from '../../proof/kit.ts'
-import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../../entry/kit.ts'
+import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/kit.ts'
 import type { AppendFault, BlockFault, Head, Store } from '../../store/index.ts'
 import type { TimedRow } from '../../store/kit.ts'
 import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import type { PlacedRow } from './copy-encrypted.ts'
-import { erasedCause } from '../record/rows.ts'
+import type { RowAtPosition } from './copy-encrypted.ts'
+import { erasedPartFault } from '../record/rows.ts'
 import { blocksNamedBy, bringBlocks } from '../erasing/receipt-blocks.ts'
 
 /** How to import a record. */
@@ -36,12 +36,12 @@ export const withTime = function* (rows: Iterable<ExportedRow>, now: number): Ge
   for (const row of rows) yield { at: now, ...row }
 }
 
-export const isTimed = (rows: Iterable<ExportedRow>): boolean => {
+export const allHaveTimes = (rows: Iterable<ExportedRow>): boolean => {
   for (const { at } of rows) if (at === undefined) return false
   return true
 }
 
-export const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
+export const skipFirst = function* <T>(values: Iterable<T>, count: number): Generator<T> {
   let seen = 0
   for (const value of values) if (seen++ >= count) yield value
 }
@@ -60,7 +60,7 @@ export async function* storeRows(
   rows: Iterable<TimedExport>,
   progress: ImportOptions['progress'],
   from?: Store,
-  stubs: readonly PlacedRow[] = [],
+  stubs: readonly RowAtPosition[] = [],
 ): Steps<StoringFault, Head> {
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
@@ -70,7 +70,7 @@ export async function* storeRows(
   let text = 0
   const flush = async function* (): Steps<StoringFault, void> {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
-    const brought = yield* need(lacking(store, attachments, from))
+    const brought = yield* need(missingBlocks(store, attachments, from))
     const appended = yield* need(
       store.append(id, {
         expected: head,
@@ -143,6 +143,6 @@ const encodedMessage = (
     })
   const message = decoded.right
   const tagged = page !== classify(message)
-  if (!erased) return isErased(message) ? left(erasedCause(message)) : encodeRow(message, page, tagged, hash)
+  if (!erased) return isErased(message) ? left(erasedPartFault(message)) : encodeRow(message, page, tagged, hash)
   return right({ row: { kind: 'entry', body: erasedBody(message, { page, tagged }) }, blocks: [], attachments: [] })
 }

@@ -25,31 +25,31 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
   let opened: Session | undefined
   let last: Promise<unknown> = Promise.resolve()
 
-  const open = async (): Promise<Session | undefined> => {
+  const openMarked = async (): Promise<Session | undefined> => {
     const found = await openSession(store, id)()
     if (!isLeft(found)) return requireMark(found.right, id, mark)
     if (found.left._tag === 'NoSuchLog') return undefined
     return openSession(store, id) // throws
   }
-  const current = async (): Promise<Session | undefined> => {
+  const openAndRefresh = async (): Promise<Session | undefined> => {
     if (opened !== undefined) {
       const news = await opened.refresh()()
       if (!isLeft(news)) return opened
       opened = undefined // the session was removed, or another one now has its id
     }
-    return (opened = await open())
+    return (opened = await openMarked())
   }
-  const made = async (): Promise<Session> => {
+  const openOrMake = async (): Promise<Session> => {
     return (opened ??= requireMark(await openOrCreateSession(store, id, beginning), id, mark))
   }
-  const once = async (make: (session: Session) => Together | undefined): Promise<Session> => {
+  const appendWithRetry = async (make: (session: Session) => Together | undefined): Promise<Session> => {
     for (;;) {
-      const session = await made()
+      const session = await openOrMake()
       const expectedHead = session.head()
       const together = make(session)
       if (together === undefined) {
         // Nothing to change in the state known here. That must also hold for what other writers have appended.
-        const now = await current()
+        const now = await openAndRefresh()
         if (now === session && session.head().size === expectedHead.size) return session
         continue
       }
@@ -64,12 +64,12 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
       }
     }
   }
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work, work)
     last = turn.catch(() => undefined)
     return turn
   }
-  return { read: () => inTurn(current), change: (make) => inTurn(() => once(make)) }
+  return { read: () => enqueue(openAndRefresh), change: (make) => enqueue(() => appendWithRetry(make)) }
 }
 
 /** The number of sessions kept open: the most recently used. */

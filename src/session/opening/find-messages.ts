@@ -35,7 +35,7 @@ export const findMessages = (
   query: MessageQuery,
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
-  const { matching, before } = optionsOf('findMessages', query, known)
+  const { matching, before } = optionsOf('findMessages', query, optionNames)
   const matches = ({ content }: Message): boolean =>
     matching === undefined ||
     textsOf(content).some((text) => new RegExp(matching.source, matching.flags.replace(/[gy]/g, '')).test(text))
@@ -52,4 +52,4 @@ export const findMessages = (
   }, 'findMessages')
 }
 
-const known = { matching: true, before: true } as const
+const optionNames = { matching: true, before: true } as const

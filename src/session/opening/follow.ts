@@ -44,7 +44,7 @@ export const follow = (
 }
 
 const untilSealed = (rows: AsyncIterator<StoredRow>): AsyncIterableIterator<StoredRow> => {
-  const end = async (): Promise<IteratorResult<StoredRow, undefined>> => {
+  const endIteration = async (): Promise<IteratorResult<StoredRow, undefined>> => {
     await rows.return?.()
     return { done: true, value: undefined }
   }
@@ -54,12 +54,12 @@ const untilSealed = (rows: AsyncIterator<StoredRow>): AsyncIterableIterator<Stor
       return this
     },
     next: async () => {
-      if (sealed) return end()
+      if (sealed) return endIteration()
       const next: IteratorResult<StoredRow, undefined> = await rows.next()
       sealed ||= next.done !== true && isSeal(next.value)
       return next
     },
-    return: end,
+    return: endIteration,
   }
 }
 

@@ -38,10 +38,10 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  const { redact, ...rest } = optionsOf('forkSession', options, known)
+  const { redact, ...rest } = optionsOf('forkSession', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(async function* () {
-    const forked = yield* fork(store, id, plan)
+    const forked = yield* forkRows(store, id, plan)
     return yield* need(openSession(store, forked.id, redact === undefined ? {} : { redact }))
   }, 'forkSession')
 }
@@ -61,9 +61,9 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { redact, ...rest } = optionsOf('createFork', options, known)
+  const { redact, ...rest } = optionsOf('createFork', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
-  return sessionSteps(() => fork(store, id, plan), 'createFork')
+  return sessionSteps(() => forkRows(store, id, plan), 'createFork')
 }
 
 /** The caller's options, checked and copied. */
@@ -84,7 +84,7 @@ const forkPlan = (
   metadata: metadata === undefined ? undefined : copyArgument(metadata),
 })
 
-async function* fork(
+async function* forkRows(
   store: Store,
   id: string,
   { at, id: to, metadata, redactor }: ForkPlan,
@@ -116,4 +116,4 @@ async function* rowsUpTo(
   return note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size
 }
 
-const known = { at: true, id: true, metadata: true, redact: true, key: true } as const
+const optionNames = { at: true, id: true, metadata: true, redact: true, key: true } as const

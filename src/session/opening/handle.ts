@@ -18,16 +18,16 @@ import type { LogInfo, Store, StoreFault } from '../../store/index.ts'
 import { ownKeyOf } from '../../store/kit.ts'
 import { untilFault, type CallbackThrew, type TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/appending.ts'
-import { interruptedIn, lookAtLease, openIn, unfinishedIn } from '../record/cut-off.ts'
+import { interruptedResultsIn, lookAtLease, openCallsIn, unfinishedCallsIn } from '../record/cut-off.ts'
 import { SessionMetadata } from './described.ts'
-import { erasing } from '../erasing/erase.ts'
+import { prepareErase } from '../erasing/erase.ts'
 import { sessionSteps, sessionTask, type SessionFault } from '../fault.ts'
 import { openStepsIn } from '../record/journal.ts'
 import { createHolding } from '../writing/lease.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
-import { from } from '../record/store-of.ts'
+import { rememberStore } from '../record/store-of.ts'
 import { Writer } from '../writing/writer.ts'
 
 /** The open handle for a mirror. `log` is the store's description of the log, `about` the session's. */
@@ -56,17 +56,17 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   return handle<Session>(store, mirror, reader, {
     state: 'open',
     append: (given, options) =>
-      writing('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
+      writingMethod('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
     rebase: (make, options) =>
-      writing('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
-    pop: (options) => writing('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
+      writingMethod('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    pop: (options) => writingMethod('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
     rewind: (to, options) =>
-      writing('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
+      writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
     note: (given, options) =>
-      writing('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
+      writingMethod('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
     erase: (what, options) => {
-      const erase = erasing('session.erase', holding.store, id, what, options)
+      const erase = prepareErase('session.erase', holding.store, id, what, options)
       return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
     update: (recipe) =>
@@ -75,15 +75,15 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
         'session.update',
       ),
     lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
-    interrupted: (reason) => interruptedIn(mirror, reason),
-    unfinished: () => unfinishedIn(mirror),
+    interrupted: (reason) => interruptedResultsIn(mirror, reason),
+    unfinished: () => unfinishedCallsIn(mirror),
     openSteps: () => openStepsIn(mirror),
     held: holding.held,
     refresh,
     seal: () =>
       sessionTask(async () => {
         const sealed = await appending.seal()
-        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, endedRest(store, id)))
+        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, sealedRest(store, id)))
       }, 'session.seal'),
     readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
@@ -91,7 +91,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
 }
 
 /** Makes the task of a method with options. Throws TypeError if the options are not an object, or one is unknown. */
-const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
+const writingMethod = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
   call: string,
   options: O | undefined,
   known: OptionNames<O>,
@@ -102,17 +102,17 @@ const writing = <O extends object, E extends Either<SessionFault | StoreFault | 
 }
 
 /** The sealed handle for a mirror. */
-export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
+export const sealedSessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
   handle<SealedSession>(
     store,
     mirror,
     readerOf(mirror, new SessionMetadata(store, log, info)),
-    endedRest(store, mirror.id),
+    sealedRest(store, mirror.id),
   )
 
-const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
+const sealedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (what, options) => sessionSteps(erasing('session.erase', store, id, what, options), 'session.erase'),
+  erase: (what, options) => sessionSteps(prepareErase('session.erase', store, id, what, options), 'session.erase'),
 })
 
 /** The members that all handles share. `len` is added to each, because it is a getter. */
@@ -133,7 +133,7 @@ const handle = <S extends SessionReader>(
       return history.len
     },
   }
-  return from({ store, redactor, erased: () => erased.size }, Object.freeze(session) as unknown as S)
+  return rememberStore({ store, redactor, erased: () => erased.size }, Object.freeze(session) as unknown as S)
 }
 
 const readerOf = (mirror: Mirror, described: SessionMetadata): Reading => {
@@ -154,18 +154,18 @@ const readerOf = (mirror: Mirror, described: SessionMetadata): Reading => {
     pages: () => {
       const [view, notes] = [mirror.history.view(), mirror.notes.view()]
       if (folded === undefined || folded.view !== view || folded.notes !== notes)
-        folded = { view, notes, pages: effective(view, notes) }
+        folded = { view, notes, pages: effectivePages(view, notes) }
       return folded.pages
     },
     head: () => mirror.head,
     info: () => Object.freeze({ ...described.info, len: mirror.history.len, head: mirror.head }),
     metadata: () => described.info.metadata,
     damaged: Object.freeze([...mirror.damaged]),
-    openCalls: () => openIn(mirror),
+    openCalls: () => openCallsIn(mirror),
   }
 }
 
-const effective = (view: View<Message>, notes: View<Note>): readonly PageKind[] => {
+const effectivePages = (view: View<Message>, notes: View<Note>): readonly PageKind[] => {
   const pages = [...view.pages]
   for (const [position, kind] of foldPages(notes)) if (kind !== undefined) pages[position] = kind
   return Object.freeze(pages)

@@ -27,7 +27,7 @@ export interface SessionPage {
  */
 export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
   checkStore('listSessions', store)
-  const { where = {}, ...query } = optionsOf('listSessions', options, known)
+  const { where = {}, ...query } = optionsOf('listSessions', options, optionNames)
   return sessionSteps(async function* () {
     const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [formatKey]: 1 } })))
     const sessions: SessionInfo[] = []
@@ -44,4 +44,4 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
   }, 'listSessions')
 }
 
-const known = { limit: true, after: true, where: true, by: true } as const
+const optionNames = { limit: true, after: true, where: true, by: true } as const

@@ -29,7 +29,7 @@ export const openOrCreateSession = (
   options: Omit<SessionOptions, 'id'> = {},
 ): Task<OpenOrCreateFault, Session> => {
   checkStore('openOrCreateSession', store)
-  const { redact, ...creation } = optionsOf('openOrCreateSession', options, known)
+  const { redact, ...creation } = optionsOf('openOrCreateSession', options, optionNames)
   const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
   const creating = { id, ...copyArgument(ownFields(creation)), ...opening }
   return sessionTask(async () => {
@@ -44,4 +44,4 @@ export const openOrCreateSession = (
   }, 'openOrCreateSession')
 }
 
-const known = { metadata: true, messages: true, erasable: true, redact: true } as const
+const optionNames = { metadata: true, messages: true, erasable: true, redact: true } as const

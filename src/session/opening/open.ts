@@ -14,7 +14,7 @@ import {
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
 import { need, type Task } from '../../task/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
-import { sealedOf, sessionOf } from './handle.ts'
+import { sealedSessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { lookAtLease } from '../record/cut-off.ts'
 import { addTimes, emptyMirror } from '../record/mirror.ts'
@@ -61,7 +61,7 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
  */
 export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
   checkStore('createSession', store)
-  const given = optionsOf('createSession', options, known)
+  const given = optionsOf('createSession', options, createOptionNames)
   const redactor = redactorFor(given.redact)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
@@ -121,7 +121,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  */
 export const openSession = (store: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
   checkStore('openSession', store)
-  const { redact } = optionsOf('openSession', options, knownOfOpen)
+  const { redact } = optionsOf('openSession', options, openOptionNames)
   const redactor = redactorFor(redact)
   return sessionTask(async () => {
     const opened = await readUnread(store, id, redactor)
@@ -149,7 +149,7 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
   checkStore('readSession', store)
   return sessionSteps(async function* () {
     const { mirror, log, info } = yield* need(readReadable(store, id))
-    return mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly()
+    return mirror.sealed ? sealedSessionOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly()
   }, 'readSession')
 }
 
@@ -167,5 +167,5 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   }, 'describeSession')
 }
 
-const known = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
-const knownOfOpen = { redact: true } as const
+const createOptionNames = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
+const openOptionNames = { redact: true } as const

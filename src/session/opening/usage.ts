@@ -46,7 +46,7 @@ export const readUsage = (
   session: string | SessionInfo,
   options: UsageOptions = {},
 ): Task<ReadSessionFault, readonly CallUse[]> => {
-  const { own = false } = optionsOf('readUsage', options, known)
+  const { own = false } = optionsOf('readUsage', options, optionNames)
   return sessionSteps(async function* () {
     const info = typeof session === 'string' ? yield* need(describeSession(store, session)) : session
     const rows = info.head.size === info.len ? [] : yield* need(store.read(info.id, { only: 'note' }))
@@ -67,7 +67,7 @@ export const usesIn = (
   notes: readonly StoredRow[],
   options: UsageOptions = {},
 ): readonly CallUse[] => {
-  const { own = false } = optionsOf('usesIn', options, known)
+  const { own = false } = optionsOf('usesIn', options, optionNames)
   const isOwn = isOwnOf(info, own)
   const receipts = notes.flatMap((row) => (isOwn(row.at) ? (useIn(row, notes) ?? []) : []))
   // A file's figures cover the whole session. A fork has only part of it, and gets none.
@@ -152,4 +152,4 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
   })
 }
 
-const known = { own: true } as const
+const optionNames = { own: true } as const

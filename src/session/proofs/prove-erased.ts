@@ -10,15 +10,15 @@ import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent } from '../../store/kit.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
-import { notInHead, rowOfMessage } from './prove.ts'
+import { headMismatchFault, rowOfMessage } from './prove.ts'
 import {
-  againstHead,
+  headMismatch,
   badProof,
   isCount,
   isErasureProof,
   isHead,
   proofOf,
-  saidBy,
+  erasureFromProof,
   type ErasureProof,
 } from '../erasing/receipt.ts'
 
@@ -86,7 +86,7 @@ export const proveErased = (
       ledger,
       said,
     }
-    return isLeft(checkErased(proof)) ? yield* fail(notInHead(id, row)) : Object.freeze(proof)
+    return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : Object.freeze(proof)
   }, 'proveErased')
 
 /**
@@ -104,7 +104,7 @@ export const checkErased = (
   ledger?: Head,
 ): Either<SessionFaultOf<'BadProof'>, ProvenErased> => {
   if (!isErasedProof(proof)) return badProof('it is not a proof of an erased message')
-  const other = againstHead(head, proof.head) ?? againstHead(ledger, proof.ledger)
+  const other = headMismatch(head, proof.head) ?? headMismatch(ledger, proof.ledger)
   if (other !== undefined) return badProof(other)
   const { session, row, leaf, head: own, ledger: book } = proof
   const isIn = verifyInclusion({
@@ -115,7 +115,7 @@ export const checkErased = (
     root: hexToBytes(own.root),
   })
   if (!isIn) return badProof(`the leaf is not at row ${row} of the record with that head`)
-  const read = saidBy(proof.said, book)
+  const read = erasureFromProof(proof.said, book)
   if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right
   if (!rows.some((one) => one.row === row && one.leaf === leaf && one.kind === 'entry'))

@@ -34,7 +34,7 @@ import {
 } from '../../store/kit.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
-import { againstHead, badProof, isCount } from '../erasing/receipt.ts'
+import { headMismatch, badProof, isCount } from '../erasing/receipt.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from '../opening/open.ts'
 import { blocksOf, decodeRows } from '../record/mirror.ts'
@@ -143,7 +143,7 @@ export const proveEntry = (
       head,
       path: path.map(bytesToHex),
     }
-    return isLeft(checkProof(proof)) ? yield* fail(notInHead(id, row)) : Object.freeze(proof)
+    return isLeft(checkProof(proof)) ? yield* fail(headMismatchFault(id, row)) : Object.freeze(proof)
   }, 'proveEntry')
 }
 
@@ -163,7 +163,7 @@ export async function* rowOfMessage(
 }
 
 /** The fault for a stored row that does not lead to the stored head. */
-export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'DamagedLog'> => ({
+export const headMismatchFault = (id: string, { position }: StoredRow): StoreFaultOf<'DamagedLog'> => ({
   _tag: 'DamagedLog',
   id,
   position,
@@ -180,7 +180,7 @@ export const notInHead = (id: string, { position }: StoredRow): StoreFaultOf<'Da
  */
 export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
   if (!isProof(proof)) return badProof('it is not a proof of this library')
-  const otherHead = againstHead(head, proof.head)
+  const otherHead = headMismatch(head, proof.head)
   if (otherHead !== undefined) return badProof(otherHead)
   const inclusion = {
     position: proof.row,

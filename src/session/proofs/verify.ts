@@ -4,7 +4,7 @@ import { isLeft, optionsOf, right } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
-import { attachedTo, mayAttach, takeMessage } from '../../entry/kit.ts'
+import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/kit.ts'
 import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from '../../store/kit.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
@@ -64,7 +64,7 @@ export const verifySession = (
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, VerifiedSession> => {
   checkStore('verifySession', store)
-  const { head, progress } = optionsOf('verifySession', options, known)
+  const { head, progress } = optionsOf('verifySession', options, optionNames)
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const named = new Set<BlockId>()
@@ -112,7 +112,7 @@ const inspector = (
     let damage: Damage | undefined
     for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
-      const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayAttach(row.entry.text))
+      const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text))
       const reason = reads
         ? takeMessage(history, row.entry, blocks)
         : note !== undefined && isLeft(note)
@@ -145,4 +145,4 @@ const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> 
   return found
 }
 
-const known = { head: true, progress: true } as const
+const optionNames = { head: true, progress: true } as const

@@ -6,7 +6,7 @@ import { interruptedResults, openCalls, type Message, type OpenCall } from '../.
 import { callsOf, isCut } from '../../message/kit.ts'
 import {
   callIdsIn,
-  goOnAfter,
+  cutAnswerNotice,
   interruptedTool,
   messagesOf,
   nameStep,
@@ -19,7 +19,7 @@ import type { LogFault, Store } from '../../store/index.ts'
 import type { StartedCall } from '../session.ts'
 
 /** The open calls of the last assistant message, if only tool results follow it. */
-export const openIn = (mirror: Mirror): readonly OpenCall[] => {
+export const openCallsIn = (mirror: Mirror): readonly OpenCall[] => {
   const conversation = conversationOf(mirror)
   const turn = conversation.slice(lastTurnOf(conversation))
   return Object.freeze(
@@ -38,27 +38,27 @@ const lastTurnOf = (view: View<Message>): number => {
 export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
   openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
 
-export const interruptedIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
+export const interruptedResultsIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
-  const said = (call: OpenCall): string =>
+  const interruptedText = (call: OpenCall): string =>
     reason ?? (started.has(call.id) ? interruptedTool : 'The run was interrupted before this tool gave a result.')
   const ended = endedStepsIn(mirror)
   const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [
-    ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
+    ...openCallsIn(mirror).flatMap((call) => interruptedResults([call], interruptedText(call))),
     ...ended.flatMap((step) =>
       nameStep(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
   ]
   const last = messages.at(-1)
-  return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
+  return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, cutAnswerNotice(reason)] : messages)
 }
 
 /** The started calls without a known result, of all unrecorded steps. */
-export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
-  const inSteps = openStepsIn(mirror).flatMap(({ answer, said, started, results }) =>
-    callsOf(answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') })
+export const unfinishedCallsIn = (mirror: Mirror): readonly StartedCall[] => {
+  const inSteps = openStepsIn(mirror).flatMap(({ answer, said: interruptedText, started, results }) =>
+    callsOf(answer ?? { role: 'assistant', content: interruptedText.filter((part) => typeof part !== 'string') })
       .filter(({ id }) => started.has(id) && !results.has(id))
       .map(({ id, name, arguments: given }) => Object.freeze({ callId: id, name, arguments: given })),
   )

@@ -23,7 +23,7 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
     const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
     const untaken = taken && failureOf(taken)
     if (untaken !== undefined && untaken.left._tag !== 'NoKey') return untaken
-    if (taken === undefined || isLeft(taken)) mark(mirror, position, row, reason ?? reasonIn(taken?.left))
+    if (taken === undefined || isLeft(taken)) markDamaged(mirror, position, row, reason ?? reasonIn(taken?.left))
   }
   const range = await rangeAt(store, id, head.size)()
   const failure = failureOf(range)
@@ -36,7 +36,7 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
 }
 
 const alteredRow = 'the row was altered after it was appended'
-const unreadable = 'the row can not be read'
+const unreadableReason = 'the row can not be read'
 
 const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(range, hash))
 
@@ -44,7 +44,8 @@ const rootIn = (range: CompactRange, { hash }: Store): string => hexOf(rootOf(ra
 const failureOf = (answer: Either<LogFault, unknown>): Left<LogFault> | undefined =>
   isLeft(answer) && answer.left._tag !== 'DamagedLog' ? answer : undefined
 
-const reasonIn = (fault: LogFault | undefined): string => (fault?._tag === 'DamagedLog' ? fault.reason : unreadable)
+const reasonIn = (fault: LogFault | undefined): string =>
+  fault?._tag === 'DamagedLog' ? fault.reason : unreadableReason
 
 /** The stored row, or an empty one with the damage if it can't be read. */
 const rowAt = async (
@@ -82,7 +83,7 @@ const isInTree = (
   return stored !== undefined && equalBytes(node, stored)
 }
 
-const mark = (mirror: Mirror, row: number, { kind, at }: StoredRow, reason: string): void => {
+const markDamaged = (mirror: Mirror, row: number, { kind, at }: StoredRow, reason: string): void => {
   const position = mirror.history.len
   mirror.damaged.push(Object.freeze(kind === 'note' ? { row, reason } : { row, position, reason }))
   if (kind === 'note')

@@ -17,7 +17,7 @@ import {
   callsOf,
   cutAnswer,
   messageIn,
-  oursIn,
+  indelibleMetaOf,
   resultMessages,
   toolResultPart,
   withOwnCallId,
@@ -84,7 +84,7 @@ export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonl
   }
   if (journal.open.size === 0) journal.messages = said.length // without open steps, no message needs to be read
   for (; journal.messages < said.length; journal.messages++) {
-    const step = stepNamed(said.at(journal.messages) as Message)
+    const step = stepIdOf(said.at(journal.messages) as Message)
     if (step !== undefined) journal.open.delete(step)
   }
   return Object.freeze([...journal.open.values()].map(openStep))
@@ -160,7 +160,7 @@ export const stepsIn = (
     one.to = len
     addToDraft(one.draft, note)
   }
-  const named = new Set(messages.flatMap((message) => stepNamed(message) ?? []))
+  const named = new Set(messages.flatMap((message) => stepIdOf(message) ?? []))
   const ended = [...all.values()]
     .filter(({ draft: { step } }) => !open.has(step) && !named.has(step))
     .map(({ draft, from, to }): EndedStep => {
@@ -214,7 +214,7 @@ const openStep = ({ step, lease, answer, together, blocks, started, results, wai
 }
 
 /** Why no run can have written this note: its answer is not an assistant message, or a result is not a tool result. */
-export const againstJournal = ({ answer, results = [] }: JournalNote): string | undefined => {
+export const journalFault = ({ answer, results = [] }: JournalNote): string | undefined => {
   if (answer !== undefined && answerOf({ content: [], ...answer }) === undefined)
     return '`answer` of a journal note is not an assistant message'
   const wrong = results.findIndex((result) => !partsOf([result]).some(({ type }) => type === 'tool_result'))
@@ -264,7 +264,7 @@ export const messagesOf = (
   callIds: Set<string>,
   why: Unanswered = whyUnanswered,
 ): readonly Message[] => {
-  const message = step.answer ?? cutOf(step.said, callIds)
+  const message = step.answer ?? markedCutAnswer(step.said, callIds)
   if (message === undefined) return []
   const results = callsOf(message).map(
     (call) =>
@@ -274,7 +274,7 @@ export const messagesOf = (
 }
 
 /** Marks the answer as cut; undefined if only the mark would remain. Without results, its call ids can still change. */
-const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
+const markedCutAnswer = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
   if (cutAnswer(said, false) === undefined) return undefined
   const own = said.map((part) =>
     typeof part !== 'string' && part.type === 'tool_call' ? withOwnCallId(part, callIds) : part,
@@ -286,7 +286,7 @@ const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefine
  * The message after a cut answer: it states the cut, and makes the model continue. If a request
  * ends with an assistant message, the provider takes that for the start of the next answer.
  */
-export const goOnAfter = (reason = 'The run was interrupted here'): Message => ({
+export const cutAnswerNotice = (reason = 'The run was interrupted here'): Message => ({
   ...developer(`[${reason}. The answer above is incomplete.]`),
   meta: { indelible: { interrupted: true } },
 })
@@ -294,11 +294,11 @@ export const goOnAfter = (reason = 'The run was interrupted here'): Message => (
 /** The messages of a step. The first one names the step, which marks it as recorded. */
 export const nameStep = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
   if (first === undefined) return []
-  return [{ ...first, meta: { ...ownField(first, 'meta'), indelible: { ...oursIn(first), step } } }, ...rest]
+  return [{ ...first, meta: { ...ownField(first, 'meta'), indelible: { ...indelibleMetaOf(first), step } } }, ...rest]
 }
 
 /** The step that a message names. */
-export const stepNamed = (message: Partial<Message>): string | undefined => {
-  const step = ownField(message, 'meta') === undefined ? undefined : ownField(oursIn(message), 'step')
+export const stepIdOf = (message: Partial<Message>): string | undefined => {
+  const step = ownField(message, 'meta') === undefined ? undefined : ownField(indelibleMetaOf(message), 'step')
   return typeof step === 'string' ? step : undefined
 }

@@ -10,7 +10,7 @@ import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { againstStub, readRow, takeRow, UnreadRows, type DecodedRow } from '../../entry/kit.ts'
+import { stubFault, readRow, takeRow, UnreadRows, type DecodedRow } from '../../entry/kit.ts'
 import {
   grow,
   verifyLog,
@@ -291,7 +291,7 @@ export const decodeRows = (
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
     if (kind === 'note') {
-      const stub = erased === undefined ? undefined : againstStub(kind, body)
+      const stub = erased === undefined ? undefined : stubFault(kind, body)
       if (stub !== undefined)
         return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
       decoded.push({ kind, position, body })
@@ -346,14 +346,14 @@ export const readBlocks = async (
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()
-  const damaged = (bad: readonly BlockId[], reason: string): Damage => {
+  const damageAt = (bad: readonly BlockId[], reason: string): Damage => {
     const first = ids.find((block) => bad.includes(block))
     return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
   }
   if (isLeft(found))
-    return left(found.left._tag === 'DamagedBlock' ? damaged(found.left.ids, 'is not what was appended') : found.left)
+    return left(found.left._tag === 'DamagedBlock' ? damageAt(found.left.ids, 'is not what was appended') : found.left)
   const missing = ids.filter((_, index) => found.right[index] === undefined)
-  if (missing.length > 0) return left(damaged(missing, 'is missing'))
+  if (missing.length > 0) return left(damageAt(missing, 'is missing'))
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
 }
 
@@ -513,5 +513,5 @@ export interface MissedRows {
   readonly notes: View<Note>
 }
 
-export const since = ({ history, notes }: Mirror, len: number, noteLen: number): MissedRows =>
+export const missedRowsSince = ({ history, notes }: Mirror, len: number, noteLen: number): MissedRows =>
   Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })

@@ -3,7 +3,7 @@ import type { View } from '../../history/index.ts'
 import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
-import { callIdsIn, stepNamed, type EndedStep } from './journal.ts'
+import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
 
 /** The messages to erase, and everything by which notes can refer to them. */
 export interface Subject {
@@ -27,7 +27,7 @@ export interface Subject {
 /** The minimum length for a substring match in a note. A shorter text must equal a whole text of the note. */
 export const longEnough = 12
 /** Shorter texts are ignored: they could come from anywhere. */
-const tooShort = 4
+const shortestDistinctive = 4
 
 /** Steps and inputs to erase, with or without messages. */
 export interface CopiesInNotes {
@@ -49,8 +49,8 @@ export const subjectOf = (
   const inner = new Set<string>()
   const addTexts = (values: readonly unknown[]): void => {
     for (const text of values.flatMap(saidIn)) {
-      if (text.length >= tooShort) texts.add(text)
-      for (const inside of insideOf(text)) inner.add(inside)
+      if (text.length >= shortestDistinctive) texts.add(text)
+      for (const inside of nestedTextsIn(text)) inner.add(inside)
     }
   }
   for (const position of positions) {
@@ -94,7 +94,7 @@ const saidIn = (part: unknown): readonly string[] =>
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
   for (let at = position; at >= 0; at--) {
     const message = messages.at(at) as Message
-    const step = stepNamed(message)
+    const step = stepIdOf(message)
     if (step !== undefined || message.role !== 'tool') return step
   }
   return undefined
@@ -107,7 +107,7 @@ const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'med
 export const textsOf = (value: unknown, inside = true): readonly string[] => {
   const found: string[] = []
   const collect = (inner: unknown): void => {
-    if (typeof inner === 'string') found.push(inner, ...(inside ? insideOf(inner) : []))
+    if (typeof inner === 'string') found.push(inner, ...(inside ? nestedTextsIn(inner) : []))
     else if (isArray(inner)) for (const item of inner) collect(item)
     else if (isObject(inner))
       for (const [name, item] of Object.entries(inner))
@@ -118,7 +118,7 @@ export const textsOf = (value: unknown, inside = true): readonly string[] => {
 }
 
 /** All strings in a text that is a JSON array or object, recursively. */
-const insideOf = (text: string): readonly string[] => {
+const nestedTextsIn = (text: string): readonly string[] => {
   if (!/^\s*[[{]/.test(text)) return []
   const parsed = parseJson(text)
   return isLeft(parsed) ? [] : textsOf(parsed.right)
@@ -160,10 +160,10 @@ export const copiesIn = (notes: readonly Note[], subject: Subject, open: Readonl
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
       inputs.add(note.id)
   }
-  return notes.flatMap((note, index) => (repeats(note, subject, steps, inputs, open) ? [index] : []))
+  return notes.flatMap((note, index) => (isCopyInNote(note, subject, steps, inputs, open) ? [index] : []))
 }
 
-const repeats = (
+const isCopyInNote = (
   note: Note,
   subject: Subject,
   steps: ReadonlySet<string>,
@@ -179,23 +179,23 @@ const repeats = (
     case 'erased':
       return false // only positions and kinds
     case 'summary':
-      return [...subject.positions].some((at) => note.from <= at && at < note.to) || says(note, subject)
+      return [...subject.positions].some((at) => note.from <= at && at < note.to) || quotesSubject(note, subject)
     case 'tool_started':
       // Many calls share short arguments. A call in no message and no discarded step may have had
       // effects: its note stays.
       return (
         subject.callIds.has(note.callId) ||
         (subject.recorded.has(note.callId)
-          ? says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
+          ? quotesSubject(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
           : subject.discardedCalls.has(note.callId))
       )
     case 'journal':
-      return !open.has(note.step) && (steps.has(note.step) || says(note, subject) || isPartOf(note, subject))
+      return !open.has(note.step) && (steps.has(note.step) || quotesSubject(note, subject) || isPartOf(note, subject))
     case 'input':
-      return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && says(note, subject))
+      return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotesSubject(note, subject))
     case 'receipt':
     case 'application':
-      return says(note, subject)
+      return quotesSubject(note, subject)
   }
 }
 
@@ -212,7 +212,7 @@ const refersTo = (
 ): boolean =>
   started.some((id) => ids.has(id)) || results.some(({ callId }) => typeof callId === 'string' && ids.has(callId))
 
-const says = (note: Note, { texts }: Subject): boolean => {
+const quotesSubject = (note: Note, { texts }: Subject): boolean => {
   const said = textsOf(note)
   return texts.some((text) => said.some((one) => one === text || (text.length >= longEnough && one.includes(text))))
 }

@@ -9,7 +9,7 @@ import { classify, isPageKind } from '../../pages/index.ts'
 import { Recording } from '../../entry/kit.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
-import { againstJournal } from './journal.ts'
+import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions } from '../session.ts'
 import type { StepRows } from './step.ts'
@@ -27,7 +27,7 @@ export const messageRows = (
     const whole = decodeMessage(given[index])
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
-    if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedCause(decoded.right) })
+    if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedPartFault(decoded.right) })
     const tag = typeof page === 'object' ? ownField(page, index) : page
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
@@ -40,7 +40,7 @@ export const messageRows = (
 }
 
 /** The fault for appending a message with an erased part. */
-export const erasedCause = ({ content }: Message): MessageFault => ({
+export const erasedPartFault = ({ content }: Message): MessageFault => ({
   _tag: 'UnexpectedShape',
   path: ['content', content.findIndex(({ type }) => type === 'erased'), 'type'],
   expected: 'another type: only erase() makes this one',
@@ -57,10 +57,10 @@ export const withNotes = (
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
-    const decoded = checkedNote(one, mirror)
+    const decoded = checkNoteInput(one, mirror)
     if (isLeft(decoded)) return decoded
     const note = decoded.right
-    const reason = note.type === 'summary' ? againstNote(note, mirror) : againstReach(note, base + count)
+    const reason = note.type === 'summary' ? noteRefusal(note, mirror) : reachFault(note, base + count)
     if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
     notes.push(note)
   }
@@ -85,7 +85,7 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
 /** A checked and redacted copy of a note that callers may write. */
-export const checkedNote = (
+export const checkNoteInput = (
   given: Note,
   { redactor }: Pick<Mirror, 'redactor'>,
 ): Either<SessionFaultOf<'InvalidNote'>, Note> => {
@@ -96,7 +96,7 @@ export const checkedNote = (
       ? whole
       : decodeNote((whole.right.type === 'journal' ? redactor.quiet : redactor).note(whole.right))
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
-  const problem = decoded.right.type === 'journal' ? againstJournal(decoded.right) : undefined
+  const problem = decoded.right.type === 'journal' ? journalFault(decoded.right) : undefined
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
   if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
   return decoded.right.type === 'erased'
@@ -111,15 +111,15 @@ export const reachOf = (note: Note): number => {
   return note.type === 'receipt' ? note.len : note.type === 'retraction' ? note.to : 0
 }
 
-const againstReach = (note: Note, len: number): string | undefined =>
+const reachFault = (note: Note, len: number): string | undefined =>
   reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
 
 /** The reason why a note can't be written; undefined if it can. */
-export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
-  const beyond = againstReach(note, mirror.history.len)
+export const noteRefusal = (note: Note, mirror: Mirror): string | undefined => {
+  const beyond = reachFault(note, mirror.history.len)
   if (beyond !== undefined) return beyond
   if (note.type !== 'summary') return undefined
-  const said = saidIn(mirror, note)
+  const said = conversationIn(mirror, note)
   if (said.length === 0) return `the messages from ${note.from} to ${note.to} were all retracted`
   if (rangeDigest(said) !== note.sourceDigest)
     return `the sourceDigest of the summary is not that of the messages from ${note.from} to ${note.to}`
@@ -127,7 +127,7 @@ export const againstNote = (note: Note, mirror: Mirror): string | undefined => {
 }
 
 /** The part of the conversation between two positions of the record. */
-export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
+export const conversationIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
   const conversation = conversationOf(mirror)
   return conversation.slice(conversation.before(from), conversation.before(to))
 }
@@ -135,13 +135,13 @@ export const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
 /** Selects the range to retract, from the conversation and the number of messages in the record. */
 export type Retract = (conversation: View<Message>, len: number) => Range
 
-export const lastOf: Retract = (conversation, len) => {
+export const retractLast: Retract = (conversation, len) => {
   const from = conversation.positionAt(-1) ?? len
   return { from, to: from === len ? len : from + 1 }
 }
 
 /** All messages from a position of the record. */
-export const allFrom =
+export const retractFrom =
   (from: number): Retract =>
   (_, len) => ({ from, to: len })
 

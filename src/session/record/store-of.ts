@@ -14,7 +14,7 @@ export interface OpenedWith {
 const openedWith = new WeakMap<object, OpenedWith>()
 
 /** Remember how a handle was opened, and return it. */
-export const from = <S extends SessionReader>(opened: OpenedWith, session: S): S => {
+export const rememberStore = <S extends SessionReader>(opened: OpenedWith, session: S): S => {
   openedWith.set(session, opened)
   return session
 }
@@ -36,7 +36,7 @@ export const storeOfSession = (session: SessionReader): Store => {
 }
 
 /** How a handle was opened; undefined if the value is not a handle. */
-export const openingOf = (session: object): OpenedWith | undefined => openedWith.get(session)
+export const storeAndOptionsOf = (session: object): OpenedWith | undefined => openedWith.get(session)
 
 /** The redactor that a session was opened with, if any. */
 export const redactorOf = (session: object): Redactor | undefined => openedWith.get(session)?.redactor

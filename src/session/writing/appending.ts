@@ -10,15 +10,15 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
-  againstNote,
-  allFrom,
-  checkedNote,
-  lastOf,
+  noteRefusal,
+  retractFrom,
+  checkNoteInput,
+  retractLast,
   messageRows,
   reachOf,
   retractionRows,
   rowsOfNote,
-  saidIn,
+  conversationIn,
   withNotes,
   type Retract,
 } from '../record/rows.ts'
@@ -47,7 +47,7 @@ interface Line {
 }
 
 /** Wait for a turn, unless the writer has one. */
-const enter = async (line: Line): Promise<Either<LogFault, void>> => {
+const waitForTurn = async (line: Line): Promise<Either<LogFault, void>> => {
   if (line.leave !== undefined) return right(undefined)
   const taken = await line.take()
   if (isLeft(taken)) return taken
@@ -71,20 +71,20 @@ export class Appending {
   }
 
   async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<Recorded>> {
-    const together = togetherOf(given)
+    const together = copyAppendInput(given)
     const { messages } = together
     const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
     const { expectedHead, expectedLen, page } = options
     const said = messageRows(this.#mirror, messages, page, this.#store)
     if (isLeft(said)) return said
-    const whole = (len: number): ReturnType<Step['rows']> =>
+    const allRows = (len: number): ReturnType<Step['rows']> =>
       notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
     const counts = { messages: messages.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
-        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => whole(this.#mirror.history.len)),
+        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => allRows(this.#mirror.history.len)),
       )
-    const now = notes.length === 0 ? said : whole(expectedLen ?? this.#writer.len)
+    const now = notes.length === 0 ? said : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
     return this.#writer.append(step({ type: 'len', len: expectedLen }, options, counts, () => now))
   }
@@ -98,7 +98,7 @@ export class Appending {
     if (turn === undefined) return this.#rebase(make, page, options, undefined)
     const line: Line = { take: () => turn(this.#mirror.id)(), leave: undefined }
     try {
-      const entered = this.#crowded ? await enter(line) : undefined
+      const entered = this.#crowded ? await waitForTurn(line) : undefined
       return entered !== undefined && isLeft(entered) ? entered : await this.#rebase(make, page, options, line)
     } finally {
       line.leave?.()
@@ -118,10 +118,10 @@ export class Appending {
       // At the head, not the length: an unseen retraction may change what `make` should return.
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
       const { called: before } = this.#writer
-      const made = callCallback('make', () => make(conversation))
-      if (isLeft(made)) return made
+      const makeSummary = callCallback('make', () => make(conversation))
+      if (isLeft(makeSummary)) return makeSummary
       if (this.#writer.called !== before) return left(selfAppending)
-      const rows = messageRows(this.#mirror, listOf(made.right), page, this.#store)
+      const rows = messageRows(this.#mirror, listOf(makeSummary.right), page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
@@ -132,19 +132,19 @@ export class Appending {
       if (!isLeft(answer)) this.#pace.done(began, sent)
       const gaveWay = respectTurns && isLeft(answer) && answer.left._tag === 'Conflict'
       if (!isLeft(answer) || !(gaveWay || answer.left._tag === 'SessionConflict')) return answer
-      const waited = line === undefined ? await this.#pace.refused(tries) : await enter(line)
+      const waited = line === undefined ? await this.#pace.refused(tries) : await waitForTurn(line)
       if (waited !== undefined && isLeft(waited)) return waited
     }
   }
 
   async pop(options: RetractOptions): Promise<WriteAnswer<Popped>> {
     let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
-    const last: Retract = (conversation, len) => {
+    const retractNewest: Retract = (conversation, len) => {
       const message = conversation.at(-1)
       popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
-      return lastOf(conversation, len)
+      return retractLast(conversation, len)
     }
-    const answer = await this.#retract(last, options)
+    const answer = await this.#retract(retractNewest, options)
     return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
   }
 
@@ -152,7 +152,7 @@ export class Appending {
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<Recorded>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
-    return isLeft(rows) ? rows : this.#retract(allFrom(to), options, rows.right)
+    return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
   }
 
   #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<Recorded>> {
@@ -167,16 +167,16 @@ export class Appending {
   }
 
   async note(given: Note, options: NoteOptions = noOptions): Promise<WriteAnswer<Recorded>> {
-    const decoded = checkedNote(given, this.#mirror)
+    const decoded = checkNoteInput(given, this.#mirror)
     return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
 
   summarize({ ...summary }: NewSummary): Promise<WriteAnswer<Recorded>> {
-    const made = (): ReturnType<typeof checkedNote> => {
-      const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
-      return checkedNote({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
+    const makeSummary = (): ReturnType<typeof checkNoteInput> => {
+      const sourceDigest = rangeDigest(conversationIn(this.#mirror, summary))
+      return checkNoteInput({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
     }
-    return this.#write(made, summary.to, noOptions)
+    return this.#write(makeSummary, summary.to, noOptions)
   }
 
   seal(): Promise<WriteAnswer<Recorded>> {
@@ -185,22 +185,22 @@ export class Appending {
 
   /** Append a note. If it refers to pending messages, it is made and checked once they are stored. */
   async #write(
-    made: () => ReturnType<typeof checkedNote>,
+    makeSummary: () => ReturnType<typeof checkNoteInput>,
     reach: number,
     options: NoteOptions,
   ): Promise<WriteAnswer<Recorded>> {
-    const checked = (): ReturnType<typeof checkedNote> => {
-      const note = made()
-      const reason = isLeft(note) ? undefined : againstNote(note.right, this.#mirror)
+    const checkSummary = (): ReturnType<typeof checkNoteInput> => {
+      const note = makeSummary()
+      const reason = isLeft(note) ? undefined : noteRefusal(note.right, this.#mirror)
       return reason === undefined ? note : left({ _tag: 'InvalidNote', reason })
     }
     const waits = reach > this.#mirror.history.len
-    const now = waits ? undefined : checked()
+    const now = waits ? undefined : checkSummary()
     if (now !== undefined && isLeft(now)) return now
-    return this.#writer.append({ ...this.#noteStep(() => now ?? checked(), options), waits })
+    return this.#writer.append({ ...this.#noteStep(() => now ?? checkSummary(), options), waits })
   }
 
-  #noteStep(made: () => ReturnType<typeof checkedNote>, options: NoteOptions): Step {
+  #noteStep(makeSummary: () => ReturnType<typeof checkNoteInput>, options: NoteOptions): Step {
     const { expectedHead, expectedLen } = options
     const continues: Continues =
       expectedHead !== undefined
@@ -209,7 +209,7 @@ export class Appending {
           ? { type: 'len', len: expectedLen }
           : { type: 'end' }
     return step(continues, options, { messages: 0, notes: 1 }, () => {
-      const note = made()
+      const note = makeSummary()
       return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right))
     })
   }
@@ -236,7 +236,7 @@ const selfAppending: CallbackThrew = Object.freeze({
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
   isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
 
-const togetherOf = (
+const copyAppendInput = (
   given: AppendInput,
 ): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
   const isTogether =

@@ -4,7 +4,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import {
   amount,
   FaultError,
-  newAbort,
+  createAbort,
   systemClock,
   type Clock,
   type Signal,
@@ -81,7 +81,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   let given: SessionLease | undefined
   let closed = false
   /** Runs a change under the lease held at the time of the call. */
-  const fenced = <F extends StoreFault, T>(
+  const withFence = <F extends StoreFault, T>(
     change: string,
     call: (lease: { readonly number: number } | undefined) => Task<F, T>,
   ): Task<F, T> => {
@@ -96,11 +96,11 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   const carrying: Store = {
     ...store,
     append: (log, append) =>
-      fenced('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
+      withFence('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
     update: (log, update) =>
-      fenced('store.update', (lease) => store.update(log, lease === undefined ? update : { ...update, lease })),
+      withFence('store.update', (lease) => store.update(log, lease === undefined ? update : { ...update, lease })),
     erase: (request) =>
-      fenced('store.erase', (lease) => {
+      withFence('store.erase', (lease) => {
         if (lease === undefined) return store.erase(request)
         return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
       }),
@@ -160,8 +160,8 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
 const defaultTtl = 30_000
 
 /** The pause between two attempts while another holder has the lease, in milliseconds: the first, and the longest. */
-const soonest = 10
-const latest = 250
+const firstRetryMs = 10
+const longestRetryMs = 250
 
 type TakeFault = Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>
 
@@ -172,7 +172,7 @@ class Claim {
   readonly #options: LeaseOptions
   readonly #ttl: number
   readonly #clock: Clock
-  readonly #abort = newAbort()
+  readonly #abort = createAbort()
   #state: LeaseState = 'free'
   #number = 0
   #timer: Timer | undefined
@@ -209,7 +209,7 @@ class Claim {
     const { holder, wait = 0 } = this.#options
     const until = this.#clock.now() + wait
     this.#on('wanted')
-    for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
+    for (let pause = firstRetryMs; ; pause = Math.min(pause * 2, longestRetryMs)) {
       const answer = await this.#store.lease(this.#id, { holder, ttl: this.#ttl })()
       if (!isLeft(answer)) {
         this.#number = answer.right.number

@@ -19,9 +19,9 @@ export interface Pace {
 }
 
 /** The shortest pause, in round trips: enough for a refused writer to append. */
-const trips = 12
+const shortestPauseTrips = 12
 /** The length of a turn, in shortest pauses: with other writers present, the first, and the longest. */
-const turn = { shared: 1.5, first: 16, longest: 100 } as const
+const turnLengths = { shared: 1.5, first: 16, longest: 100 } as const
 /** The longest pause in milliseconds, before up to a quarter is added or subtracted at random. */
 const longestPause = 1000
 
@@ -34,16 +34,16 @@ export const createPace = (
   let seen = foreign()
   let trip = 0 // milliseconds of an attempt that succeeded
   let waited = 0 // milliseconds of the last append that met other writers; 0 after the next pause
-  let length: number = turn.first // of a turn, in shortest pauses
+  let length: number = turnLengths.first // of a turn, in shortest pauses
   let began = now() // start of this turn
   let last = -Infinity // time of the last acknowledgement
   let pausing: Promise<void> | undefined
 
-  const shortest = (): number => Math.min(longestPause, Math.max(1, trips * trip))
+  const shortest = (): number => Math.min(longestPause, Math.max(1, shortestPauseTrips * trip))
 
   const stepBack = async (): Promise<void> => {
     await sleep(Math.min(longestPause, Math.max(shortest(), 0.75 * waited)) * (0.75 + random() / 2))
-    length = waited > 0 ? turn.shared : Math.min(length * 2, turn.longest)
+    length = waited > 0 ? turnLengths.shared : Math.min(length * 2, turnLengths.longest)
     waited = 0
     began = now()
     pausing = undefined
@@ -67,7 +67,7 @@ export const createPace = (
       trip = trip === 0 ? last - sent : 0.8 * trip + 0.2 * (last - sent)
       if (foreign() === seen) return
       seen = foreign()
-      length = turn.shared
+      length = turnLengths.shared
       waited = last - called
       began = last
     },

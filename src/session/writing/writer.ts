@@ -15,7 +15,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
-import type { CompactRange, GrownRows } from '../../proof/kit.ts'
+import type { CompactRange, RowTree } from '../../proof/kit.ts'
 import type {
   Append,
   AppendFault,
@@ -36,7 +36,7 @@ import {
   catchUpFrom,
   messagesBefore,
   rowOf,
-  since,
+  missedRowsSince,
   type Conflict,
   type Mirror,
   type MissedRows,
@@ -75,12 +75,12 @@ interface Waiting extends Step {
 }
 
 /** The faults of a step that does not fit the record. */
-type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
+type StepConflict = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
 /** A pending step. */
 interface SentStep extends Waiting {
   readonly plan: Plan
-  readonly grown: GrownRows
+  readonly grown: RowTree
   readonly apply: StepRows['apply']
   readonly answer: Promise<Either<AppendFault, Appended>>
 }
@@ -443,7 +443,7 @@ export class Writer {
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
     this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
-    if (!isLeft(synced)) return right(since(mirror, len, notes))
+    if (!isLeft(synced)) return right(missedRowsSince(mirror, len, notes))
     const { _tag } = synced.left
     if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
       this.#break(synced.left)
@@ -477,7 +477,7 @@ export class Writer {
   }
 
   /** The fault of a step that does not fit. */
-  #against({ continues, expectedLen, expectedHead, behind }: Waiting): Late {
+  #against({ continues, expectedLen, expectedHead, behind }: Waiting): StepConflict {
     const { id, sealed, history, head } = this.#mirror
     const { len } = history
     if (sealed) return { _tag: 'SessionSealed', id, len }
@@ -490,7 +490,11 @@ export class Writer {
       const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
       return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // an earlier one failed
     }
-    const missed = since(this.#mirror, known, expectedHead === undefined ? behind.notes : expectedHead.size - known)
+    const missed = missedRowsSince(
+      this.#mirror,
+      known,
+      expectedHead === undefined ? behind.notes : expectedHead.size - known,
+    )
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
   }
 

@@ -2,7 +2,7 @@
 import { isLeft, right } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
-import { standsFor } from '../rules/block-handle.ts'
+import { shareIdentity } from '../rules/block-handle.ts'
 import { storeTask } from '../fault.ts'
 import type { BlockStore } from '../port/store.ts'
 
@@ -34,7 +34,7 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
       return lately.weight
     },
   }) as unknown as BlockCache // the only place that makes one
-  insides.set(cache, lately)
+  cacheMaps.set(cache, lately)
   return cache
 }
 
@@ -50,10 +50,10 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
  * @throws TypeError if `blockCache` did not make the cache
  */
 export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore => {
-  const lately = insides.get(cache)
+  const lately = cacheMaps.get(cache)
   if (lately === undefined) throw new TypeError('cachedBlocks needs a cache that was made by blockCache')
   const keyOf = (id: BlockId): string => `${id}${store.scope}`
-  const keep = (id: BlockId, bytes: Uint8Array): void => {
+  const cacheBlock = (id: BlockId, bytes: Uint8Array): void => {
     if (!lately.has(keyOf(id))) lately.set(keyOf(id), bytes)
   }
   const cached = Object.freeze<BlockStore>({
@@ -65,7 +65,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
         const own = Array.from(given, (bytes) => new Uint8Array(bytes))
         const ids = await store.putBlocks(own)()
         if (isLeft(ids)) return ids
-        for (const [index, id] of ids.right.entries()) keep(id, own[index] as Uint8Array)
+        for (const [index, id] of ids.right.entries()) cacheBlock(id, own[index] as Uint8Array)
         return ids
       }, 'store.putBlocks'),
     getBlocks: (given) =>
@@ -80,18 +80,18 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
           for (const [index, id] of missing.entries()) {
             const bytes = read.right[index]
             found.set(id, bytes)
-            if (bytes !== undefined) keep(id, bytes)
+            if (bytes !== undefined) cacheBlock(id, bytes)
           }
         }
         return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
       }, 'store.getBlocks'),
     hasBlocks: (ids) => store.hasBlocks(ids),
   })
-  standsFor(cached, store)
+  shareIdentity(cached, store)
   return cached
 }
 
-const insides = new WeakMap<BlockCache, RecentMap<string, Uint8Array>>()
+const cacheMaps = new WeakMap<BlockCache, RecentMap<string, Uint8Array>>()
 
 /** The approximate overhead of a cached block in bytes: its key, and its place in the map. */
 const overhead = 256

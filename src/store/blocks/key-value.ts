@@ -8,7 +8,7 @@
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/kit.ts'
-import { blockStoreOf, defaultScope, withOnce } from '../rules/block-handle.ts'
+import { blockStoreOf, defaultScope, withOnceStore } from '../rules/block-handle.ts'
 import { storeTask, type MediumFault, type StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import type { BlockStore, OnceStore } from '../port/store.ts'
@@ -109,7 +109,7 @@ export const keyValueBlocks = (
   )
   if (isLeft(blocks)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return canPutOnce(keyValue)
-    ? withOnce(
+    ? withOnceStore(
         blocks.right,
         onceOf(keyValue, (name) => keyOf(`once/${name}`), keysPerCall),
       )

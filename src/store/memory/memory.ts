@@ -31,16 +31,16 @@ import type { StoreFault } from '../fault.ts'
 import { againstClaim, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
 import { matches, positionsOf } from '../rules/lookup.ts'
 import {
-  againstChange,
-  againstFork,
+  changedFault,
+  forkFault,
   conflict,
   divergedFault,
   entriesBefore,
-  growth,
+  growLog,
   hasKey,
   logInfo,
-  namedElsewhere,
-  notThatRow,
+  referencedBlocks,
+  rowMismatchFault,
   refusal,
   repeatedAppend,
   sameHead,
@@ -140,23 +140,23 @@ export const memoryDriver = ({
   now = Date.now,
 }: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
-  const of = (scope: string): Scope => scopeOf(memory, scope)
+  const scopeNamed = (scope: string): Scope => scopeOf(memory, scope)
   /** Runs synchronously, so no other writer can come in between. */
   const onLog = async <T>(
     name: string,
     id: string,
     work: (log: Log, scope: Scope) => Either<StoreFault, T>,
   ): Answer<T> => {
-    const scope = of(name)
+    const scope = scopeNamed(name)
     const log = scope.logs.get(id)
     return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log, scope)
   }
   return {
     hash,
     now,
-    create: async (scope, id, meta, first) => create(of(scope), id, meta, first),
+    create: async (scope, id, meta, first) => create(scopeNamed(scope), id, meta, first),
     info: (scope, id) => onLog(scope, id, (log) => right(log.info)),
-    list: async (scope, query) => right(page(of(scope), query)),
+    list: async (scope, query) => right(page(scopeNamed(scope), query)),
     update: (scope, id, given) => onLog(scope, id, (log) => update(log, given, now)),
     append: (scope, id, append) => onLog(scope, id, (log, own) => appendTo(log, append, own)),
     read: (scope, id, range) => onLog(scope, id, (log) => right(rowsOf(log, range))),
@@ -167,7 +167,7 @@ export const memoryDriver = ({
     fork: (scope, id, to, at, meta) => onLog(scope, id, (log, own) => fork(own, log, to, at, meta)),
     remove: (scope, id, unchanged) =>
       onLog(scope, id, (log, own) => {
-        const problem = unchanged && againstChange(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
+        const problem = unchanged && changedFault(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
         return problem === undefined ? right(remove(log, own)) : left(problem)
       }),
     lease: (scope, id, change) => onLog(scope, id, (log) => lease(log, change, now)),
@@ -177,17 +177,17 @@ export const memoryDriver = ({
     },
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
-      for (const held of hold(blocks, of(scope).blocks)) held.kept = true
+      for (const held of holdBlocks(blocks, scopeNamed(scope).blocks)) held.kept = true
       return right(undefined)
     },
-    getBlocks: async (scope, ids) => right(copyBlocks(ids, of(scope).blocks)),
-    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => of(scope).blocks.has(id)))),
+    getBlocks: async (scope, ids) => right(copyBlocks(ids, scopeNamed(scope).blocks)),
+    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeNamed(scope).blocks.has(id)))),
     erasing: {
       erase: async (scope, erasure) =>
-        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(of(scope), erasure),
-      sharing: (scope, id) => onLog(scope, id, (log, own) => right(sharing(own, log))),
-      containing: async (scope, texts) => right(containing(of(scope), texts)),
-      erased: async (scope) => right(placesOf(of(scope), ({ erased }) => erased !== undefined)),
+        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(scopeNamed(scope), erasure),
+      sharing: (scope, id) => onLog(scope, id, (log, own) => right(logsSharingRows(own, log))),
+      containing: async (scope, texts) => right(placesWithTexts(scopeNamed(scope), texts)),
+      erased: async (scope) => right(placesOf(scopeNamed(scope), ({ erased }) => erased !== undefined)),
     },
     close: async () => memory.scopes.clear(),
   }
@@ -197,7 +197,7 @@ const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
   const listed = { created: [], appended: [], entries: [], id: [] }
-  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: all(false), blocks: new OwnMap() }
+  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: allOrders(false), blocks: new OwnMap() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -217,22 +217,22 @@ const start = (
   const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
   logs.set(id, log)
   for (const by of orders) listed[by].push(log)
-  Object.assign(scope.changed, all(true))
+  Object.assign(scope.changed, allOrders(true))
   return log
 }
 
 const create = (scope: Scope, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> => {
   if (scope.logs.has(id)) return left({ _tag: 'LogExists', id })
-  const missing = lackedBy(first, scope.blocks)
+  const missing = missingBlocksOf(first, scope.blocks)
   if (missing !== undefined) return left(missing)
   const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
-  if (first.rows.length > 0) take(log, first, scope)
+  if (first.rows.length > 0) appendRows(log, first, scope)
   return right(log.info)
 }
 
 const fork = (scope: Scope, log: Log, to: string, at: number, meta: JsonObject): Either<StoreFault, LogInfo> => {
   const { segment, info } = log
-  const problem = againstFork(info.id, at, info.head.size)
+  const problem = forkFault(info.id, at, info.head.size)
   if (problem !== undefined) return left(problem)
   if (scope.logs.has(to)) return left({ _tag: 'LogExists', id: to })
   const entries = entriesBefore(at, at === 0 ? undefined : rowAt(segment, at - 1))
@@ -252,7 +252,7 @@ const update = (log: Log, given: CheckedUpdate, now: () => number): Either<Store
 
 const remove = ({ info, segment }: Log, scope: Scope): void => {
   scope.logs.delete(info.id)
-  Object.assign(scope.changed, all(true))
+  Object.assign(scope.changed, allOrders(true))
   segment.orphan = true
   release(segment, scope.blocks)
 }
@@ -291,8 +291,8 @@ const ownerOf = (segment: Segment, position: number): Segment => {
 }
 
 /** Whether a segment is the other one, or forked from it. */
-const isOn = (segment: Segment | undefined, other: Segment): boolean =>
-  segment !== undefined && (segment === other || isOn(segment.parent, other))
+const descendsFrom = (segment: Segment | undefined, other: Segment): boolean =>
+  segment !== undefined && (segment === other || descendsFrom(segment.parent, other))
 
 const rowAt = (segment: Segment, position: number): StoredRow => {
   const owner = ownerOf(segment, position)
@@ -351,7 +351,7 @@ const compare: Readonly<Record<Order, Compare>> = {
   id: (one, other) => compareIds(other.info.id, one.info.id),
 }
 const orders = Object.keys(compare) as readonly Order[]
-const all = (changed: boolean): Record<Order, boolean> => ({
+const allOrders = (changed: boolean): Record<Order, boolean> => ({
   created: changed,
   appended: changed,
   entries: changed,
@@ -385,25 +385,25 @@ const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFa
   }
   const unleased = againstClaim(id, log.lease, append, now())
   if (unleased !== undefined) return left(unleased)
-  if (!sameHead(expected, actual)) return left(against(log, expected, hash))
-  const missing = lackedBy(append, scope.blocks)
+  if (!sameHead(expected, actual)) return left(appendConflict(log, expected, hash))
+  const missing = missingBlocksOf(append, scope.blocks)
   if (missing !== undefined) return left(missing)
-  const appended = take(log, append, scope)
+  const appended = appendRows(log, append, scope)
   if (operation !== undefined) log.operations.set(operation, appended)
   return right(appended)
 }
 
-const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldBlock>): StoreFault | undefined => {
-  const missing = namedElsewhere(append).filter((block) => !held.has(block))
+const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldBlock>): StoreFault | undefined => {
+  const missing = referencedBlocks(append).filter((block) => !held.has(block))
   return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
 }
 
 /** Append rows that continue the log. */
-const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
+const appendRows = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
   const { blocks: held, memory } = scope
   const { head, entries } = log.info
-  hold(append.blocks, held)
-  const grown = growth({ head, entries, peaks: log.range.peaks }, append, memory.hash)
+  holdBlocks(append.blocks, held)
+  const grown = growLog({ head, entries, peaks: log.range.peaks }, append, memory.hash)
   for (const { row, position, kind, index, node } of grown.rows) {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
@@ -419,7 +419,7 @@ const take = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
 }
 
 /** The fault of an append that expects another head. */
-const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
+const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head } = log.info
   return refusal(
     id,
@@ -440,9 +440,9 @@ const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<St
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
     const unleased = againstClaim(id, log.lease, claim, memory.now())
     if (unleased !== undefined) return left(unleased)
-    if (!sameHead(expected, log.info.head)) return left(against(log, expected, hash))
+    if (!sameHead(expected, log.info.head)) return left(appendConflict(log, expected, hash))
     for (const { position, leaf } of rows)
-      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(notThatRow(id, position))
+      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(rowMismatchFault(id, position))
   }
   const book = logs.get(ledger.id)
   const { append } = ledger
@@ -457,7 +457,7 @@ const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<St
     for (const { position, leaf, stub } of rows) {
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
-      for (const log of logs.values()) if (isOn(log.segment, owner)) log.state = undefined
+      for (const log of logs.values()) if (descendsFrom(log.segment, owner)) log.state = undefined
       const { kind, index, at, erased } = rowAt(segment, position)
       if (erased !== undefined) continue
       owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))
@@ -468,7 +468,7 @@ const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<St
       owner.blocks[position - owner.base] = []
     }
   if (book === undefined) create(scope, ledger.id, ledger.meta, append)
-  else take(book, append, scope)
+  else appendRows(book, append, scope)
   const blocks = [...dropped].flatMap((block) => {
     const left = held.get(block)
     return left === undefined ? [] : [{ block, rows: left.uses, kept: left.kept }]
@@ -487,7 +487,7 @@ const stretches = (log: Log): readonly { readonly segment: Segment; readonly to:
   return found
 }
 
-const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
+const logsSharingRows = ({ logs }: Scope, log: Log): readonly Sharing[] => {
   const own = stretches(log)
   return [...logs.values()].flatMap((other) => {
     const rows = other === log ? 0 : sharedRows(own, stretches(other))
@@ -495,7 +495,7 @@ const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
   })
 }
 
-const containing = (scope: Scope, texts: readonly string[]): TextPlaces => {
+const placesWithTexts = (scope: Scope, texts: readonly string[]): TextPlaces => {
   const { blocks } = scope
   const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
   const hits = new Set([...blocks].flatMap(([id, { bytes }]) => (isInBytes(bytes) ? [id] : [])))
@@ -522,7 +522,7 @@ const placesOf = (
 }
 
 /** Add missing blocks, and return all of them. */
-const hold = (blocks: readonly Block[], held: Map<BlockId, HeldBlock>): readonly HeldBlock[] =>
+const holdBlocks = (blocks: readonly Block[], held: Map<BlockId, HeldBlock>): readonly HeldBlock[] =>
   blocks.map(({ id, bytes }) => {
     const known = held.get(id)
     if (known !== undefined) return known

@@ -33,7 +33,7 @@ export const checkRows = (
     const { kind, body } = row
     const at = ownField(row, 'at') ?? (moment ??= momentOf(now))
     const [blocks, salt, erased] = [ownField(row, 'blocks') ?? [], ownField(row, 'salt'), ownField(row, 'erased')]
-    const reason = againstRow(kind, body, at, salt) ?? againstErased(erased, salt, blocks)
+    const reason = rowFault(kind, body, at, salt) ?? erasedRowFault(erased, salt, blocks)
     if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
     const ids = Object.freeze([...blocks])
     const badBlock = invalidBlockId(ids)
@@ -43,7 +43,7 @@ export const checkRows = (
   return right(Object.freeze(rows))
 }
 
-const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): string | undefined => {
+const rowFault = (kind: unknown, body: unknown, at: unknown, salt: unknown): string | undefined => {
   if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
   if (typeof body !== 'string') return 'has a body that is not a string'
   if (!body.isWellFormed()) return 'has a lone surrogate'
@@ -52,7 +52,7 @@ const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): s
   return undefined
 }
 
-const againstErased = (erased: unknown, salt: unknown, blocks: readonly unknown[]): string | undefined => {
+const erasedRowFault = (erased: unknown, salt: unknown, blocks: readonly unknown[]): string | undefined => {
   if (erased === undefined) return undefined
   if (!isLeaf(erased)) return 'has an `erased` that is not 64 lowercase hexadecimal digits'
   return salt === undefined && blocks.length === 0 ? undefined : 'was erased, and has a salt or blocks'

@@ -31,7 +31,7 @@ export const finderOf = (texts: readonly string[]): ((text: string) => boolean) 
     let hash = 0
     for (let index = 0; index < text.length; index++) {
       hash = (Math.imul(hash, factor) + text.charCodeAt(index)) | 0
-      if (index >= start) hash = (hash - Math.imul(text.charCodeAt(index - start), outgoing)) | 0
+      if (index >= start) hash = (hash - Math.imul(text.charCodeAt(index - start), leadingFactor)) | 0
       const known = index < start - 1 ? undefined : long.get(hash)
       if (known?.some((one) => text.startsWith(one, index - start + 1)) === true) return true
     }
@@ -58,5 +58,5 @@ export const charactersOf = (bytes: Uint8Array): string => {
 }
 
 const factor = 0x01000193
-let outgoing = 1
-for (let count = 0; count < start; count++) outgoing = Math.imul(outgoing, factor)
+let leadingFactor = 1
+for (let count = 0; count < start; count++) leadingFactor = Math.imul(leadingFactor, factor)

@@ -26,7 +26,7 @@ export interface FoundFormat {
 }
 
 /** The fault for a store of this format; undefined if it can be opened, perhaps after an upgrade. */
-export const againstFormat = (
+export const formatFault = (
   path: string,
   { number, fingerprint }: FoundFormat,
   formats: readonly Format[],

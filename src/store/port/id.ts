@@ -12,7 +12,7 @@ export const maxIdBytes = 255
  * @returns the fault; undefined if the id is valid
  */
 export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFaultOf<'InvalidId'> | undefined => {
-  const reason = againstId(id)
+  const reason = idFault(id)
   return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }
 }
 
@@ -23,7 +23,7 @@ export const invalidBlockId = (ids: readonly unknown[]): StoreFaultOf<'InvalidId
     : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
 
 /** The reason why a value is not a valid id; undefined if it is valid. */
-export const againstId = (id: unknown): string | undefined => {
+export const idFault = (id: unknown): string | undefined => {
   if (typeof id !== 'string') return `it is ${id === null ? 'null' : typeof id}, not a string`
   if (id === '') return 'it is empty'
   if (id.length > maxIdBytes || utf8Length(id) > maxIdBytes) return `it is longer than ${maxIdBytes} bytes`

@@ -9,7 +9,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, ownField } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstId } from './id.ts'
+import { idFault } from './id.ts'
 
 /** A lease, at the time of the store's response. */
 export interface Lease {
@@ -89,7 +89,7 @@ const isOf = (row: LeaseRow | undefined, number: number): row is LeaseRow =>
   row?.number === number && row.holder !== undefined
 
 /** The lease, if no one else may take it: neither released nor expired. */
-const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
+const liveLease = (row: LeaseRow | undefined, now: number): Lease | undefined =>
   row?.holder === undefined || row.expires <= now
     ? undefined
     : Object.freeze({
@@ -113,8 +113,8 @@ export const changeLease = (
   change: LeaseChange,
   now: number,
 ): Either<StoreFault, LeaseOutcome> => {
-  const held = live(row, now)
-  const stored = (next: LeaseRow): Either<StoreFault, LeaseOutcome> => right({ row: next, lease: live(next, now) })
+  const held = liveLease(row, now)
+  const stored = (next: LeaseRow): Either<StoreFault, LeaseOutcome> => right({ row: next, lease: liveLease(next, now) })
   switch (change.type) {
     case 'look':
       return right({ row: undefined, lease: held })
@@ -149,7 +149,7 @@ export const againstClaim = (
   now: number,
 ): StoreFault | undefined => {
   if (lease !== undefined) return isOf(row, lease.number) ? undefined : leaseLost(id, lease.number)
-  const held = live(row, now)
+  const held = liveLease(row, now)
   return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
 }
 
@@ -167,7 +167,7 @@ export const claimIn = (options: LeaseClaim): LeaseClaim => {
 
 /** The fault for an invalid lease request; undefined if it is valid. */
 export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {
-  const reason = againstId(holder)
+  const reason = idFault(holder)
   return reason === undefined
     ? invalidTtl(ttl)
     : { _tag: 'InvalidLease', reason: `the name of its holder is invalid: ${reason}` }

@@ -95,27 +95,29 @@ export const readLedgerRow = ({
   position,
   body,
 }: Pick<StoredRow, 'position' | 'body'>): Either<StoreFaultOf<'NotALedger'>, LedgerRow | undefined> => {
-  const bad = (reason: string): Either<StoreFaultOf<'NotALedger'>, never> =>
+  const notALedger = (reason: string): Either<StoreFaultOf<'NotALedger'>, never> =>
     left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
   const parsed = parseJson(body)
-  if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
+  if (isLeft(parsed) || !isObject(parsed.right)) return notALedger('is not a JSON object')
   const { type, id, size, root, reason, by, rows, copied, key, logs } = ownFields(parsed.right)
-  if (typeof type !== 'string') return bad('has no type')
+  if (typeof type !== 'string') return notALedger('has no type')
   if (!isKnownType(type)) return right(undefined)
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
-    return bad('names no session and head')
+    return notALedger('names no session and head')
   const head = Object.freeze({ size, root })
   const because = becauseOf({ reason, by })
   if (type === 'destroyed')
-    return typeof key === 'string' ? right(Object.freeze({ type, id, head, key, ...because })) : bad('names no key')
+    return typeof key === 'string'
+      ? right(Object.freeze({ type, id, head, key, ...because }))
+      : notALedger('names no key')
   if (type === 'held')
     return isArray(logs) && logs.every(isIdentity)
       ? right(
           Object.freeze({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because }),
         )
-      : bad('names no log')
+      : notALedger('names no log')
   if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
-  if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
+  if (!isArray(rows) || !rows.every(isErasedRow)) return notALedger('names no erased rows')
   const erased = freezeEach(rows as unknown as readonly ErasedRow[])
   return right(
     Object.freeze({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) }),

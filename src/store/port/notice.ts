@@ -23,7 +23,7 @@ export type StoreNotice =
 export type OnNotice = (notice: StoreNotice) => void
 
 /** Wraps a callback so that it never throws. */
-export const quietly =
+export const withoutThrows =
   (onNotice: OnNotice): OnNotice =>
   (notice) => {
     try {

@@ -43,7 +43,7 @@ export const isOwnId = (id: string): boolean => id.startsWith(beginning)
  * @param call the options of the call, with the mark if it is the library's own. Default: a public call
  * @returns `InvalidId` for a public call on an own log; otherwise undefined
  */
-export const againstOwnId = (id: unknown, call: OwnCall = {}): StoreFaultOf<'InvalidId'> | undefined =>
+export const ownIdFault = (id: unknown, call: OwnCall = {}): StoreFaultOf<'InvalidId'> | undefined =>
   typeof id === 'string' && isOwnId(id) && !isOwnCall(call)
     ? {
         _tag: 'InvalidId',

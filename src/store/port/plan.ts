@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { GrownRows, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { RowTree, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'
@@ -18,7 +18,7 @@ export interface Plan {
   /** The rows of an append. The store recognizes the plan by this array. */
   readonly rows: readonly CheckedRow[]
   /** The tree after them, and the nodes to store beside the rows. */
-  readonly grown: GrownRows
+  readonly grown: RowTree
   /** The head after the rows. */
   readonly head: Head
 }
@@ -46,7 +46,7 @@ export const planAppend = (
   const { hash } = context
   const rows = checkRows(given, context)
   if (isLeft(rows)) return rows
-  const grown = new GrownRows(before, rows.right, hash)
+  const grown = new RowTree(before, rows.right, hash)
   const head = Object.freeze({ size: grown.range.size, root: grown.root })
   const plan: Plan = Object.freeze({ expected, before, rows: rows.right, grown, head })
   plans.set(plan.rows, { plan, hash })

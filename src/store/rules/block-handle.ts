@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
 import { isLeft, left, right } from '../../json/index.ts'
 import { blockIdOf, type BlockId } from '../../proof/kit.ts'
-import { once, ownBlocks } from './checked.ts'
+import { uniqueBlocks, ownBlocks } from './checked.ts'
 import type { Answer, BlockDriver } from '../port/driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidBlockId, invalidId } from '../port/id.ts'
@@ -26,17 +26,17 @@ export const blockStoreOf = (
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
   const store = Object.freeze(blockHandle(driver, scope, guardCall))
-  behind.set(store, driver)
+  storageOf.set(store, driver)
   return right(store)
 }
 
 /** The driver or store behind each block handle. */
-export const behind: WeakMap<BlockStore, object> = new WeakMap()
+export const storageOf: WeakMap<BlockStore, object> = new WeakMap()
 
 /** Adds write-once values to a block store. */
-export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
+export const withOnceStore = (store: BlockStore, once: OnceStore): BlockStore => {
   const both = Object.freeze({ ...store, once })
-  standsFor(both, store)
+  shareIdentity(both, store)
   return both
 }
 
@@ -46,8 +46,8 @@ export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
  * @param store the new handle
  * @param other the handle whose blocks it has
  */
-export const standsFor = (store: BlockStore, other: BlockStore): void =>
-  void behind.set(store, behind.get(other) ?? other)
+export const shareIdentity = (store: BlockStore, other: BlockStore): void =>
+  void storageOf.set(store, storageOf.get(other) ?? other)
 
 /**
  * Whether two handles have the same blocks: one scope of one opened store, with or without a cache.
@@ -56,7 +56,7 @@ export const standsFor = (store: BlockStore, other: BlockStore): void =>
  * @param other another handle
  */
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
-  one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
+  one.scope === other.scope && (storageOf.get(one) ?? one) === (storageOf.get(other) ?? other)
 
 /** The target of a call's change: a log, only its lease, or something that is not a log. */
 type Changes = 'log' | 'lease' | 'beside'
@@ -145,7 +145,7 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
     putBlocks: (given) =>
       run('putBlocks', async () => {
         const blocks = ownBlocks(given, hash)
-        const done = await driver.putBlocks(scope, once(blocks))
+        const done = await driver.putBlocks(scope, uniqueBlocks(blocks))
         return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
       }),
     getBlocks: (given) =>

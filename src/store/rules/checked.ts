@@ -7,7 +7,7 @@ import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.
 import type { StoreFault } from '../fault.ts'
 import { claimIn } from '../port/lease.ts'
 import { takeHashed } from '../port/hashed-block.ts'
-import { againstId, invalidId } from '../port/id.ts'
+import { idFault, invalidId } from '../port/id.ts'
 import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
@@ -32,7 +32,7 @@ export const checkQuery = ({
 }
 
 const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
-  if (by === 'id') return againstId(text) === undefined ? { value: text, key: 0 } : undefined
+  if (by === 'id') return idFault(text) === undefined ? { value: text, key: 0 } : undefined
   const { value, key } = cursors[by].exec(text)?.groups ?? {}
   return key === undefined ? undefined : { value: value === undefined ? undefined : Number(value), key: Number(key) }
 }
@@ -80,7 +80,7 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
   if (isLeft(rows)) return rows
   const { blocks: brought = [] } = append
   const named = new Set(brought.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))
-  const blocks = brought.length === 0 ? noBlocks : once(ownBlocks(brought, hash, named))
+  const blocks = brought.length === 0 ? noBlocks : uniqueBlocks(ownBlocks(brought, hash, named))
   const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
   const { terms, ownKey } = append
@@ -106,6 +106,6 @@ export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: Read
     return { id: blockIdOf(bytes, hash), bytes }
   })
 
-export const once = (blocks: readonly Block[]): Block[] => [
+export const uniqueBlocks = (blocks: readonly Block[]): Block[] => [
   ...new Map(blocks.map((block) => [block.id, block])).values(),
 ]

@@ -15,7 +15,7 @@ import { identitiesIn, identityAt } from '../port/identity.ts'
 import { claimIn } from '../port/lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { becauseOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
-import { againstOwnId } from '../port/own-logs.ts'
+import { ownIdFault } from '../port/own-logs.ts'
 import type { StoredRow } from '../port/row.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
@@ -40,7 +40,7 @@ export const eraseRows = async (
     const checked: CheckedErasure['logs'][number][] = []
     const said: LedgerRow[] = []
     for (const one of logs) {
-      const problem = againstOwnId(one.id)
+      const problem = ownIdFault(one.id)
       if (problem !== undefined) return left(problem)
       const found = await rowsOf(store, one)
       if (isLeft(found)) return found
@@ -51,7 +51,9 @@ export const eraseRows = async (
         const shares = await erasing.sharing(store.scope, one.id)
         if (isLeft(shares)) return shares as Either<EraseFault, never>
         const first = found.right.reduce((least, { position }) => Math.min(least, position), Infinity)
-        const keeping = holdsOnRows(held, { id: one.id, rows: Infinity }, shares.right).find(({ rows }) => rows > first)
+        const keeping = holdsWithRowCounts(held, { id: one.id, rows: Infinity }, shares.right).find(
+          ({ rows }) => rows > first,
+        )
         if (keeping !== undefined) return left({ _tag: 'LogHeld', id: keeping.hold.id, ...becauseOf(keeping.hold) })
       }
       const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
@@ -117,7 +119,7 @@ export const eraseRows = async (
  * @param shares the logs that share rows with it
  * @returns each hold, and the number of first rows it covers
  */
-export const holdsOnRows = (
+export const holdsWithRowCounts = (
   held: LedgerContent['held'],
   log: Sharing,
   shares: readonly Sharing[],

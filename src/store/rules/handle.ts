@@ -8,7 +8,7 @@ import { describe, freezeEach, isLeft, left, mapRight, optionsOf, right, ownFiel
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
-import { behind, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
+import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery, isOrder, listOrders } from './checked.ts'
 import { copyArgument } from '../port/copy-argument.ts'
@@ -16,7 +16,7 @@ import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/d
 import { eraseRows, type InnerStore } from './erase.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
-import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
+import { ownIdFault, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
 import { ledgerContent, firstUnaccounted } from './ledger.ts'
 import { becauseOf, ledgerId } from '../port/ledger-row.ts'
 import {
@@ -30,7 +30,7 @@ import {
 } from '../port/identity.ts'
 import { claimIn, invalidLease, invalidTtl, type Lease, type LeaseChange } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
-import { quietly, type OnNotice } from '../port/notice.ts'
+import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
@@ -93,7 +93,7 @@ class Calls {
   }
 
   tell(fault: StoreFault): void {
-    quietly(this.onNotice)({ _tag: 'DamageFound', scope: this.scope, fault })
+    withoutThrows(this.onNotice)({ _tag: 'DamageFound', scope: this.scope, fault })
   }
 
   /** Registers work that calls the driver more than once. */
@@ -132,7 +132,7 @@ class Calls {
    */
   on<F extends StoreFault, T>(call: Call, id: string, work: () => Answer<T>, mark?: OwnCall): Task<F, T> {
     const [, changes] = operations[call]
-    const forbidden = changes === 'log' ? againstOwnId(id, mark) : undefined
+    const forbidden = changes === 'log' ? ownIdFault(id, mark) : undefined
     return this.run(call, async () => {
       const problem = invalidId('log', id) ?? forbidden
       if (problem !== undefined) return left(problem)
@@ -154,7 +154,7 @@ const handle = (calls: Calls): Store => {
     ...indexCalls(calls),
     ...stateCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check', () => checked(driver)),
+    check: () => calls.run('check', () => checkStore(driver)),
     repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
     scopes: () =>
       calls.run('scopes', async () => {
@@ -175,7 +175,7 @@ const handle = (calls: Calls): Store => {
         return right(await life.closed)
       }),
   })
-  behind.set(store, driver)
+  storageOf.set(store, driver)
   return store
 }
 
@@ -197,11 +197,11 @@ const logCalls = (calls: Calls) => {
         const problem = await againstErased(driver, inner, undefined, first.right)
         if (problem !== undefined) return left(problem)
         const kept = withIdentities(withoutIdentities(checked.right), newIdentities())
-        return outside(await driver.create(scope, id, kept, first.right))
+        return describeResult(await driver.create(scope, id, kept, first.right))
       }
       return calls.on('create', id, work, options)
     },
-    info: (id) => calls.on('info', id, async () => outside(await driver.info(scope, id))),
+    info: (id) => calls.on('info', id, async () => describeResult(await driver.info(scope, id))),
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (given) => {
@@ -232,7 +232,7 @@ const logCalls = (calls: Calls) => {
         const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
         if (name !== undefined) return left(ownMember(name))
         const kept = withIdentities(after, identitiesIn(before))
-        return outside(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
+        return describeResult(await driver.update(scope, id, { ...claimIn(options), expected, meta: kept, ownKey }))
       }
       return calls.on('update', id, work, options)
     },
@@ -246,7 +246,7 @@ const logCalls = (calls: Calls) => {
         if (problem !== undefined) return left(problem)
         const appended = await driver.append(scope, id, checked.right)
         if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
-        const judged = await judgedRows(inner, id, appended.left.missed)
+        const judged = await checkReadRows(inner, id, appended.left.missed)
         return isLeft(judged) ? judged : appended
       }
       return calls.on('append', id, work, append)
@@ -258,7 +258,7 @@ const logCalls = (calls: Calls) => {
       const range = optionsOf('store.read', given)
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
-        return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
+        return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
       })
     },
     nodes: (id, positions) => calls.on('nodes', id, () => driver.nodes(scope, id, [...positions])),
@@ -266,7 +266,7 @@ const logCalls = (calls: Calls) => {
       const options = optionsOf('store.fork', given)
       const { id: to, at, meta = {} } = options
       const work = async (): Answer<LogInfo> => {
-        const problem = invalidId('log', to) ?? againstOwnId(to, options)
+        const problem = invalidId('log', to) ?? ownIdFault(to, options)
         if (problem !== undefined) return left(problem)
         const checked = checkMeta(meta)
         if (isLeft(checked)) return checked
@@ -275,13 +275,13 @@ const logCalls = (calls: Calls) => {
         const kept = withIdentities(withoutIdentities(checked.right), forkedIdentities(identities.right, at))
         const forked = await driver.fork(scope, id, to, at, kept)
         calls.changed(to)
-        return outside(forked)
+        return describeResult(forked)
       }
       return calls.on('fork', id, work, options)
     },
     remove: (id, call) => {
       const work = async (isLast: boolean): Promise<Either<StoreFault, void> | undefined> => {
-        const free = await notHeld(inner, id)
+        const free = await ledgerWithoutHold(inner, id)
         if (isLeft(free)) return free
         const removed = await driver.remove(scope, id, free.right)
         const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger changed meanwhile
@@ -318,9 +318,11 @@ const logCalls = (calls: Calls) => {
         const key = signalKey(scope, id)
         const own = new Signals()
         own.add(key, wake) // `Signals` ignores its exceptions
-        const tellOwn = (): void => own.send()
-        const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) => signals.add(key, tellOwn))
-        const elsewhere = await driver.watch?.(scope, id, tellOwn)
+        const wakeOwnFollowers = (): void => own.send()
+        const ends = [...new Set([calls.whole.signals, calls.life.signals])].map((signals) =>
+          signals.add(key, wakeOwnFollowers),
+        )
+        const elsewhere = await driver.watch?.(scope, id, wakeOwnFollowers)
         if (elsewhere !== undefined) ends.push(elsewhere)
         return right(() => {
           for (const end of ends.splice(0)) end()
@@ -330,35 +332,39 @@ const logCalls = (calls: Calls) => {
 }
 
 const leaseCalls = (calls: Calls) => {
-  const changing = (id: string, change: LeaseChange): Answer<Lease | undefined> =>
+  const changeLeaseOf = (id: string, change: LeaseChange): Answer<Lease | undefined> =>
     calls.driver.lease(calls.scope, id, change)
   return {
     lease: (id, given) => {
       const { holder, ttl } = optionsOf('store.lease', given)
       return calls.on('lease', id, async () => {
         const problem = invalidLease({ holder, ttl })
-        return problem === undefined ? leaseOrFault(await changing(id, { type: 'take', holder, ttl })) : left(problem)
+        return problem === undefined
+          ? leaseOrFault(await changeLeaseOf(id, { type: 'take', holder, ttl }))
+          : left(problem)
       })
     },
     renew: (id, given) => {
       const { number, ttl } = optionsOf('store.renew', given)
       return calls.on('renew', id, async () => {
         const problem = invalidTtl(ttl)
-        return problem === undefined ? leaseOrFault(await changing(id, { type: 'renew', number, ttl })) : left(problem)
+        return problem === undefined
+          ? leaseOrFault(await changeLeaseOf(id, { type: 'renew', number, ttl }))
+          : left(problem)
       })
     },
     release: (id, number) =>
       calls.on('release', id, async () => {
-        const released = await changing(id, { type: 'release', number })
+        const released = await changeLeaseOf(id, { type: 'release', number })
         return isLeft(released) ? released : right(undefined)
       }),
-    requestStop: (id) => calls.on('requestStop', id, () => changing(id, { type: 'stop' })),
-    leaseOf: (id) => calls.on('leaseOf', id, () => changing(id, { type: 'look' })),
+    requestStop: (id) => calls.on('requestStop', id, () => changeLeaseOf(id, { type: 'stop' })),
+    leaseOf: (id) => calls.on('leaseOf', id, () => changeLeaseOf(id, { type: 'look' })),
   } satisfies Partial<Store>
 }
 
 /** Hides damaged blocks from a term function, so that no terms of theirs are indexed. */
-const intact =
+const termsOfIntactBlocks =
   (terms: TermsOf, hash: Hash): TermsOf =>
   (row, block) =>
     terms(row, (id) => {
@@ -391,7 +397,7 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
       findIn: (logs, term) => run('index.findIn', () => index.findIn(scope, [...new Set(logs)], term)),
       encrypted: () => run('index.encrypted', async () => index.encrypted?.(scope) ?? right(Object.freeze([]))),
       make: () => run('index.make', () => index.make()),
-      add: (terms, most) => run('index.add', () => index.add(intact(terms, driver.hash), most)),
+      add: (terms, most) => run('index.add', () => index.add(termsOfIntactBlocks(terms, driver.hash), most)),
       drop: () => run('index.drop', () => index.drop()),
     }),
   }
@@ -422,7 +428,7 @@ const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
 }
 
 /** Checks rows that were read: a row without a text is damage, unless the ledger records its erasure. */
-const judgedRows = async (
+const checkReadRows = async (
   store: InnerStore,
   id: string,
   rows: readonly StoredRow[],
@@ -480,7 +486,7 @@ const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFa
 }
 
 /** Removes identities from the returned description, and from the metadata in a conflict. */
-const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
+const describeResult = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
   !isLeft(answer)
     ? right(describeLog(answer.right))
     : answer.left._tag === 'MetaConflict'
@@ -488,7 +494,7 @@ const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInf
       : answer
 
 /** The driver's findings, and in each scope the rows that have a text although the ledger records their erasure. */
-const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
+const checkStore = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
   const found = (await driver.check?.()) ?? right(Object.freeze([]))
   const scopes = (await driver.scopes?.()) ?? right(Object.freeze([]))
   if (isLeft(found)) return found
@@ -496,26 +502,30 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
   const findings = [...found.right]
   for (const scope of scopes.right) {
     const inner = innerOf(driver, scope)
-    const tell = (id: string, position: number, what: string): void => {
+    const noticeDamage = (id: string, position: number, what: string): void => {
       const where = `${JSON.stringify(id)} of scope ${JSON.stringify(scope)} at ${position}`
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
-    if (!isLeft(undone)) for (const one of undone.right) tell(one.erasure.id, one.position, undoneText(one)) // the driver reports an unreadable ledger
+    if (!isLeft(undone)) for (const one of undone.right) noticeDamage(one.erasure.id, one.position, undoneText(one)) // the driver reports an unreadable ledger
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {
       if (id === '') continue // no log has it
       const read = await driver.read(scope, id, { from: position, to: position + 1 })
-      const judged = isLeft(read) ? read : await judgedRows(inner, id, read.right)
-      if (!isLeft(read) && isLeft(judged) && judged.left._tag === 'DamagedLog') tell(id, position, judged.left.reason)
+      const judged = isLeft(read) ? read : await checkReadRows(inner, id, read.right)
+      if (!isLeft(read) && isLeft(judged) && judged.left._tag === 'DamagedLog')
+        noticeDamage(id, position, judged.left.reason)
     }
   }
   return right(Object.freeze(findings))
 }
 
 /** The ledger's head, if it records no hold on the log. The log can be removed as long as that head is unchanged. */
-const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, UnchangedLog | undefined>> => {
+const ledgerWithoutHold = async (
+  store: InnerStore,
+  id: string,
+): Promise<Either<StoreFault, UnchangedLog | undefined>> => {
   if (isOwnId(id)) return right(undefined) // the library's own functions check the ledger themselves where necessary
   const content = await ledgerContent(store)
   if (isLeft(content)) return content

@@ -50,7 +50,7 @@ type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 /** The part of a store needed to read a ledger. */
 type LedgerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
 
-const nothing: LedgerContent = Object.freeze({
+const emptyLedger: LedgerContent = Object.freeze({
   head: undefined,
   sessions: new Map(),
   held: new Map(),
@@ -60,7 +60,7 @@ const nothing: LedgerContent = Object.freeze({
 })
 
 /** Ledgers already read, by store. Ledgers only grow, so only new rows are read. */
-const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>()
+const readLedgers = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>()
 
 /**
  * Read the ledger of a scope. The content is empty if there is none.
@@ -72,19 +72,19 @@ const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>(
  */
 export const ledgerContent = async (store: LedgerStore, size?: number): Promise<Either<LedgerFault, LedgerContent>> => {
   const found = await store.info(ledgerId)()
-  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(nothing) : found
+  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(emptyLedger) : found
   if (!Object.hasOwn(found.right.meta, ledgerId))
     return left({ _tag: 'NotALedger', id: ledgerId, reason: 'it was made by something else' })
   const end = size ?? found.right.head.size
   const head = end === found.right.head.size ? right(found.right.head) : await headOfFirst(store, end)
   if (isLeft(head)) return head
-  const before = known.get(store)
+  const before = readLedgers.get(store)
   if (before?.head.root === head.right.root && before.head.size === end) return right(before)
   const then = before === undefined || before.head.size > end ? undefined : await headOfFirst(store, before.head.size)
   if (then !== undefined && isLeft(then)) return then
-  const base = before !== undefined && then?.right.root === before.head.root ? before : nothing // otherwise it is a different ledger now
-  const content = await readOn(store, base, head.right)
-  if (!isLeft(content)) known.set(store, content.right)
+  const base = before !== undefined && then?.right.root === before.head.root ? before : emptyLedger // otherwise it is a different ledger now
+  const content = await readNewRows(store, base, head.right)
+  if (!isLeft(content)) readLedgers.set(store, content.right)
   return content
 }
 
@@ -93,7 +93,7 @@ const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<Log
   return isLeft(range) ? range : right(headOf(range.right, store.hash))
 }
 
-const readOn = async (
+const readNewRows = async (
   store: LedgerStore,
   base: LedgerContent,
   head: Head,

@@ -1,4 +1,4 @@
-import { standsFor } from './block-handle.ts'
+import { shareIdentity } from './block-handle.ts'
 import { ownCall } from '../port/own-logs.ts'
 import type { Store } from '../port/store.ts'
 
@@ -16,6 +16,6 @@ export const ownStore = (store: Store): Store => {
     fork: (id, fork) => store.fork(id, { ...fork, ...ownCall }),
     remove: (id) => store.remove(id, ownCall),
   })
-  standsFor(own, store)
+  shareIdentity(own, store)
   return own
 }

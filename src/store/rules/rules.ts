@@ -55,7 +55,7 @@ export const storedRow = (
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
 /** The state before an append. */
-export interface Grounds {
+export interface LogBasis {
   readonly head: Head
   readonly entries: number
   /** The peaks of the log's tree. */
@@ -63,7 +63,7 @@ export interface Grounds {
 }
 
 /** A log after an append. */
-export interface Growth extends Grounds {
+export interface GrownLog extends LogBasis {
   readonly range: CompactRange
   readonly rows: readonly GrownRow[]
   readonly answer: Appended
@@ -79,7 +79,7 @@ export interface GrownRow extends RowPlace {
 }
 
 /** The log after an append that continues its head. A plan for this head saves hashing again. */
-export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' | 'plan'>, hash: Hash): Growth => {
+export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows' | 'plan'>, hash: Hash): GrownLog => {
   const { size } = log.head
   const isPlanned = isPlanFor(plan, log)
   const { range, nodes } = isPlanned
@@ -108,7 +108,7 @@ export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' 
 }
 
 /** Whether a plan continues a log with this head and these peaks. */
-export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<Grounds, 'entries'>): plan is Plan =>
+export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<LogBasis, 'entries'>): plan is Plan =>
   plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
 
 const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>
@@ -141,7 +141,7 @@ export const conflict = (id: string, expected: Head, actual: Head, missed: reado
 })
 
 /** The fault if a log has changed since its head was read. */
-export const againstChange = (
+export const changedFault = (
   { id, head: expected }: UnchangedLog,
   actual: Head | undefined,
   hash: Hash,
@@ -197,7 +197,7 @@ export const repeatedAppend = (
     : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
 /** The blocks that rows reference but do not bring along, so the store must have them. */
-export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
+export const referencedBlocks = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
   const named = new Set<BlockId>()
   for (const row of rows) for (const block of row.blocks) named.add(block)
   for (const { id } of blocks) named.delete(id)
@@ -205,7 +205,7 @@ export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'b
 }
 
 /** The fault for a fork at an invalid position. */
-export const againstFork = (id: string, at: number, size: number): StoreFault | undefined =>
+export const forkFault = (id: string, at: number, size: number): StoreFault | undefined =>
   Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
 
 /** The number of entries among the first `at` rows, given the last of them. */
@@ -236,7 +236,7 @@ export const sharedRows = <Segment>(
 }
 
 /** The fault for a row whose leaf is not the expected one. */
-export const notThatRow = (id: string, position: number): StoreFault => ({
+export const rowMismatchFault = (id: string, position: number): StoreFault => ({
   _tag: 'DamagedLog',
   id,
   position,
@@ -244,7 +244,7 @@ export const notThatRow = (id: string, position: number): StoreFault => ({
 })
 
 /** The fault of a removal whose log is gone but not all of its rows. The next removal deletes the rest. */
-export const notDeleted = (fault: StoreFault): StoreFault => ({
+export const removalIncompleteFault = (fault: StoreFault): StoreFault => ({
   _tag: 'Io',
   operation: 'delete the rows of a removed log',
   cause: new Error(storeFaultText(fault), { cause: fault }),

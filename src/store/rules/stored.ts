@@ -15,13 +15,19 @@ export const rowIn = (
   salt: unknown,
   erased: unknown,
 ): StoredRow => {
-  if (typeof place !== 'number' || typeof body !== 'string' || !isMoment(at) || !has(16, salt) || !has(32, erased))
+  if (
+    typeof place !== 'number' ||
+    typeof body !== 'string' ||
+    !isMoment(at) ||
+    !hasLength(16, salt) ||
+    !hasLength(32, erased)
+  )
     throw new Damaged(position, 'its row can not be read')
   return storedRow(position, decodePlace(place), body, at, digitsOf(salt), digitsOf(erased))
 }
 
 /** Whether a column has this many bytes, or null. */
-const has = (length: number, bytes: unknown): bytes is Uint8Array | null =>
+const hasLength = (length: number, bytes: unknown): bytes is Uint8Array | null =>
   bytes === null || (bytes instanceof Uint8Array && bytes.length === length)
 
 const digitsOf = (bytes: Uint8Array | null): string | undefined => (bytes === null ? undefined : bytesToHex(bytes))

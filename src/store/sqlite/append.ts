@@ -8,22 +8,32 @@ import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {
   divergedFault,
-  growth,
+  growLog,
   hasKey,
   isPlanFor,
-  namedElsewhere,
+  referencedBlocks,
   refusal,
   repeatedAppend,
   sameHead,
-  type Growth,
+  type GrownLog,
 } from '../rules/rules.ts'
 import type { Appended, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, joinPeaks, sizedAt, split, usedAt, type LogRow, type RawLog } from './log.ts'
+import {
+  headIn,
+  headIsSound,
+  headSum,
+  joinPeaks,
+  sizeKey,
+  splitHashes,
+  useTimeKey,
+  type LogRow,
+  type RawLog,
+} from './log.ts'
 import type { Logs } from './logs.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Search } from './search.ts'
@@ -58,7 +68,7 @@ export class Appender {
     if (problem !== undefined) return left(problem)
     const key = scopes.own(scope)
     const segment = logs.addSegment(key, null, 0)
-    const grown = growth({ head: first.expected, entries: 0, peaks: emptyRange.peaks }, first, this.#hash)
+    const grown = growLog({ head: first.expected, entries: 0, peaks: emptyRange.peaks }, first, this.#hash)
     this.#store(key, segment, grown, first)
     return right(logs.add(key, id, segment, grown, meta))
   }
@@ -88,12 +98,12 @@ export class Appender {
     }
     const planned = given.plan?.before.peaks
     const peaks =
-      planned !== undefined && Buffer.compare(log.peaks, joinPeaks(planned)) === 0 ? planned : split(log.peaks)
+      planned !== undefined && Buffer.compare(log.peaks, joinPeaks(planned)) === 0 ? planned : splitHashes(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)
     if (problem !== undefined) return left(problem)
-    const grown = growth({ head, entries: log.entries, peaks }, given, this.#hash)
+    const grown = growLog({ head, entries: log.entries, peaks }, given, this.#hash)
     this.#store(key, log.segment, grown, given)
     this.#advance(log, raw, grown, operation)
     return right(grown.answer)
@@ -114,7 +124,7 @@ export class Appender {
   /** The fault of missing or altered blocks among those referenced. */
   #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
     const { blocks } = this.#parts
-    const named = namedElsewhere(given)
+    const named = referencedBlocks(given)
     if (named.length === 0) return undefined
     const missing = blocks.missing(scope, named)
     if (missing.length > 0) return { _tag: 'MissingBlock', ids: missing }
@@ -124,7 +134,7 @@ export class Appender {
   }
 
   /** Store the rows and blocks of an append. */
-  #store(scope: number, segment: number, grown: Growth, given: CheckedAppend): void {
+  #store(scope: number, segment: number, grown: GrownLog, given: CheckedAppend): void {
     const { rows, blocks, search } = this.#parts
     blocks.put(scope, given.blocks, false)
     for (const row of grown.rows) {
@@ -137,7 +147,7 @@ export class Appender {
   }
 
   /** Update a log's head, and store the operation that changed it. */
-  #advance(log: LogRow, raw: RawLog, grown: Growth, operation: string | undefined): void {
+  #advance(log: LogRow, raw: RawLog, grown: GrownLog, operation: string | undefined): void {
     const { size } = grown.range
     const { entries } = grown
     const [peaks, root] = [joinPeaks(grown.peaks), Buffer.from(grown.head.root, 'hex')]
@@ -145,9 +155,9 @@ export class Appender {
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
     // The columns for list orders are updated only if they change: each update writes two more pages.
-    const used = grown.appended === undefined ? undefined : usedAt(grown.appended)
+    const used = grown.appended === undefined ? undefined : useTimeKey(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
-    const sized = sizedAt(entries)
+    const sized = sizeKey(entries)
     if (raw['sized'] !== BigInt(sized)) this.#sql.resize().run(sized, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
@@ -156,7 +166,7 @@ export class Appender {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',

@@ -6,7 +6,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export class Blocks {
@@ -74,7 +74,7 @@ export class Blocks {
 const binary = (id: BlockId): Uint8Array => Buffer.from(id, 'hex')
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     insert: 'insert into block (scope, id, uses, kept, sum) values (?, ?, 0, ?, ?)',
     content: 'insert or replace into content (block, bytes) values (?, ?)',
     keep: 'update block set kept = 1, sum = ? where key = ? and kept = 0',

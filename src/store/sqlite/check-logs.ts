@@ -19,8 +19,8 @@ import {
   logIn,
   metaIsSound,
   selectLog,
-  sizedAt,
-  usedAt,
+  sizeKey,
+  useTimeKey,
   type LogRow,
   type RawLog,
 } from './log.ts'
@@ -51,14 +51,14 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
       const info = infoIn(raw)
       if (!metaIsSound(raw, info))
         yield findingsOf('log', facts.logName(log), 'its metadata or creation time is not what was stored')
-      else if (headIsSound(raw, log) && raw['used'] !== BigInt(usedAt(info.appended)))
+      else if (headIsSound(raw, log) && raw['used'] !== BigInt(useTimeKey(info.appended)))
         yield findingsOf('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
-          facts.db.prepare('update log set used = ? where key = ?').run(usedAt(info.appended), log.key)
+          facts.db.prepare('update log set used = ? where key = ?').run(useTimeKey(info.appended), log.key)
           return 'it was listed at the time of its last row'
         })
-      else if (headIsSound(raw, log) && raw['sized'] !== BigInt(sizedAt(log.entries)))
+      else if (headIsSound(raw, log) && raw['sized'] !== BigInt(sizeKey(log.entries)))
         yield findingsOf('log', facts.logName(log), 'it is not listed by the number of its entries', () => {
-          facts.db.prepare('update log set sized = ? where key = ?').run(sizedAt(log.entries), log.key)
+          facts.db.prepare('update log set sized = ? where key = ?').run(sizeKey(log.entries), log.key)
           return 'it was listed by the number of its entries'
         })
     } catch (error) {

@@ -114,15 +114,16 @@ class Walk {
       return this.#damaged(position, error.reason)
     }
     const range = this.#range
-    const as = (kind: RowKind): CompactRange => appendLeaf(range, rowLeaf({ ...row, kind }, this.#hash), this.#hash)
+    const rangeAs = (kind: RowKind): CompactRange =>
+      appendLeaf(range, rowLeaf({ ...row, kind }, this.#hash), this.#hash)
     const marked = row.kind
     const other: RowKind = marked === 'entry' ? 'note' : 'entry'
-    const fits = (grown: CompactRange): boolean =>
+    const matchesNode = (grown: CompactRange): boolean =>
       node instanceof Uint8Array && equalBytes(grown.peaks.at(-1) as Uint8Array, node)
-    const kind = !fits(as(marked)) && fits(as(other)) ? other : marked
-    const grown = as(kind)
+    const kind = !matchesNode(rangeAs(marked)) && matchesNode(rangeAs(other)) ? other : marked
+    const grown = rangeAs(kind)
     const index = kind === 'entry' ? this.#entries : position - this.#entries
-    if (!fits(grown) || place !== BigInt(placeOf({ kind, index })))
+    if (!matchesNode(grown) || place !== BigInt(placeOf({ kind, index })))
       this.#beside.push({ position, kind, index, node: grown.peaks.at(-1) as Uint8Array }) // a leaf was just appended
     this.#range = grown
     this.#next += 1

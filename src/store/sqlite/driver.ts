@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/kit.ts'
 import type { CheckedAppend, StoreDriver } from '../port/driver.ts'
-import { notDeleted } from '../rules/rules.ts'
+import { removalIncompleteFault } from '../rules/rules.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
 import { Elsewhere } from './elsewhere.ts'
@@ -55,7 +55,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
       // The log is gone. Its rows are deleted in pieces, so that a long log does not block everything.
       const swept = gone.right === undefined ? right(undefined) : await sweeper.sweep(gone.right)
       const tidied = isLeft(swept) ? swept : await sweeper.tidy()
-      return isLeft(tidied) ? left(notDeleted(tidied.left)) : tidied
+      return isLeft(tidied) ? left(removalIncompleteFault(tidied.left)) : tidied
     },
     lease: (scope, id, change) => leases.change(scope, id, change),
     putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),

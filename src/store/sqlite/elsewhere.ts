@@ -4,8 +4,8 @@ import { Signals, type Wake } from '../port/signals.ts'
 import { prepareOnce, type Prepared } from './prepared.ts'
 
 /** Milliseconds between two polls: the first pause after a change, doubled each time, and the longest. */
-const soonest = 20
-const atRest = 200
+const firstPollMs = 20
+const restPollMs = 200
 
 /**
  * Signals commits of other connections to the file, in this process or another, but not those of its own.
@@ -18,7 +18,7 @@ export class Elsewhere {
   readonly #signals = new Signals()
   #timer: NodeJS.Timeout | undefined
   #seen: unknown
-  #pause = soonest
+  #pause = firstPollMs
   #ended = false
 
   constructor(db: DatabaseSync) {
@@ -30,7 +30,7 @@ export class Elsewhere {
     const stop = this.#signals.add('', wake)
     if (this.#timer === undefined && !this.#ended) {
       this.#seen = this.#read()
-      this.#pause = soonest
+      this.#pause = firstPollMs
       this.#schedule()
     }
     return () => {
@@ -54,8 +54,8 @@ export class Elsewhere {
       const version = this.#read()
       const changed = version === undefined || version !== this.#seen
       this.#seen = version
-      this.#pause = changed ? soonest : Math.min(this.#pause * 2, atRest)
-      if (version === undefined) this.#pause = atRest
+      this.#pause = changed ? firstPollMs : Math.min(this.#pause * 2, restPollMs)
+      if (version === undefined) this.#pause = restPollMs
       this.#schedule()
       if (changed) this.#signals.send()
     }, this.#pause)

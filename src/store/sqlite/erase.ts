@@ -13,7 +13,7 @@ import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { Erased, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderOf, fewTexts, finderOf } from '../port/find-texts.ts'
-import { conflict, notThatRow, sameHead } from '../rules/rules.ts'
+import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import { rowLeaf } from '../port/tree.ts'
 import type { Appender } from './append.ts'
@@ -22,7 +22,7 @@ import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { pack, packedColumns, unpack, type Packed } from './packed.ts'
 import { emptyLog, untilDone } from './open.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
 import type { Rows } from './rows.ts'
@@ -147,7 +147,7 @@ export class Eraser {
           const [stretch] = rows.stretches(log.segment, position, position + 1)
           const [row] = rows.read(log.segment, position, position + 1)
           if (stretch === undefined || row === undefined) throw new Damaged(position, 'its row is missing')
-          if (!equalBytes(rowLeaf(row, this.#hash), leaf)) return left(notThatRow(id, position))
+          if (!equalBytes(rowLeaf(row, this.#hash), leaf)) return left(rowMismatchFault(id, position))
           if (row.erased === undefined) places.push({ segment: stretch.segment, row, leaf, stub })
         }
         return right(undefined)
@@ -255,7 +255,7 @@ const waiting: Residue = {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     mark: 'insert or ignore into residue (key) values (1)',
     marked: 'select 1 from residue',
     unmark: 'delete from residue',

@@ -18,7 +18,7 @@ import {
   type LeaseRow,
 } from '../port/lease.ts'
 import type { LogRow } from './log.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
 /** Calls a function with a log. */
@@ -68,7 +68,7 @@ export class Leases {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     find: 'select number, holder, expires, stop_requested from lease where log = ?',
     put: 'insert or replace into lease (log, number, holder, expires, stop_requested) values (?, ?, ?, ?, ?)',
   })

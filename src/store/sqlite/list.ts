@@ -14,7 +14,7 @@ export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: Checke
   })
   let last: Cursor = { value: undefined, key: 0 }
   for (const raw of found) {
-    const info = readable(raw)
+    const info = infoOrDamage(raw)
     if (!(info instanceof Damaged) && !matches(info.meta, where)) continue
     if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
     if (info instanceof Damaged) damaged.push(Object.freeze({ id: String(raw['id']), reason: info.reason }))
@@ -31,7 +31,7 @@ const cursorOf: { readonly [By in CheckedQuery['by']]: (raw: RawLog) => Cursor }
   id: ({ id }) => ({ value: String(id), key: 0 }),
 }
 
-const readable = (raw: RawLog): LogInfo | Damaged => {
+const infoOrDamage = (raw: RawLog): LogInfo | Damaged => {
   try {
     return infoIn(raw)
   } catch (error) {

@@ -44,15 +44,15 @@ export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Pr
 export const logIn = (raw: RawLog): LogRow => {
   const { id, peaks, root } = raw
   const row = {
-    key: whole(raw, 'key'),
-    scope: whole(raw, 'scope'),
-    segment: whole(raw, 'segment'),
-    size: whole(raw, 'size'),
-    entries: whole(raw, 'entries'),
+    key: wholeColumn(raw, 'key'),
+    scope: wholeColumn(raw, 'scope'),
+    segment: wholeColumn(raw, 'segment'),
+    size: wholeColumn(raw, 'size'),
+    entries: wholeColumn(raw, 'entries'),
   }
   if (typeof id !== 'string' || !(peaks instanceof Uint8Array) || !(root instanceof Uint8Array) || root.length !== 32)
     throw new Damaged(0, 'its head can not be read')
-  const appended = raw['appended'] === null ? null : whole(raw, 'appended', -latest, latest)
+  const appended = raw['appended'] === null ? null : wholeColumn(raw, 'appended', -latest, latest)
   return { ...row, id, peaks, root, appended }
 }
 
@@ -66,20 +66,20 @@ export const headSum = ({ scope, id, segment, size, entries, peaks, root, append
  * The sort key of a log's last use, in tenths of a second, so that appends in quick succession
  * don't move the log in the index. Logs with the same key are sorted when they are listed.
  */
-export const usedAt = (time: number): number => Math.floor(time / 100)
+export const useTimeKey = (time: number): number => Math.floor(time / 100)
 
 /**
  * The sort key of a log's number of entries: its first three bits, so that an append to a long log
  * seldom moves the log in the index. Logs with the same key are sorted when they are listed.
  */
-export const sizedAt = (entries: number): number => entries - (entries % 2 ** Math.max(0, 29 - Math.clz32(entries)))
+export const sizeKey = (entries: number): number => entries - (entries % 2 ** Math.max(0, 29 - Math.clz32(entries)))
 /** Below this number of entries, the sort key is exact. */
 export const exactSizes = 8
 
 /** The description of a log. Throws Damaged. */
 export const infoIn = (raw: RawLog): LogInfo => {
   const log = logIn(raw)
-  const created = whole(raw, 'created', -latest, latest)
+  const created = wholeColumn(raw, 'created', -latest, latest)
   return logInfo({
     id: log.id,
     head: headIn(log),
@@ -87,13 +87,14 @@ export const infoIn = (raw: RawLog): LogInfo => {
     created,
     appended: log.appended ?? undefined,
     meta: metaIn(raw['meta']),
-    version: whole(raw, 'version'),
+    version: wholeColumn(raw, 'version'),
   })
 }
 
 /** Whether the checksum of the metadata, creation time and version is right. */
 export const metaIsSound = (raw: RawLog, { created, version }: LogInfo): boolean =>
-  raw['meta_sum'] === BigInt(metaSum(whole(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
+  raw['meta_sum'] ===
+  BigInt(metaSum(wholeColumn(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
 
 export const metaSum = (scope: number, id: string, created: number, meta: string, version: number): number =>
   sumOf(scope, id, created, meta, version)
@@ -102,13 +103,13 @@ export const headIn = ({ size, root }: LogRow): Head =>
   Object.freeze({ size, root: Buffer.from(root.buffer, root.byteOffset, root.byteLength).toString('hex') })
 
 /** Throws Damaged if its peaks do not match its root. */
-export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), split(log.peaks), hash)
+export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), splitHashes(log.peaks), hash)
 
 /** The peaks of a compact range in stored form: concatenated. */
 export const joinPeaks = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
 
-export const split = (bytes: Uint8Array): readonly Uint8Array[] =>
+export const splitHashes = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))
 
-const whole = (raw: RawLog, name: string, least?: number, most?: number): number =>
+const wholeColumn = (raw: RawLog, name: string, least?: number, most?: number): number =>
   wholeIn(raw[name], name, least, most)

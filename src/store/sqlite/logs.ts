@@ -9,7 +9,7 @@ import { Damaged } from '../port/damaged.ts'
 import type { CheckedQuery, CheckedUpdate, UnchangedLog } from '../port/driver.ts'
 import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstChange, againstFork, entriesBefore, hasKey, logInfo, sharedRows, type Growth } from '../rules/rules.ts'
+import { changedFault, forkFault, entriesBefore, hasKey, logInfo, sharedRows, type GrownLog } from '../rules/rules.ts'
 import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { pageOfLogs } from './list.ts'
@@ -24,12 +24,12 @@ import {
   metaIsSound,
   metaSum,
   selectLog,
-  sizedAt,
-  usedAt,
+  sizeKey,
+  useTimeKey,
   type LogRow,
   type RawLog,
 } from './log.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { sumOf } from './sum.ts'
@@ -99,14 +99,14 @@ export class Logs {
         : by === 'id'
           ? this.#statements.byId().iterate(key, after.value ?? '')
           : by === 'appended'
-            ? this.#statements.recent().iterate(key, usedAt(last), last, after.key)
+            ? this.#statements.recent().iterate(key, useTimeKey(last), last, after.key)
             : this.#bySize(key, Math.min(last, mostEntries), after.key)
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
   /** Lists by size without sorting what the index has in order: any number of small logs may have the same size. */
   *#bySize(scope: number, last: number, key: number): Generator<unknown> {
-    if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizedAt(last), last, key)
+    if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizeKey(last), last, key)
     else yield* this.#statements.sameSize().iterate(scope, last, key)
     yield* this.#statements.smaller().iterate(scope, Math.min(last, exactSizes))
   }
@@ -131,7 +131,7 @@ export class Logs {
     scope: number,
     id: string,
     segment: number,
-    { range, entries, appended }: Pick<Growth, 'range' | 'entries' | 'appended'>,
+    { range, entries, appended }: Pick<GrownLog, 'range' | 'entries' | 'appended'>,
     meta: JsonObject,
   ): LogInfo {
     const head = headOf(range, this.#hash)
@@ -152,8 +152,8 @@ export class Logs {
         peaks,
         root,
         created,
-        usedAt(appended ?? created),
-        sizedAt(entries),
+        useTimeKey(appended ?? created),
+        sizeKey(entries),
         text,
         appended ?? null,
         headMark,
@@ -195,7 +195,7 @@ export class Logs {
 
   fork(scope: string, id: string, to: string, at: number, meta: JsonObject): Either<StoreFault, LogInfo> {
     return this.on(scope, id, (log) => {
-      const problem = againstFork(log.id, at, log.size)
+      const problem = forkFault(log.id, at, log.size)
       if (problem !== undefined) return left(problem)
       if (this.find(scope, to) !== undefined) return left({ _tag: 'LogExists', id: to })
       const entries = entriesBefore(at, at === 0 ? undefined : this.#rows.placeAt(log.segment, at - 1))
@@ -214,7 +214,7 @@ export class Logs {
     const problem =
       unchanged &&
       damageIn(unchanged.id, () => {
-        const changed = againstChange(unchanged, other && headIn(logIn(other)), this.#hash)
+        const changed = changedFault(unchanged, other && headIn(logIn(other)), this.#hash)
         return changed === undefined ? right(undefined) : left(changed)
       })
     if (problem !== undefined && isLeft(problem)) return problem
@@ -251,7 +251,7 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
 }
 
 const statements = (db: DatabaseSync) => ({
-  ...preparedAll(db, {
+  ...prepareAllOnce(db, {
     addLog:
       'insert into log (scope, id, segment, size, entries, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
     addSegment: 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)',

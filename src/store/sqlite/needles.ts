@@ -10,7 +10,17 @@ import type { StoredRow } from '../port/row.ts'
 const pieceBytes = 16
 
 /** Message fields whose texts are not content, or are not erased. */
-const staying: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag', 'as', 'mediaType', 'id', 'callId', 'path'])
+const keptMembers: ReadonlySet<string> = new Set([
+  'type',
+  'role',
+  'page',
+  'tag',
+  'as',
+  'mediaType',
+  'id',
+  'callId',
+  'path',
+])
 
 export class Needles {
   /** The pieces, with one character for each byte. */
@@ -85,5 +95,5 @@ const collect = (value: unknown, texts: string[]): void => {
   else if (isArray(value)) for (const item of value) collect(item, texts)
   else if (isObject(value))
     for (const [name, item] of Object.entries(value))
-      if (!(staying.has(name) && typeof item === 'string')) collect(item, texts)
+      if (!(keptMembers.has(name) && typeof item === 'string')) collect(item, texts)
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
-import { againstFormat, type Format } from '../port/format.ts'
+import { formatFault, type Format } from '../port/format.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, formats, olderApplicationId } from './schema.ts'
 
@@ -51,7 +51,7 @@ export const openDatabase = async (
 const openToWrite = async (path: string, wait: number): Promise<Either<OpenStoreFault, Opened>> => {
   const unwritable = whyNotWritable(path)
   if (unwritable !== undefined) return left(unwritable)
-  return opening(path, wait, (use) => {
+  return openOrClose(path, wait, (use) => {
     const db = use(new DatabaseSync(path, { timeout: 0 }))
     return patiently(wait, () => {
       const problem = prepare(db, path)
@@ -67,18 +67,18 @@ const openToRead = (
   wait: number,
   reason: OpenStoreFault | undefined,
 ): Promise<Either<OpenStoreFault, Opened>> =>
-  opening(path, wait, async (use) => {
+  openOrClose(path, wait, async (use) => {
     const because = reason !== undefined && { reason }
-    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
-      const db = use(again())
+    const read = (reopen: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
+      const db = use(reopen())
       const problem = check(db, path)
       if (problem !== undefined) return left(problem)
       if (numberOf(db, 'user_version') === 0) return left({ _tag: 'NoStore', path })
-      return right({ db, again, reading: { ...because, isStale } })
+      return right({ db, again: reopen, reading: { ...because, isStale } })
     }
     try {
-      const again = (): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 0 })
-      return await patiently(wait, () => read(again, () => false))
+      const reopen = (): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 0 })
+      return await patiently(wait, () => read(reopen, () => false))
     } catch (error) {
       if (codeOf(error) === busy || codeOf(error) === locked || codeOf(error) === undefined) throw error
       // SQLite needs two files beside it, which can't be created here. Without a log to read, it can do without them.
@@ -105,7 +105,7 @@ const stateOf = (path: string): string => {
 }
 
 /** Closes each opened connection that is not returned. */
-const opening = async (
+const openOrClose = async (
   path: string,
   wait: number,
   work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<OpenStoreFault, Opened>>,
@@ -196,7 +196,7 @@ const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
 /** Like `check`, inside a transaction. */
 const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const [application, number] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
-  if (application === applicationId) return againstFormat(path, { number, fingerprint: fingerprintIn(db) }, formats)
+  if (application === applicationId) return formatFault(path, { number, fingerprint: fingerprintIn(db) }, formats)
   if (application === olderApplicationId) return { _tag: 'OlderStore', path, found: number }
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
   return tables > 0 || application !== 0 || number !== 0

@@ -9,7 +9,7 @@ export const prepareOnce = (db: DatabaseSync, text: string): Prepared => {
 }
 
 /** Like `prepareOnce`, for several statements by name. */
-export const preparedAll = <Name extends string>(
+export const prepareAllOnce = <Name extends string>(
   db: DatabaseSync,
   texts: Readonly<Record<Name, string>>,
 ): Readonly<Record<Name, Prepared>> =>

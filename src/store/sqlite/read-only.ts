@@ -7,7 +7,7 @@ import type { Reading } from './open.ts'
 
 export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: Reading): StoreDriver => {
   const refuse = async (): Promise<Either<StoreFault, never>> => left({ _tag: 'ReadOnly', path })
-  const fresh =
+  const withFreshRead =
     <Given extends readonly unknown[], T>(read: (...given: Given) => Answer<T>) =>
     async (...given: Given): Answer<T> => {
       const answered = await read(...given)
@@ -27,31 +27,33 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
     append: refuse,
     fork: refuse,
     remove: refuse,
-    lease: (scope, id, change) => (change.type === 'look' ? fresh(driver.lease)(scope, id, change) : refuse()),
+    lease: (scope, id, change) => (change.type === 'look' ? withFreshRead(driver.lease)(scope, id, change) : refuse()),
     putBlocks: refuse,
     repair: refuse,
-    info: fresh(driver.info),
-    list: fresh(driver.list),
-    ...(driver.pieces && { pieces: fresh(driver.pieces) }),
-    ...(driver.scopes && { scopes: fresh(driver.scopes) }),
-    read: fresh(driver.read),
-    nodes: fresh(driver.nodes),
+    info: withFreshRead(driver.info),
+    list: withFreshRead(driver.list),
+    ...(driver.pieces && { pieces: withFreshRead(driver.pieces) }),
+    ...(driver.scopes && { scopes: withFreshRead(driver.scopes) }),
+    read: withFreshRead(driver.read),
+    nodes: withFreshRead(driver.nodes),
     ...(driver.erasing !== undefined && {
       erasing: {
         erase: refuse,
-        sharing: fresh(driver.erasing.sharing),
-        containing: fresh(driver.erasing.containing),
+        sharing: withFreshRead(driver.erasing.sharing),
+        containing: withFreshRead(driver.erasing.containing),
       },
     }),
-    getBlocks: fresh(driver.getBlocks),
-    hasBlocks: fresh(driver.hasBlocks),
+    getBlocks: withFreshRead(driver.getBlocks),
+    hasBlocks: withFreshRead(driver.hasBlocks),
     ...(states !== undefined && {
-      states: { read: fresh((scope: string, id: string) => states.read(scope, id)), write: refuse },
+      states: { read: withFreshRead((scope: string, id: string) => states.read(scope, id)), write: refuse },
     }),
     ...(index !== undefined && {
       index: {
-        find: fresh((scope: string, query: Parameters<IndexDriver['find']>[1]) => index.find(scope, query)),
-        findIn: fresh((scope: string, logs: readonly string[], term: string) => index.findIn(scope, logs, term)),
+        find: withFreshRead((scope: string, query: Parameters<IndexDriver['find']>[1]) => index.find(scope, query)),
+        findIn: withFreshRead((scope: string, logs: readonly string[], term: string) =>
+          index.findIn(scope, logs, term),
+        ),
         make: refuse,
         add: refuse,
         drop: refuse,

@@ -60,7 +60,7 @@ export class Reader {
       this.#logs.on(scope, id, ({ segment }) =>
         right(
           Object.freeze(
-            orOneByOne(
+            elseOneByOne(
               () => this.#rows.nodes(segment, positions),
               positions,
               (position) => this.#rows.nodes(segment, [position]),
@@ -72,7 +72,7 @@ export class Reader {
   }
 
   #piece(segment: number, { start, end }: Positions): readonly StoredRow[] {
-    return orOneByOne(
+    return elseOneByOne(
       () => this.#rows.read(segment, start, end),
       Array.from({ length: end - start }, (_, index) => start + index),
       (position) => this.#rows.read(segment, position, position + 1),
@@ -91,7 +91,7 @@ export class Reader {
 }
 
 /** Reads all positions, or finds the first bad one in a damaged file. Throws Damaged. */
-const orOneByOne = <T>(
+const elseOneByOne = <T>(
   all: () => readonly T[],
   positions: readonly number[],
   one: (position: number) => readonly T[],

@@ -5,7 +5,7 @@ import { Damaged } from '../port/damaged.ts'
 import { decodePlace, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
 import { rowIn } from '../rules/stored.ts'
 import type { StoredRow } from '../port/row.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
 
@@ -220,7 +220,7 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
     there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',

@@ -1,7 +1,7 @@
 /** The scopes of a file. Each has a number, which is stored with its logs and blocks. */
 import type { DatabaseSync } from 'node:sqlite'
 import { RecentMap } from '../../sequence/index.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import { sumOf } from './sum.ts'
 import type { Writer } from './writer.ts'
 
@@ -46,7 +46,7 @@ export class Scopes {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     find: 'select key from scope where name = ?',
     used: 'select name from scope where exists (select 1 from log where log.scope = scope.key)',
     add: 'insert into scope (name, sum) values (?, ?) on conflict do nothing',

@@ -21,7 +21,7 @@ import type { Blocks } from './blocks.ts'
 import { codeOf, corrupt } from './fault.ts'
 import { logIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Writer } from './writer.ts'
@@ -139,7 +139,7 @@ export class Search implements IndexDriver {
     if (!this.#isThere() || !this.#hasFullText) return right(undefined)
     const before = rowCursorIn(after)
     if (isLeft(before)) return before
-    const ranges = log === undefined ? right([everywhere]) : this.#stretchesOf(scope, log)
+    const ranges = log === undefined ? right([wholeRange]) : this.#stretchesOf(scope, log)
     if (isLeft(ranges)) return ranges
     try {
       return right(this.#found(this.#parts.scopes.keyOf(scope), query, before.right, ranges.right))
@@ -237,7 +237,7 @@ export class Search implements IndexDriver {
     const places: RowCursor[] = []
     for (const { segment, from, to } of ranges) {
       const last = idOf(segment, to) - 1n
-      const limited = before === undefined ? last : least(last, idOf(before.segment, before.position) - 1n)
+      const limited = before === undefined ? last : minOf(last, idOf(before.segment, before.position) - 1n)
       const asked = { match, low: idOf(segment, from), high: limited, most: limit + 1 - places.length }
       places.push(...(statement.all({ ...asked, ...(isTimed && time) }) as unknown as readonly RowCursor[]))
       if (places.length > limit) break
@@ -339,11 +339,11 @@ export class Search implements IndexDriver {
 
 const lastPosition = 4294967295
 
-const everywhere: Stretch = { segment: 0, from: 0, to: Number.MAX_SAFE_INTEGER }
+const wholeRange: Stretch = { segment: 0, from: 0, to: Number.MAX_SAFE_INTEGER }
 
 const idOf = (segment: number, position: number): bigint => BigInt(segment) * 4294967296n + BigInt(position)
 
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const minOf = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
 /** A term that all rows of a scope have. It starts with a private-use character. */
 const scopeTerm = (scope: number): string => `\ue0ff${scope}`
@@ -390,7 +390,7 @@ const reach = `
 const statements = (db: DatabaseSync) => {
   const place = 'select search.rowid >> 32 as segment, search.rowid & 4294967295 as position from search'
   const range = 'search match :match and search.rowid between :low and :high'
-  return preparedAll(db, {
+  return prepareAllOnce(db, {
     schema: 'pragma schema_version',
     version: 'pragma data_version',
     there: isTable,

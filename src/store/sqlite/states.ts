@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { right } from '../../json/index.ts'
 import type { StateDriver } from '../port/driver.ts'
 import type { Logs } from './logs.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
 export class States implements StateDriver {
@@ -40,7 +40,7 @@ export class States implements StateDriver {
 }
 
 const statements = (db: DatabaseSync) =>
-  preparedAll(db, {
+  prepareAllOnce(db, {
     find: 'select text from state where log = ?',
     put: 'insert or replace into state (log, text) values (?, ?)',
     forget: `delete from state where log in (select log.key from log where segment in (with recursive kin (key) as

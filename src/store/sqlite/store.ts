@@ -14,7 +14,7 @@ import { findingText, type StoreFinding, type StoreRepair } from '../port/check.
 import { type StoreDriver } from '../port/driver.ts'
 import { storeOf } from '../rules/handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
-import { quietly, type OnNotice } from '../port/notice.ts'
+import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
 import { checkDatabase, type Finding } from './check.ts'
 import { sqliteDriver } from './driver.ts'
@@ -79,13 +79,13 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     scope,
     wait = 5000,
     now = Date.now,
-  } = optionsOf('sqliteStore', options, known)
+  } = optionsOf('sqliteStore', options, optionNames)
   if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
   if (given === ':memory:') throw new TypeError('sqliteStore keeps a file: memoryStore() is the store in memory')
   amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const path = resolve(given)
-    const onNotice = quietly(notify)
+    const onNotice = withoutThrows(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
     if (isLeft(opened)) return opened
     const { db, reading, again } = opened.right
@@ -96,7 +96,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const writer = new Writer(db, { path, durability, wait, onNotice })
       const driver: StoreDriver = {
         ...sqliteDriver(db, writer, sha256, now),
-        check: () => checked(again),
+        check: () => checkFileOf(again),
         repair: () => writer.write(() => right(repairStore(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
@@ -114,7 +114,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
  * would keep the write-ahead log from being emptied. Pieces read at different times may contradict each
  * other. If others write meanwhile, only what is found twice is checked again in one transaction.
  */
-const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+const checkFileOf = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
   const pass = async (): Promise<readonly StoreFinding[]> => {
     const findings: StoreFinding[] = []
@@ -164,7 +164,7 @@ const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
   }
 }
 
-const known = {
+const optionNames = {
   path: true,
   create: true,
   readOnly: true,

@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
-import { preparedAll } from './prepared.ts'
+import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Search } from './search.ts'
 import { fits } from './sum.ts'
@@ -134,7 +134,7 @@ const statements = (db: DatabaseSync) => {
   const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
   const rowsFrom = `(:segment << 32) + :from and (:segment << 32) + ${lastPosition}`
   const rowsBetween = '(:segment << 32) + :from and (:segment << 32) + :to'
-  return preparedAll(db, {
+  return prepareAllOnce(db, {
     orphans: `select key from segment where ${isOrphan}`,
     orphan: `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`,
     children: 'select max(base) as shared, count(*) as forks from segment where parent = ?',

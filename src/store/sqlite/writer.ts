@@ -42,7 +42,7 @@ const batchBytes = 1 << 20
  * A commit failed, and no transaction was left to roll back. SQLite then claims to have rolled back. If the disk
  * was full, it has. After another error, the log may still contain the commit, and a later recovery applies it.
  */
-class Unsure extends Error {}
+class UncertainCommit extends Error {}
 
 /** The path has another file, an empty file, or none. */
 class FileReplaced extends Error {}
@@ -145,7 +145,7 @@ export class Writer {
         this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
         return this.#refuse(batch, this.#broken)
       }
-      if (error instanceof Unsure)
+      if (error instanceof UncertainCommit)
         return this.#refuse(batch, { _tag: 'Io', operation: 'commit', cause: error.cause, outcome: 'unknown' })
       const code = codeOf(error)
       if (batch.length > 1 && code !== busy && code !== locked) {
@@ -212,7 +212,9 @@ export class Writer {
     } catch (error) {
       const open = rollBack(this.#db)
       if (!committing) this.#checkFile() // if the file was replaced, that is the reason
-      throw committing && !open && codeOf(error) !== full ? new Unsure('a commit failed', { cause: error }) : error
+      throw committing && !open && codeOf(error) !== full
+        ? new UncertainCommit('a commit failed', { cause: error })
+        : error
     } finally {
       this.#writing = false
     }

@@ -14,13 +14,13 @@ const echo: Model = scriptedModel(
     for (;;) yield ({ messages }) => assistant(`re: ${lastUser(messages)}`)
   })(),
 )
-const said = (session: Session): readonly string[] =>
+const messageTexts = (session: Session): readonly string[] =>
   session
     .view()
     .toArray()
     .map((message) => `${message.role}: ${textOf(message)}`)
 /** The end of a turn, and its answer. */
-const ended = async (session: Session, text: string, options: Partial<TurnOptions>): Promise<readonly unknown[]> => {
+const runTurn = async (session: Session, text: string, options: Partial<TurnOptions>): Promise<readonly unknown[]> => {
   const answer = await turn(session, text, { model: echo, ...options } as TurnOptions).result()()
   return isLeft(answer) ? [answer.left._tag] : [answer.right.stopReason, ...answerIn(answer.right)]
 }
@@ -36,9 +36,9 @@ it('what a dead run had taken is answered first, by its own answer, whoever asks
   for (const whenBusy of ['fail', 'wait', 'queue'] as const) {
     const session = await createSession(memoryStore())
     await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: 0 }] })
-    expect(await ended(session, 'b', { id: 'b', whenBusy })).toEqual(['end_turn', 're: b'])
-    expect(await ended(session, 'a', { id: 'a', whenBusy })).toEqual(['queued', 're: a'])
-    expect(said(session)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
+    expect(await runTurn(session, 'b', { id: 'b', whenBusy })).toEqual(['end_turn', 're: b'])
+    expect(await runTurn(session, 'a', { id: 'a', whenBusy })).toEqual(['queued', 're: a'])
+    expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
   }
 })
 
@@ -46,9 +46,9 @@ it('an input that was taken comes before one that was queued earlier, and has it
   const session = await createSession(memoryStore())
   await session.note({ type: 'input', id: 'q', state: 'queued', message: user('q') as never })
   await session.append({ messages: [user('b')], notes: [{ type: 'input', id: 'b', state: 'taken', at: 0 }] })
-  expect(await ended(session, 'b', { id: 'b', whenBusy: 'queue' })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(session, 'b', { id: 'b', whenBusy: 'queue' })).toEqual(['end_turn', 're: b'])
   await until(session, 'q answered')
-  expect(said(session)).toEqual(['user: b', 'assistant: re: b', 'user: q', 'assistant: re: q'])
+  expect(messageTexts(session)).toEqual(['user: b', 'assistant: re: b', 'user: q', 'assistant: re: q'])
 })
 
 it('an input that was queued while another one was on its way into the record comes first', async () => {
@@ -68,8 +68,8 @@ it('an input that was queued while another one was on its way into the record co
       }, 'store.append'),
   }
   const session = await openSession(store, 's')
-  expect(await ended(session, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
-  expect(said(session)).toEqual(['user: q', 'assistant: re: q', 'user: b', 'assistant: re: b'])
+  expect(await runTurn(session, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
+  expect(messageTexts(session)).toEqual(['user: q', 'assistant: re: q', 'user: b', 'assistant: re: b'])
 })
 
 it('an input whose run failed is answered when it is asked again, and its question is not repeated', async () => {
@@ -82,43 +82,43 @@ it('an input whose run failed is answered when it is asked again, and its questi
       yield* echo.stream(request, signal)
     },
   }
-  expect(await ended(session, 'a', { id: 'a', model })).toEqual(['ModelFailed'])
-  expect(await ended(session, 'a', { id: 'a', model })).toEqual(['ModelFailed'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['ModelFailed'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['ModelFailed'])
   isDown = false
-  expect(await ended(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
-  expect(await ended(session, 'a', { id: 'a', model })).toEqual(['queued', 're: a'])
-  expect(said(session)).toEqual(['user: a', 'assistant: re: a'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['queued', 're: a'])
+  expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
 })
 
 it('an input that failed and is asked again after another one: the model is told which message to answer', async () => {
   const session = await createSession(memoryStore())
   const down: Model = { name: 'm', stream: () => { throw new Error('503') } } // oxfmt-ignore
-  expect(await ended(session, 'a', { id: 'a', model: down })).toEqual(['ModelFailed'])
-  expect(await ended(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(session, 'a', { id: 'a', model: down })).toEqual(['ModelFailed'])
+  expect(await runTurn(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
   const seen: string[] = []
   const model = scriptedModel([({ messages }) => (seen.push(...[...messages].map(textOf)), assistant('re: a'))])
-  expect(await ended(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
   expect(seen).toEqual([
     'a',
     'b',
     're: b',
     '[The message that the user sent before the last one has no answer yet. Answer it now.]',
   ])
-  for (const id of ['a', 'b']) expect(await ended(session, id, { id })).toEqual(['queued', `re: ${id}`])
+  for (const id of ['a', 'b']) expect(await runTurn(session, id, { id })).toEqual(['queued', `re: ${id}`])
 })
 
 it('whoever waits for a queued input whose run failed takes it itself', async () => {
   const store = memoryStore()
   const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   const held = await one.lease({ holder: 'me' })
-  const waiting = ended(other, 'q', { id: 'q', whenBusy: 'queue' })
+  const waiting = runTurn(other, 'q', { id: 'q', whenBusy: 'queue' })
   await until(one, 'q queued')
   await one.append({ messages: [user('q')], notes: [{ type: 'input', id: 'q', state: 'taken', at: 0 }] })
   await one.note({ type: 'input', id: 'q', state: 'failed', reason: 'error' })
   await held.release()
   expect(await waiting).toEqual(['end_turn', 're: q'])
   await other.refresh()
-  expect(said(other)).toEqual(['user: q', 'assistant: re: q'])
+  expect(messageTexts(other)).toEqual(['user: q', 'assistant: re: q'])
 })
 
 const pay = tool({ name: 'pay', parameters: {}, needsApproval: true, run: () => 'paid' })
@@ -128,22 +128,22 @@ it('an input that waits for an approval is answered by the run that continues it
   const store = memoryStore()
   const session = await createSession(store, { id: 's' })
   const options = { id: 'a', model: paying(), tools: [pay] }
-  expect(await ended(session, 'pay', options)).toEqual(['approval'])
+  expect(await runTurn(session, 'pay', options)).toEqual(['approval'])
   const again = await turn(await openSession(store, 's'), 'pay', options).result()
   expect([again.stopReason, again.open?.calls.map(({ id }) => id)]).toEqual(['approval', ['c']])
   const approve = again.open?.calls.map(({ approval }) => approval) ?? []
   expect((await resume(session, { model: options.model, tools: [pay], approve }).result()).stopReason).toBe('end_turn')
-  expect(await ended(session, 'pay', options)).toEqual(['queued', 'receipt 4711'])
+  expect(await runTurn(session, 'pay', options)).toEqual(['queued', 'receipt 4711'])
   expect(states(session)).toEqual(['a taken', 'a waiting', 'a taken', 'a answered'])
 })
 
 it('a queued input waits behind an approval; one that is said instead denies the call and cancels its input', async () => {
   const session = await createSession(memoryStore())
   const options = { model: paying(), tools: [pay] }
-  expect(await ended(session, 'pay', { ...options, id: 'a' })).toEqual(['approval'])
-  expect(await ended(session, 'then this', { id: 'q', whenBusy: 'queue' })).toEqual(['queued'])
+  expect(await runTurn(session, 'pay', { ...options, id: 'a' })).toEqual(['approval'])
+  expect(await runTurn(session, 'then this', { id: 'q', whenBusy: 'queue' })).toEqual(['queued'])
   expect(session.openSteps().length).toBe(1)
-  expect(await ended(session, 'no', { id: 'b', model: echo, tools: [pay] })).toEqual(['end_turn', 're: no'])
+  expect(await runTurn(session, 'no', { id: 'b', model: echo, tools: [pay] })).toEqual(['end_turn', 're: no'])
   expect(states(session)).toEqual([
     'a taken',
     'a waiting',
@@ -155,29 +155,29 @@ it('a queued input waits behind an approval; one that is said instead denies the
     'b taken',
     'b answered',
   ])
-  expect(await ended(session, 'pay', { ...options, id: 'a' })).toEqual(['cancelled'])
+  expect(await runTurn(session, 'pay', { ...options, id: 'a' })).toEqual(['cancelled'])
 })
 
 it('an id that was asked with other words is a fault, and nothing is written', async () => {
   const secret = 'ghp_0123456789abcdefghijklmnopqrstuvwxyzAB'
   const session = await createSession(memoryStore(), { erasable: true, redact: true })
-  await ended(session, `what do I owe ann? ${secret}`, { id: '1' })
+  await runTurn(session, `what do I owe ann? ${secret}`, { id: '1' })
   const before = session.head()
   for (const whenBusy of ['fail', 'wait', 'queue'] as const)
-    expect(await ended(session, 'pay bob', { id: '1', whenBusy })).toEqual(['InputMismatch'])
+    expect(await runTurn(session, 'pay bob', { id: '1', whenBusy })).toEqual(['InputMismatch'])
   expect(session.head()).toEqual(before)
-  expect((await ended(session, `what do I owe ann? ${secret}`, { id: '1' }))[0]).toBe('queued') // as it is recorded
+  expect((await runTurn(session, `what do I owe ann? ${secret}`, { id: '1' }))[0]).toBe('queued') // as it is recorded
   await session.note({ type: 'input', id: '2', state: 'queued', message: user('x') as never })
-  expect(await ended(session, 'y', { id: '2' })).toEqual(['InputMismatch'])
+  expect(await runTurn(session, 'y', { id: '2' })).toEqual(['InputMismatch'])
 })
 
 it('an input whose message was erased is known by its id', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', erasable: true })
-  await ended(session, 'my secret', { id: '1' })
+  await runTurn(session, 'my secret', { id: '1' })
   await eraseMessages(store, 's', [0], { reason: 'asked' } as never)
   const again = await openSession(store, 's')
-  expect(await ended(again, 'my secret', { id: '1' })).toEqual(['queued', 're: my secret'])
+  expect(await runTurn(again, 'my secret', { id: '1' })).toEqual(['queued', 're: my secret'])
 })
 
 it('a run that lost its session ends as LeaseLost, writes nothing, and the next one answers its input', async () => {
@@ -196,14 +196,14 @@ it('a run that lost its session ends as LeaseLost, writes nothing, and the next 
       yield* echo.stream(request, signal)
     },
   }
-  const first = ended(one, 'a', { id: 'a', model: slow, ttl: 60_000 })
+  const first = runTurn(one, 'a', { id: 'a', model: slow, ttl: 60_000 })
   await asked
   now += 60_000
-  expect(await ended(other, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(other, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
   answer()
   expect(await first).toEqual(['LeaseLost'])
   await other.refresh()
-  expect(said(other)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
+  expect(messageTexts(other)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
   expect(states(other)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
 })
 
@@ -220,7 +220,7 @@ it('a turn that loses the session before its run begins asks for it again: nobod
         if (isFirst) {
           isFirst = false
           now += 60_000
-          await ended(other, 'b', { id: 'b', ttl: 60_000 })
+          await runTurn(other, 'b', { id: 'b', ttl: 60_000 })
         }
         return inner.append(id, given)()
       }, 'store.append'),
@@ -229,25 +229,25 @@ it('a turn that loses the session before its run begins asks for it again: nobod
     isFirst = true
     const session = await openSession(store, 's')
     const name = `a by ${whenBusy}`
-    expect(await ended(session, name, { id: name, whenBusy, ttl: 60_000 })).toEqual(['end_turn', `re: ${name}`])
+    expect(await runTurn(session, name, { id: name, whenBusy, ttl: 60_000 })).toEqual(['end_turn', `re: ${name}`])
   }
 })
 
 it('an input whose message was retracted is cancelled, unless it was answered', async () => {
   const down: Model = { name: 'm', stream: () => { throw new Error('503') } } // oxfmt-ignore
   const session = await createSession(memoryStore())
-  await ended(session, 'first', { id: 'first' })
+  await runTurn(session, 'first', { id: 'first' })
   const before = session.len
   // One that a dead run had taken: nobody goes on with it.
   await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: before }] })
   await session.rewind(before)
-  expect(await ended(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
   // One whose run has failed: it is not asked again.
-  expect(await ended(session, 'c', { id: 'c', model: down })).toEqual(['ModelFailed'])
+  expect(await runTurn(session, 'c', { id: 'c', model: down })).toEqual(['ModelFailed'])
   await session.pop()
   // One whose calls wait for an approval.
   const asking = { id: 'd', model: paying(), tools: [pay] }
-  expect(await ended(session, 'pay', asking)).toEqual(['approval'])
+  expect(await runTurn(session, 'pay', asking)).toEqual(['approval'])
   await session.rewind(session.len - 1)
   for (const [id, text] of [
     ['a', 'a'],
@@ -256,9 +256,9 @@ it('an input whose message was retracted is cancelled, unless it was answered', 
   ] as const)
     // oxfmt-ignore
     for (const whenBusy of ['fail', 'queue'] as const)
-      expect([id, ...(await ended(session, text, { id, whenBusy }))]).toEqual([id, 'cancelled'])
+      expect([id, ...(await runTurn(session, text, { id, whenBusy }))]).toEqual([id, 'cancelled'])
   await session.rewind(0)
-  expect(await ended(session, 'first', { id: 'first' })).toEqual(['queued', 're: first'])
+  expect(await runTurn(session, 'first', { id: 'first' })).toEqual(['queued', 're: first'])
   expect(session.conversation().length).toBe(0)
   expect(states(session).filter((state) => /^[acd] /.test(state))).toEqual([
     'a taken',
@@ -275,7 +275,7 @@ it('a turn that is cancelled before its run begins withdraws an input that a dea
   const stream = turn(session, 'a', { id: 'a', model: echo })
   stream.cancel()
   expect((await stream.result()).stopReason).toBe('cancelled')
-  expect(await ended(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
   expect(states(session)).toEqual(['a taken', 'a cancelled', 'b taken', 'b answered'])
-  expect(said(session)).toEqual(['user: a', 'user: b', 'assistant: re: b'])
+  expect(messageTexts(session)).toEqual(['user: a', 'user: b', 'assistant: re: b'])
 })

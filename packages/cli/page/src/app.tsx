@@ -3,11 +3,11 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { embeddedId } from './embedded.ts'
 import { ForksView } from './forks.tsx'
-import { Guarded } from './guarded.tsx'
+import { ErrorBoundary } from './guarded.tsx'
 import { useLoaded, useSessions } from './loaded.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
-import { SawView } from './saw.tsx'
-import { openings, recordOf, SessionView } from './session.tsx'
+import { ContextView } from './saw.tsx'
+import { openCount, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
 import { sentence } from './shown.ts'
 import type { Source } from './source.ts'
@@ -19,11 +19,11 @@ export const App = ({ source }: { readonly source: Source }): VNode => {
     return source.exported ? (
       <First source={source} />
     ) : (
-      <Guarded key={`${where.a}\n${where.b}\n${openings.value}`} name="The view">
+      <ErrorBoundary key={`${where.a}\n${where.b}\n${openCount.value}`} name="The view">
         <ForksView source={source} a={where.a} b={where.b} />
-      </Guarded>
+      </ErrorBoundary>
     )
-  return <OneSession key={`${where.id}\n${openings.value}`} source={source} id={where.id} />
+  return <OneSession key={`${where.id}\n${openCount.value}`} source={source} id={where.id} />
 }
 
 const OneSession = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
@@ -36,9 +36,9 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
   const where = route.value
   if (where.view === 'saw')
     return (
-      <Guarded key="saw" name="The view">
-        <SawView record={record} named={where} />
-      </Guarded>
+      <ErrorBoundary key="saw" name="The view">
+        <ContextView record={record} named={where} />
+      </ErrorBoundary>
     )
   return <SessionView record={record} at={where.view === 'session' ? where.at : undefined} />
 }
@@ -48,9 +48,9 @@ const AllSessions = ({ source }: { readonly source: Source }): VNode => {
   const { value: list, fault: cause = fault } = useSessions(source)
   if (list === undefined) return cause === undefined ? <main aria-busy="true" /> : <Fault text={cause} />
   return (
-    <Guarded name="The list of sessions">
+    <ErrorBoundary name="The list of sessions">
       <Sessions source={source} list={list} place={store?.name ?? ''} fault={cause} />
-    </Guarded>
+    </ErrorBoundary>
   )
 }
 

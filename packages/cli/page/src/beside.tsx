@@ -6,9 +6,9 @@ import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { besideMessages, type SawContext } from './saw-context.ts'
-import { besideCall, besideRecord, comparedText, valueText, type Pair } from './sent-pairs.ts'
-import { counted, grouped, oneLine, shown } from './shown.ts'
+import { requestFields, type ShownContext } from './saw-context.ts'
+import { pairsWithCall, pairsWithRecord, comparedText, valueText, type Pair } from './sent-pairs.ts'
+import { countText, groupedNumber, oneLine, visibleText } from './shown.ts'
 import { sidesOf, type Piece } from './text-sides.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
 
@@ -47,16 +47,16 @@ export const Columns = ({
   len,
 }: {
   readonly record: SessionRecord
-  readonly context: SawContext
+  readonly context: ShownContext
   /** What the previous call was sent. Without it, the left column shows the record. */
-  readonly before: SawContext | undefined
+  readonly before: ShownContext | undefined
   readonly len: number
 }): VNode => {
   const pairs = useMemo(
-    (): readonly (Pair | Part)[] =>
+    (): readonly (Pair | ChangedPart)[] =>
       before === undefined
-        ? besideRecord(context.messages, len)
-        : [...changedParts(before.request, context.request), ...besideCall(before.messages, context.messages)],
+        ? pairsWithRecord(context.messages, len)
+        : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
     [context, before, len],
   )
   const left = before === undefined ? 'record' : 'sent with the previous call'
@@ -86,7 +86,7 @@ const RestRow = ({
   pair,
 }: {
   readonly record: SessionRecord
-  readonly context: SawContext
+  readonly context: ShownContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
 }): VNode => {
   const open = useSignal(false)
@@ -95,8 +95,8 @@ const RestRow = ({
     <div class="message">
       <p class="gap content">
         {pair.type === 'same'
-          ? counted(count, 'unchanged message')
-          : `${counted(count, 'message')} of the record not sent`}{' '}
+          ? countText(count, 'unchanged message')
+          : `${countText(count, 'message')} of the record not sent`}{' '}
         <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           {open.value ? 'Hide' : 'Show'}
         </button>
@@ -113,7 +113,7 @@ const PairRow = ({
   left,
 }: {
   readonly record: SessionRecord
-  readonly context: SawContext
+  readonly context: ShownContext
   readonly pair: Extract<Pair, { readonly type: 'pair' }>
   readonly left: string
 }): VNode => {
@@ -124,7 +124,7 @@ const PairRow = ({
     earlier ?? (range !== undefined && range.to - range.from === 1 ? record.entries[range.from]?.message : undefined)
   const isChange = old !== undefined && sent !== undefined && !pair.isSame
   const sides = useMemo(
-    () => (isChange ? sidesOf(shown(comparedText(old)), shown(comparedText(sent))) : undefined),
+    () => (isChange ? sidesOf(visibleText(comparedText(old)), visibleText(comparedText(sent))) : undefined),
     [isChange, old, sent],
   )
   return (
@@ -135,7 +135,7 @@ const PairRow = ({
       >
         {sides === undefined && old !== undefined ? <p class={`role of-${old.role}`}>{old.role}</p> : null}
         {sides !== undefined ? (
-          <Pieces pieces={sides.before} state="went" />
+          <PiecesOfText pieces={sides.before} state="went" />
         ) : old !== undefined ? (
           <MessageContent
             record={record}
@@ -151,7 +151,7 @@ const PairRow = ({
       </Cell>
       <Cell name="sent">
         {sides !== undefined ? (
-          <Pieces pieces={sides.after} state="came" />
+          <PiecesOfText pieces={sides.after} state="came" />
         ) : sent === undefined ? (
           <p class="quiet">no longer sent</p>
         ) : (
@@ -193,7 +193,7 @@ const Places = ({ id, from, to }: { readonly id: string; readonly from: number; 
   </a>
 )
 
-const mostSeveral = 20
+const mostMessagesShown = 20
 
 /** Several messages of the record. */
 export const Recorded = ({
@@ -206,7 +206,7 @@ export const Recorded = ({
   readonly to: number
 }): VNode => (
   <div class="recorded">
-    {record.entries.slice(from, Math.min(to, from + mostSeveral)).map(({ message, position }) => (
+    {record.entries.slice(from, Math.min(to, from + mostMessagesShown)).map(({ message, position }) => (
       <div>
         <p class="quiet">
           {message.role} <Places id={record.id} from={position} to={position + 1} />
@@ -214,10 +214,10 @@ export const Recorded = ({
         <MessageContent record={record} message={message} name={`recorded/${record.id}/${position}`} joined={false} />
       </div>
     ))}
-    {to - from > mostSeveral ? (
+    {to - from > mostMessagesShown ? (
       <p>
-        <a href={hrefOf({ view: 'session', id: record.id, at: from + mostSeveral })}>
-          {counted(to - from - mostSeveral, 'more message')}
+        <a href={hrefOf({ view: 'session', id: record.id, at: from + mostMessagesShown })}>
+          {countText(to - from - mostMessagesShown, 'more message')}
         </a>
       </p>
     ) : null}
@@ -230,10 +230,10 @@ const Rest = ({
   pair: { type, from, to },
 }: {
   readonly record: SessionRecord
-  readonly context: SawContext
+  readonly context: ShownContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
 }): VNode => {
-  const most = useSignal(mostSeveral)
+  const most = useSignal(mostMessagesShown)
   const rest = to - from - most.value
   return type === 'unsent' ? (
     <Recorded record={record} from={from} to={to} />
@@ -246,8 +246,8 @@ const Rest = ({
         </div>
       ))}
       {rest > 0 ? (
-        <button type="button" class="more" onClick={() => (most.value += 5 * mostSeveral)}>
-          {counted(rest, 'more message')}
+        <button type="button" class="more" onClick={() => (most.value += 5 * mostMessagesShown)}>
+          {countText(rest, 'more message')}
         </button>
       ) : null}
     </div>
@@ -255,7 +255,13 @@ const Rest = ({
 }
 
 /** One of two texts, with the parts that the other lacks marked. */
-const Pieces = ({ pieces, state }: { readonly pieces: readonly Piece[]; readonly state: 'went' | 'came' }): VNode => {
+const PiecesOfText = ({
+  pieces,
+  state,
+}: {
+  readonly pieces: readonly Piece[]
+  readonly state: 'went' | 'came'
+}): VNode => {
   const all = useSignal(false)
   const Mark = state === 'went' ? 'del' : 'ins'
   return (
@@ -285,14 +291,14 @@ export const BesideMessages = ({
   request,
   before,
 }: {
-  readonly request: NonNullable<SawContext['request']>
+  readonly request: NonNullable<ShownContext['request']>
   /** What the call before had; undefined where it is not compared. */
-  readonly before: SawContext['request'] | undefined
+  readonly before: ShownContext['request'] | undefined
 }): VNode => {
   const changed = new Set(before === undefined ? [] : changedParts(before, request).map(({ name }) => name))
   return (
     <>
-      {besideMessages.map((name) =>
+      {requestFields.map((name) =>
         request[name] === undefined ? null : (
           <details class="beside">
             <summary>
@@ -311,26 +317,33 @@ export const BesideMessages = ({
 }
 
 /** A part of a request that is not what the call before had. */
-interface Part {
+interface ChangedPart {
   readonly type: 'part'
   readonly name: string
   readonly before: string
   readonly after: string
 }
 
-const changedParts = (before: SawContext['request'], after: SawContext['request']): readonly Part[] =>
-  besideMessages
-    .map((name): Part => ({ type: 'part', name, before: valueText(before?.[name]), after: valueText(after?.[name]) }))
+const changedParts = (before: ShownContext['request'], after: ShownContext['request']): readonly ChangedPart[] =>
+  requestFields
+    .map((name): ChangedPart => ({
+      type: 'part',
+      name,
+      before: valueText(before?.[name]),
+      after: valueText(after?.[name]),
+    }))
     .filter((part) => part.before !== part.after)
 
-const PartRow = ({ part: { name, before, after } }: { readonly part: Part }): VNode => {
-  const sides = useMemo(() => sidesOf(shown(before), shown(after)), [before, after])
+const PartRow = ({ part: { name, before, after } }: { readonly part: ChangedPart }): VNode => {
+  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after)), [before, after])
   return (
     <>
       <Cell name={`${name} of the previous call`}>
-        {before === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.before} state="went" />}
+        {before === '' ? <p class="quiet">none</p> : <PiecesOfText pieces={sides.before} state="went" />}
       </Cell>
-      <Cell name={name}>{after === '' ? <p class="quiet">none</p> : <Pieces pieces={sides.after} state="came" />}</Cell>
+      <Cell name={name}>
+        {after === '' ? <p class="quiet">none</p> : <PiecesOfText pieces={sides.after} state="came" />}
+      </Cell>
     </>
   )
 }
@@ -339,5 +352,5 @@ const wordsOf = (value: unknown): string =>
   typeof value === 'string'
     ? oneLine(value, 80)
     : Array.isArray(value)
-      ? grouped(value.length)
+      ? groupedNumber(value.length)
       : oneLine(JSON.stringify(value), 80)

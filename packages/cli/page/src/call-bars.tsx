@@ -5,8 +5,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import {
   causes,
   figuresIn,
-  filedSums,
-  isDearer,
+  sumsOfFile,
+  costsMore,
   sumsOf,
   type CallFigures,
   type CallSums,
@@ -16,8 +16,8 @@ import { useLoaded } from './loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
-import { besideOf, type SessionBeside } from './session-beside.ts'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, share, tokensText } from './shown.ts'
+import { sessionsBeside, type SessionBeside } from './session-beside.ts'
+import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, tokensText } from './shown.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -39,17 +39,17 @@ export const CallBars = ({
   const version = isReady ? record.version.value : -1
   const figures = useMemo(() => (isReady ? figuresIn(record).figures : []), [record, isReady, length])
   const beside = useLoaded(
-    (gone) => (figures.length > 0 ? besideOf(record, gone) : Promise.resolve([])),
+    (gone) => (figures.length > 0 ? sessionsBeside(record, gone) : Promise.resolve([])),
     [record, figures.length > 0],
   )
   if (version === -1) return null
-  if (figures.length === 0) return here === undefined ? <Together record={record} /> : null
+  if (figures.length === 0) return here === undefined ? <FileTotals record={record} /> : null
   return <Bars record={record} figures={figures} beside={beside.value ?? []} fault={beside.fault} here={here} />
 }
 
 /** What a file counts of all its calls together. */
-const Together = ({ record }: { readonly record: SessionRecord }): VNode | null => {
-  const { calls, input, cached, output, dollars } = filedSums(record)
+const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+  const { calls, input, cached, output, dollars } = sumsOfFile(record)
   if (calls === 0 || input === 0) return null
   const sums = { calls, input, cached, output, dollars, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
@@ -73,7 +73,7 @@ const barsOf = (figures: readonly CallFigures[], beside: readonly SessionBeside[
     const first = of[0]?.at ?? Infinity
     for (; next < beside.length && (beside[next] as SessionBeside).created <= first; next++)
       bars.push({ type: 'beside', session: beside[next] as SessionBeside })
-    bars.push({ type: 'calls', shown: of.reduce((most, one) => (isDearer(one, most) ? one : most)), of })
+    bars.push({ type: 'calls', shown: of.reduce((most, one) => (costsMore(one, most) ? one : most)), of })
   }
   return [...bars, ...beside.slice(next).map((session): Bar => ({ type: 'beside', session }))]
 }
@@ -169,9 +169,9 @@ const Bars = ({
       <p class="glance-said">
         {said === undefined ? (
           here === undefined ? (
-            <Dearest record={record} sums={sums} />
+            <DearestCall record={record} sums={sums} />
           ) : (
-            <Looked record={record} sums={sums} bar={bars[current]} />
+            <SelectedCall record={record} sums={sums} bar={bars[current]} />
           )
         ) : said.type === 'beside' ? (
           besideText(said.session)
@@ -252,26 +252,26 @@ const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens
 
 const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpriced }: CallSums): string =>
   [
-    counted(calls, 'call'),
+    countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
-    output === 0 ? [] : `${compact(output)} out`,
+    output === 0 ? [] : `${compactNumber(output)} out`,
     dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
-    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : counted(breaks, 'cache break'),
-    failed === 0 ? [] : `${grouped(failed)} failed`,
+    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
+    failed === 0 ? [] : `${groupedNumber(failed)} failed`,
   ]
     .flat()
     .join(' · ')
 
 /** Which call cost most, and why. */
-const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
+const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
   const { dearest, dollars, calls } = sums
   if (dearest === undefined) return null
   if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
   const { number, why } = dearest
   return (
     <>
-      <a href={hrefOfCall(record, dearest, false)}>Call {grouped(number)}</a>
+      <a href={hrefOfCall(record, dearest, false)}>Call {groupedNumber(number)}</a>
       {dearest.dollars === undefined
         ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
         : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
@@ -281,7 +281,7 @@ const Dearest = ({ record, sums }: { readonly record: SessionRecord; readonly su
 }
 
 /** The call that is looked at, and the way to the one that cost most. */
-const Looked = ({
+const SelectedCall = ({
   record,
   sums: { dearest },
   bar,
@@ -295,7 +295,9 @@ const Looked = ({
   return (
     <>
       {isCall ? textOf(bar) : 'This call has no token counts.'}{' '}
-      {isDearest ? null : <a href={hrefOfCall(record, dearest, true)}>Call {grouped(dearest.number)} cost most.</a>}
+      {isDearest ? null : (
+        <a href={hrefOfCall(record, dearest, true)}>Call {groupedNumber(dearest.number)} cost most.</a>
+      )}
     </>
   )
 }
@@ -305,16 +307,16 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
   const { number, model, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
   const facts = [
     of.length === 1
-      ? `Call ${grouped(number)}`
-      : `Calls ${grouped(of[0]?.number ?? 0)}–${grouped(of.at(-1)?.number ?? 0)}, most in call ${grouped(number)}`,
+      ? `Call ${groupedNumber(number)}`
+      : `Calls ${groupedNumber(of[0]?.number ?? 0)}–${groupedNumber(of.at(-1)?.number ?? 0)}, most in call ${groupedNumber(number)}`,
     model === '' ? [] : oneLine(model, 40),
     dollars === undefined ? [] : dollarsText(dollars),
     input === 0
       ? 'no tokens were counted'
-      : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compact(cached)} cached`}`,
-    output === 0 ? [] : `${compact(output)} out`,
+      : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compactNumber(cached)} cached`}`,
+    output === 0 ? [] : `${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
-    repeats === undefined ? [] : `repeats call ${grouped(repeats)}`,
+    repeats === undefined ? [] : `repeats call ${groupedNumber(repeats)}`,
   ]
   return `${facts.flat().join(' · ')}. ${why}`.trim()
 }

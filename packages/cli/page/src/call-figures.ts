@@ -7,8 +7,8 @@ import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { spendingOf } from '../../src/view/about.ts'
 import { CacheWatch } from '../../src/view/cache-breaks.ts'
 import { callsOf, countedIn, keyOf, notesOf, type ModelCall } from './calls.ts'
-import type { PlacedNote, SessionRecord } from './record.ts'
-import { compact, counted, durationText, oneLine, sentence, tokensText } from './shown.ts'
+import type { NoteAtRow, SessionRecord } from './record.ts'
+import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './shown.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
@@ -73,7 +73,7 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
   let digest: string | undefined
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
-    const said = receipt?.note ?? countedIn(record, call) ?? uncounted
+    const said = receipt?.note ?? countedIn(record, call) ?? uncountedCall
     const { usage, model } = said
     const details = receipt && detailsOf(receipt.note, session)
     const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
@@ -97,8 +97,8 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
           sent.other !== undefined
             ? `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
             : details === undefined
-              ? `The earlier messages were no longer in the cache${waited(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
-              : `Nothing changed, but the prefix was no longer in the provider’s cache${waited(last?.at, at)}.`
+              ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
+              : `Nothing changed, but the prefix was no longer in the provider’s cache${pauseText(last?.at, at)}.`
     }
     const failed = failureOf(details)
     const repeats =
@@ -122,7 +122,7 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
       failed,
       repeats,
       dollars,
-      why: whyOf(said, parts, broke, last === undefined),
+      why: costReason(said, parts, broke, last === undefined),
     })
     if (usage !== undefined) {
       last = { at }
@@ -134,7 +134,7 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
 }
 
 /** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
-const uncounted: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
+const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
 
 interface KnownFigures {
   /** How many rows it was worked out for. */
@@ -165,7 +165,7 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
 }
 
 /** Why the cached prefix ended at the calls with these notes, or at the imported call that this message answers. */
-export const breaksOf = (record: SessionRecord, position: number, notes: readonly PlacedNote[]): readonly string[] => {
+export const breaksOf = (record: SessionRecord, position: number, notes: readonly NoteAtRow[]): readonly string[] => {
   const { byAnswer, byReceipt } = figuresIn(record)
   return [
     byAnswer.get(position)?.broke,
@@ -181,11 +181,11 @@ const failureOf = (details: CallDetails | undefined): string | undefined => {
   return error === undefined ? what : `${what}: ${oneLine(error, 120)}`
 }
 
-const waited = (before: number | undefined, at: number | undefined): string =>
+const pauseText = (before: number | undefined, at: number | undefined): string =>
   before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
 
 /** Names the largest of the three: what was cached, what was not, and the answer. */
-const whyOf = (
+const costReason = (
   { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
   broke: string | undefined,
@@ -203,20 +203,20 @@ const whyOf = (
     answer: usage.output * output,
   }
   if (paid.answer > paid.cached && paid.answer > paid.fresh)
-    return `Most of the cost is the answer: ${counted(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
-  const [again, fresh] = [sentAgain(parts), parts.get('new') ?? 0]
+    return `Most of the cost is the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+  const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
   if (broke !== undefined)
-    return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compact(fresh)} were new` : ''}.`
-  if (paid.cached > paid.fresh) return `Most of the cost is ${compact(cached)} cached tokens.`
+    return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
+  if (paid.cached > paid.fresh) return `Most of the cost is ${compactNumber(cached)} cached tokens.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${tokensText(again)} were sent again, and were not in the cache.`
-    : `Most of the cost is ${compact(fresh)} new tokens.`
+    : `Most of the cost is ${compactNumber(fresh)} new tokens.`
 }
 
-const sentAgain = (parts: ReadonlyMap<Cause, number>): number => {
+const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
   let sum = 0
   for (const [cause, tokens] of parts) if (cause !== 'cached' && cause !== 'new' && cause !== 'uncounted') sum += tokens
   return sum
@@ -254,7 +254,7 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
     }
     if (one.broke !== undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
-    if (one.input > 0 && (dearest === undefined || isDearer(one, dearest))) dearest = one
+    if (one.input > 0 && (dearest === undefined || costsMore(one, dearest))) dearest = one
   }
   const isKnown = sums.breaks > 0 || figures.every((one) => one.cached !== undefined)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest }
@@ -273,7 +273,7 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
 }
 
 /** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
-export const filedSums = (
+export const sumsOfFile = (
   record: SessionRecord,
 ): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
   const { forkedFrom, metadata } = record.info.value
@@ -288,7 +288,7 @@ export const filedSums = (
 const oneCall = { source: 'receipt', calls: 1, failed: 0 } as const
 
 /** A known price goes before none. */
-export const isDearer = (one: CallFigures, other: CallFigures): boolean =>
+export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
   one.dollars !== undefined || other.dollars !== undefined
     ? (one.dollars ?? -1) > (other.dollars ?? -1)
     : one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)

@@ -3,7 +3,7 @@ import { detailsOf } from '@indelible/recorder'
 import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import type { CallPlace } from './deriving.ts'
-import type { PlacedNote, SessionRecord } from './record.ts'
+import type { NoteAtRow, SessionRecord } from './record.ts'
 
 export interface ModelCall {
   /** How many messages the record had before it. */
@@ -12,7 +12,7 @@ export interface ModelCall {
   readonly answer: number
   /** Whether its answer is recorded. */
   readonly isAnswered: boolean
-  readonly receipt?: PlacedNote & { readonly note: ReceiptNote }
+  readonly receipt?: NoteAtRow & { readonly note: ReceiptNote }
 }
 
 /** What names a call in an address: the index of its receipt among the notes; without one, the position of its answer. */
@@ -42,7 +42,7 @@ export const callsOf = (record: SessionRecord): readonly ModelCall[] => {
 }
 
 /** An answer that failed is none: where it would be, a later call may have its own. */
-const isAnswered = (record: SessionRecord, { note, after }: PlacedNote & { readonly note: ReceiptNote }): boolean => {
+const isAnswered = (record: SessionRecord, { note, after }: NoteAtRow & { readonly note: ReceiptNote }): boolean => {
   const at = record.entries[note.len]
   if (at === undefined || (at.state === undefined && at.message.role !== 'assistant')) return false
   return after >= note.len || detailsOf(note, notesOf(record))?.error === undefined
@@ -54,7 +54,7 @@ export const notesOf = (record: SessionRecord): Parameters<typeof detailsOf>[1] 
     typeof detailsOf
   >[1]
 
-const isReceipt = (placed: PlacedNote): placed is PlacedNote & { readonly note: ReceiptNote } =>
+const isReceipt = (placed: NoteAtRow): placed is NoteAtRow & { readonly note: ReceiptNote } =>
   placed.note.type === 'receipt'
 
 /** The position of a call in the record, to derive its context. */

@@ -16,7 +16,7 @@ import { isLeft } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
 import { residencyLevels, type PageKind } from 'indelible/pages'
-import type { PlacedNote } from './record.ts'
+import type { NoteAtRow } from './record.ts'
 
 export const policies: readonly Policy[] = [paged(), window]
 
@@ -27,7 +27,7 @@ export interface CallPlace {
 }
 
 /** One message of a context, and where it comes from. */
-export interface SawMessage {
+export interface ContextMessage {
   readonly message: Message
   /** `foreign`: the record has no such message; the program that called wrote it. */
   readonly source: ContextSource | { readonly type: 'foreign' }
@@ -36,7 +36,7 @@ export interface SawMessage {
 /** A context as one thread gives it to another. */
 export interface SentContext {
   /** Whole messages of the record by their positions, others as they are. */
-  readonly messages: readonly (number | SawMessage)[]
+  readonly messages: readonly (number | ContextMessage)[]
   /** The residency level of each position, as an index into `residencyLevels`. */
   readonly levels: Uint8Array
   readonly summaries: readonly ContextSource[]
@@ -100,22 +100,22 @@ const mostKept = 8
 
 export class Deriver implements Questions {
   readonly #history = createHistory<Message>()
-  readonly #notes: PlacedNote[] = []
+  readonly #notes: NoteAtRow[] = []
   readonly #kept = new Map<string, DerivedContext>()
   readonly #ends: number[] = []
   /** How many contexts were derived. */
   derived = 0
 
   /** Take messages and notes that came since. */
-  add(messages: readonly (readonly [Message, PageKind])[], notes: readonly PlacedNote[]): void {
+  add(messages: readonly (readonly [Message, PageKind])[], notes: readonly NoteAtRow[]): void {
     for (const [message, page] of messages) this.#history.append(message, page)
     this.#notes.push(...notes)
   }
 
   context: Questions['context'] = ({ call, before, policy, budget }) => {
-    const previous = before && this.#derive(before, policyNamed(policy), budget, undefined)
-    const derived = this.#derive(call, policyNamed(policy), budget, typeof previous === 'string' ? undefined : previous)
-    return typeof derived === 'string' ? derived : sentOf(derived)
+    const previous = before && this.#derive(before, findPolicy(policy), budget, undefined)
+    const derived = this.#derive(call, findPolicy(policy), budget, typeof previous === 'string' ? undefined : previous)
+    return typeof derived === 'string' ? derived : sentContextOf(derived)
   }
 
   /** Where the epoch of the last call began. Others are answered between two of its contexts. Cost: O(log calls) contexts */
@@ -123,7 +123,7 @@ export class Deriver implements Questions {
     { calls, policy, budget }: Epoch,
     pause: (share: number) => Promise<boolean>,
   ): Promise<number | undefined> {
-    const chosen = policyNamed(policy)
+    const chosen = findPolicy(policy)
     const epochAt = (at: number): number => {
       const derived = this.#derive(calls[at] as CallPlace, chosen, budget, undefined, at === calls.length - 1)
       return typeof derived === 'string' ? -1 : derived.epoch
@@ -159,7 +159,7 @@ export class Deriver implements Questions {
     }
     const earlier = before && this.#momentOf(before)
     const derived = derive(conversation, notes, earlier && derive(earlier.conversation, earlier.notes))
-    return derived?.digest === digest ? sentOf(derived) : undefined
+    return derived?.digest === digest ? sentContextOf(derived) : undefined
   }
 
   sums: Questions['sums'] = ({ messages, prefix }) => {
@@ -287,9 +287,9 @@ export class Deriver implements Questions {
 
 const longestPiece = 12 // milliseconds, after which others are answered
 
-const policyNamed = (wanted: string): Policy => policies.find(({ name }) => name === wanted) as Policy
+const findPolicy = (wanted: string): Policy => policies.find(({ name }) => name === wanted) as Policy
 
-const sentOf = (derived: DerivedContext): SentContext => {
+const sentContextOf = (derived: DerivedContext): SentContext => {
   const sources = [...derived.sources]
   const { stablePrefix: prefix, stableTokens, tokens, cost, budget, epoch, activeFrom, length } = derived
   return {

@@ -2,7 +2,7 @@
 import { diffLines } from 'diff'
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { counted, shown } from './shown.ts'
+import { countText, visibleText } from './shown.ts'
 
 interface Line {
   readonly sign: ' ' | '+' | '-' | '@'
@@ -13,11 +13,11 @@ interface Line {
 const longest = 200_000
 const mostLines = 80
 /** Equal lines that are shown around a change. */
-const around = 3
+const linesAround = 3
 
 /** What became of a text. */
 export const Change = ({ before, after }: { readonly before: string; readonly after: string }): VNode => {
-  const lines = useMemo(() => linesOf(shown(before), shown(after)), [before, after])
+  const lines = useMemo(() => linesOf(visibleText(before), visibleText(after)), [before, after])
   return <Lines lines={lines} />
 }
 
@@ -25,7 +25,7 @@ export const Change = ({ before, after }: { readonly before: string; readonly af
 export const Patch = ({ text }: { readonly text: string }): VNode => {
   const lines = useMemo(
     () =>
-      shown(text)
+      visibleText(text)
         .split('\n')
         .map((line): Line => {
           const sign = line[0]
@@ -55,7 +55,7 @@ const Lines = ({ lines }: { readonly lines: readonly Line[] }): VNode => {
       <p class="diff-sum">
         <span class="came">+{came}</span> <span class="went">−{went}</span>
       </p>
-      <pre tabIndex={0} role="group" aria-label={`change: ${counted(came, 'line')} added, ${went} removed`}>
+      <pre tabIndex={0} role="group" aria-label={`change: ${countText(came, 'line')} added, ${went} removed`}>
         {part.map(({ sign, text }) => (
           <span class={`line ${classes[sign]}`}>
             <span aria-hidden="true">{sign === '@' ? ' ' : sign}</span> {text}
@@ -65,7 +65,7 @@ const Lines = ({ lines }: { readonly lines: readonly Line[] }): VNode => {
       </pre>
       {lines.length > mostLines ? (
         <button type="button" class="more" onClick={() => setAll(!all)}>
-          {all ? 'Show less' : `Show all ${counted(lines.length, 'line')}`}
+          {all ? 'Show less' : `Show all ${countText(lines.length, 'line')}`}
         </button>
       ) : null}
     </div>
@@ -75,13 +75,13 @@ const Lines = ({ lines }: { readonly lines: readonly Line[] }): VNode => {
 const classes = { ' ': 'same', '+': 'came', '-': 'went', '@': 'place' } as const
 
 const linesOf = (before: string, after: string): readonly Line[] => {
-  if (before.length + after.length > longest) return [...signed(before, '-'), ...signed(after, '+')]
+  if (before.length + after.length > longest) return [...signLines(before, '-'), ...signLines(after, '+')]
   const lines = diffLines(before, after).flatMap(({ value, added, removed }) =>
-    signed(value.replace(/\n$/, ''), added ? '+' : removed ? '-' : ' '),
+    signLines(value.replace(/\n$/, ''), added ? '+' : removed ? '-' : ' '),
   )
   const near = lines.map(() => false)
   for (const [index, { sign }] of lines.entries())
-    if (sign !== ' ') near.fill(true, Math.max(0, index - around), index + around + 1)
+    if (sign !== ' ') near.fill(true, Math.max(0, index - linesAround), index + linesAround + 1)
   const kept: Line[] = []
   for (const [index, line] of lines.entries())
     if (near[index] === true) kept.push(line)
@@ -89,5 +89,5 @@ const linesOf = (before: string, after: string): readonly Line[] => {
   return kept
 }
 
-const signed = (text: string, sign: Line['sign']): readonly Line[] =>
+const signLines = (text: string, sign: Line['sign']): readonly Line[] =>
   text.split('\n').map((line) => ({ sign, text: line }))

@@ -1,15 +1,15 @@
 /** Reading what an exported file carries. */
 import type { BlockId } from 'indelible/proof/kit'
 import { exportedId, type ExportedView } from '../../src/view/protocol.ts'
-import { Unread, type Source } from './source.ts'
+import { ReadFailure, type Source } from './source.ts'
 
 /** The session in this file; undefined if the page comes from a server. */
 export const embeddedSource = (): Source | undefined => {
   const text = document.getElementById(exportedId)?.textContent
   if (text === undefined || text === null) return undefined
   const { session, rows, nodes, blocks, library, evidence = {} } = JSON.parse(text) as ExportedView
-  const only = (id: string): void => {
-    if (id !== session.id) throw new Unread(`this file carries the session "${session.id}" only`)
+  const requireOwnId = (id: string): void => {
+    if (id !== session.id) throw new ReadFailure(`this file carries the session "${session.id}" only`)
   }
   return {
     exported: true,
@@ -17,11 +17,11 @@ export const embeddedSource = (): Source | undefined => {
     sessions: async () => ({ sessions: [session], damaged: [] }),
     overviews: async () => [],
     session: async (id) => {
-      only(id)
+      requireOwnId(id)
       return session
     },
     rows: async (id, from, to) => {
-      only(id)
+      requireOwnId(id)
       return rows.slice(from, to)
     },
     nodes: async (_, from, to) =>

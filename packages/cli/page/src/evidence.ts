@@ -24,7 +24,7 @@ export interface Signature {
 }
 
 /** What was found of the proof of a head. */
-export interface Signed {
+export interface HeadEvidence {
   readonly head: HeadInLedger<Checkpoint>
   readonly signatures: readonly Signature[]
   /** Whether the rows shown here have the head that the ledger says. */
@@ -36,7 +36,7 @@ export interface Signed {
 }
 
 /** Keys as somebody gives them: a trust file, or public keys, which trust whatever origin the checkpoint names. */
-export const trustIn = (text: string, origin: string): Trust | string | undefined => {
+export const parseTrust = (text: string, origin: string): Trust | string | undefined => {
   const given = text.trim()
   if (given === '') return undefined
   if (given.startsWith('{')) {
@@ -56,7 +56,12 @@ export const trustIn = (text: string, origin: string): Trust | string | undefine
 }
 
 /** What the proof of a head says of these rows; a sentence if it says nothing. */
-export const signedOf = (given: LedgerProof, id: string, proof: Proof, trust: Trust | undefined): Signed | string => {
+export const evidenceOfHead = (
+  given: LedgerProof,
+  id: string,
+  proof: Proof,
+  trust: Trust | undefined,
+): HeadEvidence | string => {
   const claimed = claimedHead(given)
   if (isLeft(claimed)) return evidenceFaultMessage(claimed.left)
   const { session, head } = claimed.right

@@ -4,7 +4,7 @@ import type { HtmlSelection } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { SessionRecord } from './record.ts'
-import { counted, shown } from './shown.ts'
+import { countText, visibleText } from './shown.ts'
 import { reasonOf } from './source.ts'
 
 type Which = 'all' | 'range' | 'filter'
@@ -72,7 +72,7 @@ export const Export = ({
         </p>
         <fieldset>
           <legend class="quiet">Messages</legend>
-          {choice('all', `All ${counted(len, 'message')}`)}
+          {choice('all', `All ${countText(len, 'message')}`)}
           {choice('range', 'From one position to another')}
           {which.value === 'range' ? (
             <span class="range">
@@ -90,7 +90,7 @@ export const Export = ({
               ))}
             </span>
           ) : null}
-          {filtered === undefined ? null : choice('filter', `The ${counted(filtered().length, 'filtered message')}`)}
+          {filtered === undefined ? null : choice('filter', `The ${countText(filtered().length, 'filtered message')}`)}
         </fieldset>
         <label>
           <input
@@ -102,7 +102,7 @@ export const Export = ({
         </label>
         {typeof state.value === 'object' ? (
           <p class="bad" role="alert">
-            {shown(state.value.fault)}
+            {visibleText(state.value.fault)}
           </p>
         ) : null}
         <p class="ends">

@@ -4,10 +4,10 @@ import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { breaksOf } from './call-figures.ts'
 import type { Entry, SessionRecord } from './record.ts'
 
-export type Only = 'all' | 'user' | 'prose' | 'errors' | 'erased' | 'breaks' | PageKind
+export type Filter = 'all' | 'user' | 'prose' | 'errors' | 'erased' | 'breaks' | PageKind
 
 /** The choices, with the words of each. */
-export const choices: readonly (readonly [only: Only, words: string])[] = [
+export const choices: readonly (readonly [only: Filter, words: string])[] = [
   ['all', 'All messages'],
   ['prose', 'Without tools'],
   ['user', 'Only user'],
@@ -18,7 +18,7 @@ export const choices: readonly (readonly [only: Only, words: string])[] = [
 ]
 
 /** The positions of the messages that stand in the timeline of their own, in order. Cost: O(messages · their texts, if searched). */
-export const positionsOf = (record: SessionRecord, only: Only, words: string): readonly number[] => {
+export const positionsOf = (record: SessionRecord, only: Filter, words: string): readonly number[] => {
   const wanted = words.trim().toLowerCase()
   if (only === 'all' && wanted === '') return allPositions(record)
   const found = new Set<number>()
@@ -31,12 +31,12 @@ export const positionsOf = (record: SessionRecord, only: Only, words: string): r
   return [...found].toSorted((a, b) => a - b)
 }
 
-const whole = new WeakMap<SessionRecord, { readonly positions: number[]; read: number }>()
+const filteredPositions = new WeakMap<SessionRecord, { readonly positions: number[]; read: number }>()
 
 /** Without a filter: what came since is added to what was found before. */
 const allPositions = (record: SessionRecord): readonly number[] => {
-  const known = whole.get(record) ?? { positions: [], read: 0 }
-  whole.set(record, known)
+  const known = filteredPositions.get(record) ?? { positions: [], read: 0 }
+  filteredPositions.set(record, known)
   for (; known.read < record.entries.length; known.read++) {
     const { position, state } = record.entries[known.read] as Entry
     // Of messages that can't be shown, the first of a run stands for all.
@@ -46,7 +46,7 @@ const allPositions = (record: SessionRecord): readonly number[] => {
   return known.positions
 }
 
-const matches = (record: SessionRecord, entry: Entry, only: Only): boolean => {
+const matches = (record: SessionRecord, entry: Entry, only: Filter): boolean => {
   const { message } = entry
   if (only === 'all') return true
   if (only === 'user') return message.role === 'user' && message.content.some(({ type }) => type !== 'tool_result')

@@ -4,16 +4,16 @@ import { diffArrays } from 'diff'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import { figuresIn, filedSums, sumsOf } from './call-figures.ts'
+import { figuresIn, sumsOfFile, sumsOf } from './call-figures.ts'
 import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
-import { calledOf, fetchOverviews } from './overviews.ts'
+import { displayNameOf, fetchOverviews } from './overviews.ts'
 import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
-import { nameOf, Trouble } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, share, shown } from './shown.ts'
+import { nameOf, LiveProblem } from './session.tsx'
+import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, visibleText } from './shown.ts'
 import type { Source } from './source.ts'
 import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
@@ -42,7 +42,7 @@ export const ForksView = ({
     [records],
   )
   useTitle('Forks')
-  if (b === '') return <Chooser source={source} id={a} />
+  if (b === '') return <OtherSession source={source} id={a} />
   return (
     <>
       <header class="top">
@@ -51,7 +51,7 @@ export const ForksView = ({
             ←
           </a>
           <h1>Side by side</h1>
-          {records === undefined ? null : <Parting records={records} />}
+          {records === undefined ? null : <Divergence records={records} />}
         </div>
       </header>
       {fault !== undefined ? (
@@ -68,7 +68,7 @@ export const ForksView = ({
 }
 
 /** How many messages two records have in common, at their start. */
-const commonOf = (a: SessionRecord, b: SessionRecord): number => {
+const commonLength = (a: SessionRecord, b: SessionRecord): number => {
   let row = 0
   while (row < a.rows.length && row < b.rows.length && isSame(a.rows[row] as ViewedRow, b.rows[row] as ViewedRow)) row++
   return Math.min(countBefore(a, row), countBefore(b, row))
@@ -83,9 +83,9 @@ const countBefore = ({ entries, rows }: SessionRecord, row: number): number => {
   return kind === 'entry' ? index : row - index
 }
 
-const Parting = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
+const Divergence = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
   const ready = a.whole.value && b.whole.value && a.version.value + b.version.value >= 0
-  const common = ready ? commonOf(a, b) : 0
+  const common = ready ? commonLength(a, b) : 0
   return (
     <span class="quiet count" role="status">
       {!ready
@@ -93,8 +93,8 @@ const Parting = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
         : common === a.entries.length && common === b.entries.length
           ? 'the same messages'
           : common === 0
-            ? `${grouped(a.entries.length)} and ${counted(b.entries.length, 'message')}`
-            : `${counted(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
+            ? `${groupedNumber(a.entries.length)} and ${countText(b.entries.length, 'message')}`
+            : `${countText(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
     </span>
   )
 }
@@ -103,9 +103,9 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
   const side = useSignal<'a' | 'b'>('a')
   const ready = a.whole.value && b.whole.value
   const version = a.version.value + b.version.value
-  const common = useMemo(() => (ready ? commonOf(a, b) : 0), [a, b, ready, version])
+  const common = useMemo(() => (ready ? commonLength(a, b) : 0), [a, b, ready, version])
   const pairs = useMemo(() => (ready ? pairsOf(a, b, common) : []), [a, b, ready, version, common])
-  const troubles = [a, b].map((record) => <Trouble record={record} />)
+  const troubles = [a, b].map((record) => <LiveProblem record={record} />)
   if (!ready)
     return (
       <div class="nothing">
@@ -162,7 +162,7 @@ const Spent = ({
         const { figures } = figuresIn(record)
         const parts = record.entries.flatMap(({ message }) => message.content)
         return {
-          ...(figures.length > 0 ? sumsOf(figures) : { ...filedSums(record), failed: 0 }),
+          ...(figures.length > 0 ? sumsOf(figures) : { ...sumsOfFile(record), failed: 0 }),
           name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork)'}`,
           toolErrors: parts.filter((part) => part.type === 'tool_result' && part.isError === true).length,
         }
@@ -187,11 +187,11 @@ const Spent = ({
               <td>{oneLine(name, 80)}</td>
               {[
                 dollars === undefined ? '–' : dollarsText(dollars),
-                grouped(calls),
-                compact(input),
+                groupedNumber(calls),
+                compactNumber(input),
                 cached === undefined || calls === 0 ? '–' : share(cached, input),
-                compact(output),
-                grouped(failed + toolErrors),
+                compactNumber(output),
+                groupedNumber(failed + toolErrors),
               ].map((cell) => (
                 <td class="align-right">{cell}</td>
               ))}
@@ -224,7 +224,7 @@ const pairsOf = (a: SessionRecord, b: SessionRecord, common: number): readonly P
   }
   const [left, right] = [tailOf(a), tailOf(b)]
   const pairs: Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
-  const [said, other] = [left.rest.map((at) => saidIn(a, at)), right.rest.map((at) => saidIn(b, at))]
+  const [said, other] = [left.rest.map((at) => messageTextAt(a, at)), right.rest.map((at) => messageTextAt(b, at))]
   const changes = diffArrays(said, other, { maxEditLength: mostDifferences }) ?? [
     { removed: true, added: false, count: said.length },
     { removed: false, added: true, count: other.length },
@@ -257,7 +257,7 @@ interface Tail {
   readonly rest: readonly number[]
 }
 
-const saidIn = (record: SessionRecord, position: number): string => {
+const messageTextAt = (record: SessionRecord, position: number): string => {
   const { message, state } = record.entries[position] as Entry
   return JSON.stringify([state, message.role, message.content])
 }
@@ -267,7 +267,7 @@ const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: 
   return (
     <h2>
       <a href={hrefOf({ view: 'session', id: record.id, ...(at !== undefined && { at }) })} title={record.id}>
-        {shown(nameOf(record))}
+        {visibleText(nameOf(record))}
       </a>
       {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
     </h2>
@@ -297,7 +297,7 @@ const Side = ({
 const mostOffered = 100
 
 /** Which session to compare with: relatives first. */
-const Chooser = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
+const OtherSession = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
   const { value: list, fault } = useSessions(source)
   const words = useSignal('')
   const sessions = list?.sessions ?? []
@@ -306,7 +306,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
   const root = rootOf(id)
   const wanted = words.value.trim().toLowerCase()
   const others = sessions.filter(
-    (session) => session.id !== id && `${session.id} ${calledOf(session)}`.toLowerCase().includes(wanted),
+    (session) => session.id !== id && `${session.id} ${displayNameOf(session)}`.toLowerCase().includes(wanted),
   )
   const relatives = others.filter((session) => rootOf(session.id) === root)
   const related = new Set(relatives)
@@ -319,7 +319,7 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
           <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
             ←
           </a>
-          <h1>Compare {own === undefined ? shown(id) : oneLine(calledOf(own), 80)} with</h1>
+          <h1>Compare {own === undefined ? visibleText(id) : oneLine(displayNameOf(own), 80)} with</h1>
         </div>
         <div class="top-line second">
           <div class="tools wide" role="search">
@@ -350,11 +350,11 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
             <li>
               <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
                 <span class="session-title">
-                  <span>{oneLine(calledOf(session), 160)}</span>
+                  <span>{oneLine(displayNameOf(session), 160)}</span>
                 </span>
                 <span class="session-words">{session.id}</span>
                 <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
-                <span class="session-facts">{counted(session.len, 'message')}</span>
+                <span class="session-facts">{countText(session.len, 'message')}</span>
               </a>
             </li>
           ))}

@@ -10,7 +10,7 @@ interface Props {
 }
 
 /** Shows a sentence in the place of children that could not be shown. */
-export class Guarded extends Component<Props, { readonly because?: string }> {
+export class ErrorBoundary extends Component<Props, { readonly because?: string }> {
   static override getDerivedStateFromError(cause: unknown): { readonly because: string } {
     return { because: reasonOf(cause) }
   }

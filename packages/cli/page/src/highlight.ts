@@ -1,7 +1,7 @@
 /** Words that are searched for, marked where they stand: as ranges over the text, so that no element is made for them. */
 
 /** Mark words below an element. Gives a function that takes the marks away. */
-export const marked = (root: Element | null, words: string): (() => void) => {
+export const markWords = (root: Element | null, words: string): (() => void) => {
   const wanted = words.trim().toLowerCase()
   if (root === null || wanted === '' || !('highlights' in CSS)) return () => {}
   const ranges: Range[] = []

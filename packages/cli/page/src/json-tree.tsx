@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Code } from './code.tsx'
-import { oneLine, shown } from './shown.ts'
+import { oneLine, visibleText } from './shown.ts'
 
 /** Deeper objects are closed at first. */
 const openDepth = 1
@@ -16,9 +16,9 @@ export const JsonTree = ({ value, depth = 0 }: { readonly value: unknown; readon
   const [open, setOpen] = useState(depth < openDepth)
   if (typeof value === 'string')
     return value.length > longText || value.includes('\n') ? (
-      <Code text={shown(value)} label="text" />
+      <Code text={visibleText(value)} label="text" />
     ) : (
-      <span class="json-string">{JSON.stringify(shown(value))}</span>
+      <span class="json-string">{JSON.stringify(visibleText(value))}</span>
     )
   if (typeof value !== 'object' || value === null) return <span class="json-value">{String(value)}</span>
   const members = Array.isArray(value)
@@ -37,7 +37,7 @@ export const JsonTree = ({ value, depth = 0 }: { readonly value: unknown; readon
         <ul>
           {members.slice(0, most).map(([key, item]) => (
             <li key={key}>
-              <span class="json-key">{shown(key)}</span> <JsonTree value={item} depth={depth + 1} />
+              <span class="json-key">{visibleText(key)}</span> <JsonTree value={item} depth={depth + 1} />
             </li>
           ))}
           {members.length > most ? (

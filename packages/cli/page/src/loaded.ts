@@ -1,9 +1,9 @@
 /** What a view needs before it can be shown. A server that does not answer is asked again. */
 import type { SessionList } from '../../src/view/protocol.ts'
 import { useEffect, useState } from 'preact/hooks'
-import { allSessions, reasonOf, untilAnswered, type Source } from './source.ts'
+import { allSessions, reasonOf, retryUntilAnswered, type Source } from './source.ts'
 
-export interface Loaded<T> {
+export interface LoadState<T> {
   /** What was loaded; undefined while it is not there. */
   readonly value?: T
   /** Why it is not there, in a sentence. */
@@ -11,13 +11,13 @@ export interface Loaded<T> {
 }
 
 /** Load it when the view opens, and when one of the inputs changes. */
-export const useLoaded = <T>(load: (gone: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> => {
-  const [state, setState] = useState<Loaded<T>>({})
+export const useLoaded = <T>(load: (gone: AbortSignal) => Promise<T>, inputs: readonly unknown[]): LoadState<T> => {
+  const [state, setState] = useState<LoadState<T>>({})
   useEffect(() => {
     const gone = new AbortController()
     const fail = (cause: unknown): void => void (gone.signal.aborted || setState({ fault: reasonOf(cause) }))
     setState({})
-    untilAnswered(() => load(gone.signal), gone.signal, fail).then(
+    retryUntilAnswered(() => load(gone.signal), gone.signal, fail).then(
       (value) => gone.signal.aborted || setState({ value }),
       fail,
     )
@@ -27,8 +27,8 @@ export const useLoaded = <T>(load: (gone: AbortSignal) => Promise<T>, inputs: re
 }
 
 /** All sessions of the store, as they come. */
-export const useSessions = (source: Source): Loaded<SessionList> => {
-  const [state, setState] = useState<Loaded<SessionList>>({})
+export const useSessions = (source: Source): LoadState<SessionList> => {
+  const [state, setState] = useState<LoadState<SessionList>>({})
   useEffect(() => {
     const gone = new AbortController()
     const fail = (cause: unknown): void =>

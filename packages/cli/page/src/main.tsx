@@ -2,8 +2,8 @@
 import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded.ts'
-import { Guarded } from './guarded.tsx'
-import { enter, servedSource } from './served.ts'
+import { ErrorBoundary } from './guarded.tsx'
+import { exchangeToken, servedSource } from './served.ts'
 import { reasonOf } from './source.ts'
 import './style.css'
 
@@ -12,11 +12,11 @@ export const startPage = (): void => {
   const root = document.getElementById('page') as HTMLElement
   const show = (page: VNode): void => {
     root.replaceChildren() // it said that the page did not start
-    render(<Guarded name="The page">{page}</Guarded>, root)
+    render(<ErrorBoundary name="The page">{page}</ErrorBoundary>, root)
   }
   const embedded = embeddedSource()
   if (embedded !== undefined) return show(<App source={embedded} />)
-  enter().then(
+  exchangeToken().then(
     () => show(<App source={servedSource()} />),
     (cause: unknown) => show(<Fault text={reasonOf(cause)} />),
   )

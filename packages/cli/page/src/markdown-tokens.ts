@@ -12,11 +12,11 @@ const longest = 60_000
 const deepest = 64
 
 /** A line that begins with many quotes and lists, or a word among many stars: `marked` takes a level of the stack for each. */
-const nested = /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){33}|[*_]{65}[*_]*[^\s*_]|[^\s*_][*_]{65}/m
+const deeplyNested = /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){33}|[*_]{65}[*_]*[^\s*_]|[^\s*_][*_]{65}/m
 
 /** The tokens; undefined where the text is to be shown as it is. Cost: O(text). */
 export const tokensOf: (text: string) => readonly Token[] | undefined = memo((text) => {
-  if (text.length > longest || nested.test(text)) return undefined
+  if (text.length > longest || deeplyNested.test(text)) return undefined
   try {
     const tokens = lexer(text)
     return isDeep(tokens) ? undefined : tokens
@@ -29,12 +29,12 @@ const isDeep = (tokens: readonly Token[]): boolean => {
   let level = tokens
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === deepest) return true
-    level = level.flatMap(inside)
+    level = level.flatMap(childTokens)
   }
   return false
 }
 
-const inside = (token: Token): readonly Token[] => {
+const childTokens = (token: Token): readonly Token[] => {
   const { tokens = [], items = [] } = token as Partial<Tokens.Blockquote & Tokens.List>
   const { header = [], rows = [] } = token as Partial<Tokens.Table>
   return [...tokens, ...items, ...[header, ...rows].flatMap((cells) => cells.flatMap((cell) => cell.tokens))]

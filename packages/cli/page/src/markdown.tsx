@@ -7,11 +7,15 @@ import type { Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
 import { Code } from './code.tsx'
 import { tokensOf } from './markdown-tokens.ts'
-import { shown } from './shown.ts'
+import { visibleText } from './shown.ts'
 
 export const Markdown = ({ text }: { readonly text: string }): VNode => {
-  const tokens = tokensOf(shown(text))
-  return tokens === undefined ? <Code text={shown(text)} label="text" /> : <div class="markdown">{blocks(tokens)}</div>
+  const tokens = tokensOf(visibleText(text))
+  return tokens === undefined ? (
+    <Code text={visibleText(text)} label="text" />
+  ) : (
+    <div class="markdown">{blocks(tokens)}</div>
+  )
 }
 
 const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map((token) => block(token))
@@ -127,7 +131,7 @@ export const Link = ({ href, children }: { readonly href: string; readonly child
       {children}
     </a>
   ) : (
-    <span class="no-link" title={shown(href)}>
+    <span class="no-link" title={visibleText(href)}>
       {children}
     </span>
   )

@@ -8,9 +8,9 @@ import type { VNode } from 'preact'
 import { breaksOf } from './call-figures.ts'
 import { useLoaded } from './loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
-import type { Entry, PlacedNote, SessionRecord } from './record.ts'
+import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { compact, counted, dollarsText, oneLine, share, timeText } from './shown.ts'
+import { compactNumber, countText, dollarsText, oneLine, share, timeText } from './shown.ts'
 
 export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   const { position } = entry
@@ -30,12 +30,12 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
         </span>
       )}
       {entry.state === 'redacted' ? <span class="badge">redacted</span> : null}
-      {entry.state === 'erased' ? <Erased record={record} row={entry.row} /> : null}
+      {entry.state === 'erased' ? <ErasedBadge record={record} row={entry.row} /> : null}
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {used === undefined ? null : (
         <span class="note" title="What the model saw. The imported file counted these tokens.">
           <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, call: position })}>
-            <Used {...used} />
+            <UsageFacts {...used} />
           </a>
         </span>
       )}
@@ -49,7 +49,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
           <b class="broke" /> cache break: {why}
         </span>
       ))}
-      {journal === 0 ? null : <span class="note quiet">{counted(journal, 'note')} of the run</span>}
+      {journal === 0 ? null : <span class="note quiet">{countText(journal, 'note')} of the run</span>}
     </aside>
   )
 }
@@ -64,7 +64,7 @@ const titleOf = (note: Note, at: number | undefined): string | undefined =>
 const quiet: ReadonlySet<Note['type']> = new Set(['journal', 'tool_started', 'input'])
 
 /** Notes after the message, and after the results that are shown with it. */
-const notesOf = (record: SessionRecord, { position, message }: Entry): readonly PlacedNote[] => {
+const notesOf = (record: SessionRecord, { position, message }: Entry): readonly NoteAtRow[] => {
   const own = record.notesAfter(position)
   const joined = message.content.flatMap((part) =>
     part.type === 'tool_call' ? record.notesAfter(record.join.resultOf(part)?.entry.position ?? -2) : [],
@@ -82,12 +82,12 @@ const Receipt = ({
   readonly note: ReceiptNote
 }): VNode => (
   <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
-    <Used model={model} usage={usage} />
+    <UsageFacts model={model} usage={usage} />
   </a>
 )
 
 /** By whom and why, as the ledger has it. */
-const Erased = ({ record, row }: { readonly record: SessionRecord; readonly row: number }): VNode => {
+const ErasedBadge = ({ record, row }: { readonly record: SessionRecord; readonly row: number }): VNode => {
   const { value: erasures } = useLoaded(async () => erasuresOf(record), [record, record.notes.length])
   const found = erasures?.find(({ rows }) => rows.includes(row))
   return (
@@ -98,7 +98,7 @@ const Erased = ({ record, row }: { readonly record: SessionRecord; readonly row:
   )
 }
 
-const Used = ({ model, usage }: { readonly model: string; readonly usage?: Usage | undefined }): VNode => {
+const UsageFacts = ({ model, usage }: { readonly model: string; readonly usage?: Usage | undefined }): VNode => {
   const prices = usage === undefined ? undefined : pricesOf(model)
   return (
     <>
@@ -119,9 +119,9 @@ const Used = ({ model, usage }: { readonly model: string; readonly usage?: Usage
 
 const usedFacts = (usage: Usage, prices: ReturnType<typeof pricesOf>): readonly string[] => [
   ...(prices === undefined ? [] : [dollarsText(callDollars(prices, usage))]),
-  `${compact(usage.input)} in`,
+  `${compactNumber(usage.input)} in`,
   ...(usage.cacheRead === undefined || usage.input === 0 ? [] : [`${share(usage.cacheRead, usage.input)} cached`]),
-  `${compact(usage.output)} out`,
+  `${compactNumber(usage.output)} out`,
 ]
 
 /** What an application wrote, in a few words: its type, where it has one. */

@@ -4,13 +4,13 @@ import type { BlockId } from 'indelible/proof/kit'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { Link } from './markdown.tsx'
-import { shown, sizeText } from './shown.ts'
+import { visibleText, sizeText } from './shown.ts'
 import type { Source } from './source.ts'
 
 export const SourceContext = createContext<Source | undefined>(undefined)
 
 /** Types that a browser draws without running anything. */
-const drawn = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
+const safeImageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
 
 export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode => {
   const { source } = part
@@ -19,25 +19,30 @@ export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode 
   const type = source.mediaType?.toLowerCase() ?? ''
   const url = useUrl(
     bytes instanceof Uint8Array ? bytes : undefined,
-    drawn.has(type) ? type : 'application/octet-stream',
+    safeImageTypes.has(type) ? type : 'application/octet-stream',
   )
   if (source.type === 'url' && !source.url.startsWith('data:'))
     return (
       <p class="file">
-        {shown(name)} <Link href={source.url}>{shown(source.url.slice(0, 200))}</Link>
+        {visibleText(name)} <Link href={source.url}>{visibleText(source.url.slice(0, 200))}</Link>
       </p>
     )
   if (bytes === 'missing')
-    return <p class="file bad">{shown(name)}: its bytes are missing, or are not what was appended</p>
-  if (url === undefined) return <p class="file">{shown(name)}…</p>
-  if (drawn.has(type))
+    return <p class="file bad">{visibleText(name)}: its bytes are missing, or are not what was appended</p>
+  if (url === undefined) return <p class="file">{visibleText(name)}…</p>
+  if (safeImageTypes.has(type))
     return (
-      <img class="picture" src={url} alt={part.type === 'file' ? shown(name) : 'image of the record'} loading="lazy" />
+      <img
+        class="picture"
+        src={url}
+        alt={part.type === 'file' ? visibleText(name) : 'image of the record'}
+        loading="lazy"
+      />
     )
   return (
     <p class="file">
       <a href={url} download={name.replaceAll(/[^\w. -]/g, '_')}>
-        {shown(name)}
+        {visibleText(name)}
       </a>{' '}
       <span class="quiet">
         {type} {bytes instanceof Uint8Array ? sizeText(bytes.length) : ''}
@@ -51,9 +56,9 @@ const useBytes = (given: ImagePart['source']): Uint8Array | 'missing' | undefine
   const [bytes, setBytes] = useState<Uint8Array | 'missing' | undefined>(undefined)
   useEffect(() => {
     let gone = false
-    if (given.type === 'base64') setBytes(decoded(given.data))
+    if (given.type === 'base64') setBytes(bytesOfBase64(given.data))
     else if (given.type === 'block') void blockOf(source, given.id).then((found) => gone || setBytes(found))
-    else if (given.url.startsWith('data:')) setBytes(decoded(given.url.slice(given.url.indexOf(',') + 1)))
+    else if (given.url.startsWith('data:')) setBytes(bytesOfBase64(given.url.slice(given.url.indexOf(',') + 1)))
     return () => {
       gone = true
     }
@@ -66,7 +71,7 @@ const blockOf = async (source: Source | undefined, id: BlockId): Promise<Uint8Ar
   return found ?? 'missing'
 }
 
-const decoded = (base64: string): Uint8Array | 'missing' => {
+const bytesOfBase64 = (base64: string): Uint8Array | 'missing' => {
   try {
     return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
   } catch {

@@ -12,7 +12,7 @@ export const memo = <T>(compute: (text: string) => T, most: number): ((text: str
 }
 
 /** A function of an object, worked out once for each. */
-export const onceFor = <K extends object, T>(compute: (key: K) => T): ((key: K) => T) => {
+export const memoizeByKey = <K extends object, T>(compute: (key: K) => T): ((key: K) => T) => {
   const known = new WeakMap<K, { readonly made: T }>()
   return (key) => {
     const found = known.get(key) ?? { made: compute(key) }

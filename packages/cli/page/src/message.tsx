@@ -3,7 +3,7 @@ import type { Message, Part } from 'indelible/message'
 import type { VNode } from 'preact'
 import { Copy } from './copy.tsx'
 import { isGap, plainText } from './filter.ts'
-import { Guarded } from './guarded.tsx'
+import { ErrorBoundary } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 import { Media } from './media.tsx'
@@ -118,9 +118,9 @@ export const MessageContent = ({
     <>
       {message.content.map((part, index) =>
         part.type === 'erased' && message.content.findIndex(({ type }) => type === 'erased') < index ? null : (
-          <Guarded key={`${name}.${index}`}>
+          <ErrorBoundary key={`${name}.${index}`}>
             <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
-          </Guarded>
+          </ErrorBoundary>
         ),
       )}
     </>
@@ -149,7 +149,7 @@ const PartOf = ({
           {part.encrypted === undefined ? 'Reasoning without text' : 'Reasoning, encrypted for its provider'}
         </p>
       ) : (
-        <Folded name={name} label="Reasoning" text={text} kind="reasoning" />
+        <FoldedText name={name} label="Reasoning" text={text} kind="reasoning" />
       )
     }
     case 'refusal':
@@ -173,12 +173,12 @@ const PartOf = ({
         </div>
       )
     default:
-      return <Unknown part={part} />
+      return <UnknownPart part={part} />
   }
 }
 
 /** An erased part, or one of a later version. */
-const Unknown = ({ part }: { readonly part: { readonly type?: unknown } }): VNode =>
+const UnknownPart = ({ part }: { readonly part: { readonly type?: unknown } }): VNode =>
   part.type === 'erased' ? (
     <p class="gap">Erased. Its text is gone from the store; its place and its hash stay in the record.</p>
   ) : (
@@ -197,14 +197,14 @@ const Text = ({
   if (text.trim() === '') return null
   const instructs = role === 'system' || role === 'developer' || (role === 'user' && /^\s*<[\w-]+>/.test(text))
   return instructs && text.length > shortText ? (
-    <Folded name={name} label={role === 'user' ? 'Context' : 'Instructions'} text={text} kind="instructions" />
+    <FoldedText name={name} label={role === 'user' ? 'Context' : 'Instructions'} text={text} kind="instructions" />
   ) : (
     <Markdown text={text} />
   )
 }
 
 /** A long text that few read, as one line that opens. */
-const Folded = ({
+const FoldedText = ({
   name,
   label,
   text,

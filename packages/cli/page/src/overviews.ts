@@ -8,12 +8,12 @@ import { titleOf } from './title.ts'
 
 /** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
 export const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
-let asked: { readonly list: object; readonly ids: Set<string> } | undefined
+let requestedOverviews: { readonly list: object; readonly ids: Set<string> } | undefined
 
 /** Ask for those of these sessions that were not asked for yet, on behalf of a list. */
 export const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
-  if (asked?.list !== list) asked = { list, ids: new Set() }
-  const { ids: known } = asked
+  if (requestedOverviews?.list !== list) requestedOverviews = { list, ids: new Set() }
+  const { ids: known } = requestedOverviews
   const missing = ids.filter((id) => !known.has(id))
   for (const id of missing) known.add(id)
   let [came, drawn]: [Overview[], number] = [[], 0]
@@ -44,7 +44,7 @@ export const erasedText = ({ at, by, reason }: NonNullable<Overview['erasures']>
 const betweenDraws = 500
 
 /** What a session is called: its title; without one, its first words; without any, its id. */
-export const calledOf = (session: Pick<ViewedSession, 'id' | 'metadata'>): string => {
+export const displayNameOf = (session: Pick<ViewedSession, 'id' | 'metadata'>): string => {
   const title = titleOf(session)
   return title === session.id ? overviews.value.get(session.id)?.words || title : title
 }

@@ -1,10 +1,10 @@
 /** Lines over the calls, one for each policy. */
 import type { VNode } from 'preact'
 import type { Series } from './deriving.ts'
-import { Guarded } from './guarded.tsx'
-import { compact, grouped } from './shown.ts'
+import { ErrorBoundary } from './guarded.tsx'
+import { compactNumber, groupedNumber } from './shown.ts'
 
-interface Plotted {
+interface PlotProps {
   readonly title: string
   readonly series: readonly Series[]
   readonly values: (series: Series) => readonly (number | null)[]
@@ -14,13 +14,13 @@ interface Plotted {
   readonly unit?: (value: number) => string
 }
 
-export const Plot = (plotted: Plotted): VNode => (
-  <Guarded name={`“${plotted.title}”`}>
+export const Plot = (plotted: PlotProps): VNode => (
+  <ErrorBoundary name={`“${plotted.title}”`}>
     <Lines {...plotted} />
-  </Guarded>
+  </ErrorBoundary>
 )
 
-const Lines = ({ title, series, values, call, unit = compact }: Plotted): VNode => {
+const Lines = ({ title, series, values, call, unit = compactNumber }: PlotProps): VNode => {
   const lines = series.map(values)
   const length = lines[0]?.length ?? 0
   const most = lines.flat().reduce((a: number, b) => Math.max(a, b ?? 0), 0)
@@ -48,7 +48,7 @@ const Lines = ({ title, series, values, call, unit = compact }: Plotted): VNode 
       </div>
       <p class="ends" aria-hidden="true">
         <span>call 1</span>
-        <span>{grouped(length)}</span>
+        <span>{groupedNumber(length)}</span>
       </p>
     </figure>
   )

@@ -11,7 +11,7 @@ import type { BlockId } from 'indelible/proof/kit'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import { Join } from './join.ts'
-import { checked, reasonOf, Unread, untilAnswered, type Live, type Source } from './source.ts'
+import { withBlockChecks, reasonOf, ReadFailure, retryUntilAnswered, type LiveState, type Source } from './source.ts'
 
 /** A message of the record, and what is known of its row. */
 export interface Entry {
@@ -36,7 +36,7 @@ export interface Entry {
 }
 
 /** A note of the record, and where it stands. */
-export interface PlacedNote {
+export interface NoteAtRow {
   readonly row: number
   /** The index among the notes. */
   readonly index: number
@@ -58,13 +58,13 @@ export class SessionRecord {
   readonly version: ReadonlySignal<number>
   /** Whether all rows have come. */
   readonly whole: ReadonlySignal<boolean>
-  readonly live: ReadonlySignal<Live>
+  readonly live: ReadonlySignal<LiveState>
   /** Why it could not be read, or is not followed. */
   readonly fault: ReadonlySignal<string | undefined>
   /** Whether nothing more will come: what failed stays so until it is opened again. */
   readonly failed: ReadonlySignal<boolean>
   readonly entries: Entry[] = []
-  readonly notes: PlacedNote[] = []
+  readonly notes: NoteAtRow[] = []
   /** The rows as they came, for the proof. */
   readonly rows: ViewedRow[] = []
   /** Blocks that are not what their ids say, and the row that names each first. */
@@ -74,24 +74,24 @@ export class SessionRecord {
   /** Calls and their results. */
   readonly join = new Join()
   readonly #retracted = new Map<number, number>()
-  readonly #notesAfter = new Map<number, PlacedNote[]>()
+  readonly #notesAfter = new Map<number, NoteAtRow[]>()
   readonly #history: History<Message> = createHistory<Message>()
   readonly #version = signal(0)
   readonly #whole = signal(false)
-  readonly #live = signal<Live>('no')
+  readonly #live = signal<LiveState>('no')
   readonly #fault = signal<string | undefined>(undefined)
   readonly #gone = new AbortController()
   #pages: { readonly notes: number; readonly kinds: ReadonlyMap<number, PageKind | undefined> } | undefined
 
   constructor(source: Source, info: ViewedSession) {
-    this.source = checked(source)
+    this.source = withBlockChecks(source)
     this.id = info.id
     this.info = signal(info)
     this.version = this.#version
     this.whole = this.#whole
     this.live = this.#live
     this.fault = this.#fault
-    this.failed = computed(() => final.has(this.#live.value))
+    this.failed = computed(() => finalStates.has(this.#live.value))
     void this.#load()
   }
 
@@ -118,7 +118,7 @@ export class SessionRecord {
   }
 
   /** The notes directly after a message. */
-  notesAfter(position: number): readonly PlacedNote[] {
+  notesAfter(position: number): readonly NoteAtRow[] {
     return this.#notesAfter.get(position) ?? none
   }
 
@@ -133,7 +133,7 @@ export class SessionRecord {
   }
 
   /** Told by whoever reads for it. */
-  readonly state = (state: Live, because?: string): void => {
+  readonly state = (state: LiveState, because?: string): void => {
     if (this.gone.aborted || this.failed.value) return
     this.#live.value = state
     this.#fault.value = because
@@ -142,13 +142,13 @@ export class SessionRecord {
   async #load(): Promise<void> {
     const { size } = this.info.value.head
     try {
-      await untilAnswered(
+      await retryUntilAnswered(
         async () => {
           for (let take = firstRows; this.rows.length < size && !this.gone.aborted; take = moreRows) {
             const before = this.rows.length
             await this.#read(before, Math.min(size, before + take))
             if (this.rows.length === before)
-              throw new Unread(
+              throw new ReadFailure(
                 `the store has only ${before} of the ${size} rows of this session: another one is in its place`,
               )
             this.state('no')
@@ -172,7 +172,7 @@ export class SessionRecord {
   }
 
   #fail(cause: unknown): void {
-    this.state(cause instanceof Unread && cause.missing ? 'removed' : 'fault', reasonOf(cause))
+    this.state(cause instanceof ReadFailure && cause.missing ? 'removed' : 'fault', reasonOf(cause))
   }
 
   /** Rows that can't be read are passed by, one at a time, so that all others are seen. */
@@ -181,7 +181,12 @@ export class SessionRecord {
     try {
       rows = await this.source.rows(this.id, from, to)
     } catch (cause) {
-      if (!(cause instanceof Unread) || cause.position === undefined || cause.position < from || cause.position >= to)
+      if (
+        !(cause instanceof ReadFailure) ||
+        cause.position === undefined ||
+        cause.position < from ||
+        cause.position >= to
+      )
         throw cause
       if (cause.position > from) await this.#read(from, cause.position)
       this.#damaged(cause.position, cause.message)
@@ -218,7 +223,7 @@ export class SessionRecord {
     }
     try {
       do {
-        await untilAnswered(work, this.gone, ({ message }) => this.state('lost', message))
+        await retryUntilAnswered(work, this.gone, ({ message }) => this.state('lost', message))
         if (this.#live.value === 'lost') this.state('live')
       } while (this.#arrived.length > 0)
     } catch (cause) {
@@ -246,7 +251,7 @@ export class SessionRecord {
       else {
         const lost = found.right.blocks.find(({ id }) => !blocks.has(id))
         const damage = lost && `block ${lost.id.slice(0, 12)}… is missing or is not what was appended`
-        this.#add(row, found.right, damage, decrypted(found.right, blocks))
+        this.#add(row, found.right, damage, decryptBlocks(found.right, blocks))
       }
     }
     this.#version.value += 1
@@ -299,7 +304,7 @@ export class SessionRecord {
     const note = row.body === undefined ? undefined : noteIn(row.body)
     if (note === undefined) return
     const after = this.entries.length - 1
-    const placed: PlacedNote = { row: row.position, index: row.index, after, at: row.at, note }
+    const placed: NoteAtRow = { row: row.position, index: row.index, after, at: row.at, note }
     this.notes.push(placed)
     this.#notesAfter.set(after, [...this.notesAfter(after), placed])
     const range = retractedBy(note, this.entries.length)
@@ -310,7 +315,7 @@ export class SessionRecord {
 }
 
 /** The blocks of a row of an encrypted session, by the keys that the row has. */
-const decrypted = (
+const decryptBlocks = (
   { blocks }: DecodedRow,
   stored: ReadonlyMap<BlockId, Uint8Array>,
 ): ReadonlyMap<BlockId, Uint8Array> => {
@@ -324,7 +329,7 @@ const decrypted = (
   return plain
 }
 
-const none: readonly PlacedNote[] = []
+const none: readonly NoteAtRow[] = []
 
 const unknownMessage: Message = { role: 'developer', content: [] }
 
@@ -339,7 +344,7 @@ export const roleOf = ({ message, state }: Entry): string =>
   state === 'damaged' && message.content.length === 0 ? 'damaged' : message.role
 
 /** What does not change any more. */
-const final: ReadonlySet<Live> = new Set<Live>(['removed', 'replaced', 'fault'])
+const finalStates: ReadonlySet<LiveState> = new Set<LiveState>(['removed', 'replaced', 'fault'])
 
 const noteIn = (body: string): Note | undefined => {
   try {

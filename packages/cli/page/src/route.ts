@@ -17,7 +17,7 @@ export type Route =
 const hash = signal(location.hash)
 addEventListener('hashchange', () => (hash.value = location.hash))
 
-export const route: ReadonlySignal<Route> = computed(() => parsed(hash.value))
+export const route: ReadonlySignal<Route> = computed(() => parseRoute(hash.value))
 
 /** The address of a view, for a link. */
 export const hrefOf = (to: Route): string => {
@@ -40,21 +40,21 @@ export const replaceRoute = (to: Route): void => {
   hash.value = location.hash
 }
 
-const parsed = (given: string): Route => {
+const parseRoute = (given: string): Route => {
   const [, view, first = '', second = ''] = given.split('/')
-  const id = decoded(first)
+  const id = decodeComponent(first)
   if (view === 's' && id !== '') return { view: 'session', id, ...(isPosition(second) && { at: Number(second) }) }
   if (view === 'saw' && id !== '') {
     const [, letter, number] = /^(m?)(\d{1,15})$/.exec(second) ?? []
     return { view: 'saw', id, ...(number !== undefined && { [letter === 'm' ? 'message' : 'call']: Number(number) }) }
   }
-  if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decoded(second) }
+  if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decodeComponent(second) }
   return { view: 'sessions' }
 }
 
 const isPosition = (text: string): boolean => /^\d{1,15}$/.test(text)
 
-const decoded = (text: string): string => {
+const decodeComponent = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {

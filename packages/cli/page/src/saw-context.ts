@@ -7,16 +7,16 @@ import { isBlockId } from 'indelible/proof/kit'
 import { detailsOf } from '@indelible/recorder'
 import { sentEntries } from '@indelible/recorder/kit'
 import { notesOf, placeOf, type ModelCall } from './calls.ts'
-import type { SawMessage, SentContext } from './deriving.ts'
+import type { ContextMessage, SentContext } from './deriving.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'
 import { workerOf } from './worker-client.ts'
 
 /** What a request has beside its messages, in the order in which providers cache it. */
-export const besideMessages = ['tools', 'system', 'parameters'] as const
+export const requestFields = ['tools', 'system', 'parameters'] as const
 
-export interface SawContext {
-  readonly messages: readonly SawMessage[]
+export interface ShownContext {
+  readonly messages: readonly ContextMessage[]
   /** How much of a message of the record is in it. */
   readonly levelOf: (position: number) => ResidencyLevel
   /** How many messages equal those of the call before. */
@@ -26,7 +26,7 @@ export interface SawContext {
   /** Why the prefix ended, where a recorder saw it. */
   readonly broke?: string
   /** What a recorded request had beside its messages. */
-  readonly request?: { readonly [name in (typeof besideMessages)[number]]?: unknown }
+  readonly request?: { readonly [name in (typeof requestFields)[number]]?: unknown }
   /** What is known of a context that was derived. */
   readonly derived?: Omit<SentContext, 'messages' | 'levels'>
 }
@@ -36,7 +36,7 @@ export const sentContext = async (
   record: SessionRecord,
   call: ModelCall,
   before: ModelCall | undefined,
-): Promise<SawContext | undefined> => {
+): Promise<ShownContext | undefined> => {
   const note = call.receipt?.note
   if (note === undefined) return undefined
   if (detailsOf(note, notesOf(record)) !== undefined) return recordedContext(record, call, before)
@@ -55,7 +55,7 @@ const recordedContext = async (
   record: SessionRecord,
   call: ModelCall,
   before: ModelCall | undefined,
-): Promise<SawContext | undefined> => {
+): Promise<ShownContext | undefined> => {
   const session = notesOf(record)
   const { source } = record
   const entries = call.receipt && sentEntries(session, call.receipt.note)
@@ -119,7 +119,7 @@ export const derivedContext = async (
   before: ModelCall | undefined,
   policy: string,
   budget: number,
-): Promise<SawContext | string> => {
+): Promise<ShownContext | string> => {
   const derived = await workerOf(record).ask('context', call.len, {
     call: placeOf(record, call),
     before: before && placeOf(record, before),
@@ -129,10 +129,10 @@ export const derivedContext = async (
   return typeof derived === 'string' ? derived : contextOf(record, derived)
 }
 
-const contextOf = (record: SessionRecord, { messages, levels, ...derived }: SentContext): SawContext => {
+const contextOf = (record: SessionRecord, { messages, levels, ...derived }: SentContext): ShownContext => {
   const view = record.view()
   return {
-    messages: messages.map((one): SawMessage =>
+    messages: messages.map((one): ContextMessage =>
       typeof one === 'number'
         ? { message: view.at(one) as Message, source: { type: 'clone', position: one } satisfies ContextSource }
         : one,

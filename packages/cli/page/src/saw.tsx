@@ -12,9 +12,9 @@ import { CallBars } from './call-bars.tsx'
 import { figuresIn, sumsOf } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from './calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
-import { policies, type SawMessage, type Series } from './deriving.ts'
+import { policies, type ContextMessage, type Series } from './deriving.ts'
 import { Legend } from './field.tsx'
-import { Guarded } from './guarded.tsx'
+import { ErrorBoundary } from './guarded.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './loaded.ts'
 import { Link } from './markdown.tsx'
@@ -23,10 +23,10 @@ import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf, replaceRoute, route, type Route } from './route.ts'
-import { derivedContext, sentContext, type SawContext } from './saw-context.ts'
+import { derivedContext, sentContext, type ShownContext } from './saw-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, dollarsText, grouped, oneLine, sentence, share, shown } from './shown.ts'
+import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, visibleText } from './shown.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { workerOf } from './worker-client.ts'
@@ -35,7 +35,7 @@ const budgets = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 200, 256, 400
   (thousands) => thousands * 1000,
 )
 /** The context that the call was sent, among the policies. */
-const asSent = 'as sent'
+const sentPolicy = 'as sent'
 const defaultBudget = budgets.indexOf(32_000)
 /** Of an imported call: enough for all that its file counts, whose tokens are estimated here. */
 const budgetFor = (input: number | undefined): number => {
@@ -44,9 +44,9 @@ const budgetFor = (input: number | undefined): number => {
   return enough === -1 ? budgets.length - 1 : enough
 }
 /** So many calls are compared without being asked. */
-const fewCalls = 1500
+const mostComparedUnasked = 1500
 
-export const SawView = ({ record, named }: { readonly record: SessionRecord; readonly named: Named }): VNode => {
+export const ContextView = ({ record, named }: { readonly record: SessionRecord; readonly named: Named }): VNode => {
   const version = record.version.value
   const whole = record.whole.value
   const calls = useMemo(() => callsOf(record), [record, version])
@@ -64,17 +64,17 @@ export const SawView = ({ record, named }: { readonly record: SessionRecord; rea
         at={call?.isAnswered ? call.answer : undefined}
       />
       {call !== undefined ? (
-        <Guarded name="What the model saw">
+        <ErrorBoundary name="What the model saw">
           <OneCall record={record} calls={calls} index={index} />
-        </Guarded>
+        </ErrorBoundary>
       ) : (
-        <main class="nothing">{sawNothing(record)}</main>
+        <main class="nothing">{noContextReason(record)}</main>
       )}
     </SourceContext.Provider>
   )
 }
 
-const sawNothing = (record: SessionRecord): string =>
+const noContextReason = (record: SessionRecord): string =>
   record.failed.value
     ? 'Part of the record could not be read.'
     : !record.whole.value
@@ -109,12 +109,12 @@ const OneCall = ({
 }): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
-  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : asSent)
+  const policy = useSignal<string>(call.receipt === undefined ? 'paged' : sentPolicy)
   const budget = useSignal(budgetFor(countedIn(record, call)?.usage.input))
   const chosen = useSignal<number | undefined>(undefined)
   const tokens = budgets[budget.value] as number
-  const own = policy.value === asSent ? undefined : policy.value
-  const contextAt = (at: number): Promise<SawContext | string | undefined> => {
+  const own = policy.value === sentPolicy ? undefined : policy.value
+  const contextAt = (at: number): Promise<ShownContext | string | undefined> => {
     const [wanted, earlier] = [calls[at] as ModelCall, calls[at - 1]]
     return own === undefined
       ? sentContext(record, wanted, earlier)
@@ -138,34 +138,40 @@ const OneCall = ({
   )
   const context = isFound ? found.context : undefined
   const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
-  const show = (next: number): void => {
+  const goToCall = (next: number): void => {
     const wanted = calls[Math.min(calls.length - 1, Math.max(0, next))]
     if (wanted !== undefined) showCall(record, wanted)
   }
-  const here = (): number => (route.value.view === 'saw' ? indexOfCall(record, calls, route.value) : index)
+  const currentIndex = (): number => (route.value.view === 'saw' ? indexOfCall(record, calls, route.value) : index)
   useKeyActions({
-    j: () => show(here() + 1),
-    k: () => show(here() - 1),
-    g: () => show(0),
-    G: () => show(calls.length - 1),
+    j: () => goToCall(currentIndex() + 1),
+    k: () => goToCall(currentIndex() - 1),
+    g: () => goToCall(0),
+    G: () => goToCall(calls.length - 1),
   })
   const step = (label: string, sign: string, to: number): VNode => (
-    <button type="button" class="plain" aria-label={label} disabled={calls[to] === undefined} onClick={() => show(to)}>
+    <button
+      type="button"
+      class="plain"
+      aria-label={label}
+      disabled={calls[to] === undefined}
+      onClick={() => goToCall(to)}
+    >
       {sign}
     </button>
   )
   const comparison = (
-    <Guarded key={`${record.id} ${tokens}`} name="The comparison of policies">
+    <ErrorBoundary key={`${record.id} ${tokens}`} name="The comparison of policies">
       <Comparison record={record} calls={calls} budget={tokens} index={index} />
-    </Guarded>
+    </ErrorBoundary>
   )
   const { model: named } = call.receipt?.note ?? countedIn(record, call) ?? {}
   const model = named === undefined ? '' : ` (${oneLine(named, 40)})`
   return (
     <main class="saw">
-      <Guarded name="The calls at a glance">
+      <ErrorBoundary name="The calls at a glance">
         <CallBars record={record} here={keyOf(call)} />
-      </Guarded>
+      </ErrorBoundary>
       <section class="controls" aria-label="which call, and how its context is derived">
         <label>
           Call
@@ -177,11 +183,11 @@ const OneCall = ({
               min={0}
               max={calls.length - 1}
               value={index}
-              onInput={(event) => show(Number(event.currentTarget.value))}
+              onInput={(event) => goToCall(Number(event.currentTarget.value))}
             />
             {step('next call', '›', index + 1)}
             <output>
-              {grouped(index + 1)} of {grouped(calls.length)}
+              {groupedNumber(index + 1)} of {groupedNumber(calls.length)}
             </output>
           </span>
         </label>
@@ -192,7 +198,7 @@ const OneCall = ({
             value={policy.value}
             onChange={(event) => (policy.value = event.currentTarget.value)}
           >
-            {call.receipt === undefined ? null : <option>{asSent}</option>}
+            {call.receipt === undefined ? null : <option>{sentPolicy}</option>}
             {policies.map(({ name }) => (
               <option>{name}</option>
             ))}
@@ -210,7 +216,7 @@ const OneCall = ({
                 value={budget.value}
                 onInput={(event) => (budget.value = Number(event.currentTarget.value))}
               />
-              <output>{compact(tokens)} tokens</output>
+              <output>{compactNumber(tokens)} tokens</output>
             </span>
           </label>
         )}
@@ -248,7 +254,7 @@ const OneCall = ({
           {context}
         </p>
       ) : (
-        <Shown
+        <ShownMessages
           record={record}
           call={call}
           context={context}
@@ -264,13 +270,13 @@ const OneCall = ({
             </p>
           ) : null}
           {comparison}
-        </Shown>
+        </ShownMessages>
       )}
     </main>
   )
 }
 
-const Shown = ({
+const ShownMessages = ({
   record,
   call,
   context,
@@ -283,9 +289,9 @@ const Shown = ({
 }: {
   readonly record: SessionRecord
   readonly call: ModelCall
-  readonly context: SawContext
+  readonly context: ShownContext
   /** What the call before was sent, where it is compared. */
-  readonly earlier: SawContext | undefined
+  readonly earlier: ShownContext | undefined
   /** How many messages the record had when the epoch began. */
   readonly epochFrom: number | undefined
   /** Undefined: it was sent. */
@@ -320,14 +326,14 @@ const Shown = ({
         <dl class="figures">
           <Figure
             name="tokens"
-            value={tokens === undefined ? '…' : compact(tokens)}
-            of={policy === undefined || derived === undefined ? 'by estimate' : `of ${compact(derived.budget)}`}
+            value={tokens === undefined ? '…' : compactNumber(tokens)}
+            of={policy === undefined || derived === undefined ? 'by estimate' : `of ${compactNumber(derived.budget)}`}
           />
-          <Figure name="messages" value={grouped(messages.length)} of={madeOf(messages, call.len)} />
+          <Figure name="messages" value={groupedNumber(messages.length)} of={madeOf(messages, call.len)} />
           <Figure
             name="cacheable"
             value={tokens === undefined ? '…' : share(cached, tokens)}
-            of={prefix === 0 ? undefined : `first ${counted(prefix, 'message')} unchanged`}
+            of={prefix === 0 ? undefined : `first ${countText(prefix, 'message')} unchanged`}
           />
           {policy !== undefined || usage?.cacheRead === undefined ? null : (
             <Figure name="cached" value={share(usage.cacheRead, usage.input)} of="by the provider’s count" />
@@ -335,16 +341,16 @@ const Shown = ({
           {policy === undefined && usage !== undefined ? null : (
             <Figure
               name="cost"
-              value={tokens === undefined ? '…' : `≈ ${compact(derived?.cost ?? cost)}`}
+              value={tokens === undefined ? '…' : `≈ ${compactNumber(derived?.cost ?? cost)}`}
               of="uncached input tokens"
             />
           )}
-          {derived === undefined ? null : <Figure name="compactions" value={grouped(derived.epoch)} />}
+          {derived === undefined ? null : <Figure name="compactions" value={groupedNumber(derived.epoch)} />}
           {policy !== undefined || derived === undefined ? null : (
             <Figure name="derived again" value="exact" of="by the receipt’s digest" />
           )}
         </dl>
-        <Guarded name="The strip of messages">
+        <ErrorBoundary name="The strip of messages">
           <Strip
             total={record.entries.length}
             len={call.len}
@@ -357,7 +363,7 @@ const Shown = ({
             choose={choose}
             label={`how much of each of ${call.len} messages the call was sent; the list below has the same information`}
           />
-        </Guarded>
+        </ErrorBoundary>
         <Legend
           marks={[
             ...residencyLevels
@@ -384,7 +390,7 @@ const Shown = ({
             {reason(chosen)}
           </p>
         )}
-        {context.broke === undefined ? null : <p class="chosen">Cache break: {shown(context.broke)}.</p>}
+        {context.broke === undefined ? null : <p class="chosen">Cache break: {visibleText(context.broke)}.</p>}
         {context.request === undefined ? null : <BesideMessages request={context.request} before={earlier?.request} />}
         {children}
       </section>
@@ -398,7 +404,7 @@ const Shown = ({
           keyOf={(_, index) => index}
           classOf={(_, index) => (index === prefix && prefix > 0 ? 'prefix-end' : '')}
           render={(saw, index) => (
-            <Sent
+            <SentMessages
               record={record}
               saw={saw}
               index={index}
@@ -416,8 +422,8 @@ const Shown = ({
 }
 
 /** The messages of a context, counted as the record counts them. */
-const madeOf = (messages: readonly SawMessage[], len: number): string => {
-  const count = (is: (source: SawMessage['source']) => boolean): number =>
+const madeOf = (messages: readonly ContextMessage[], len: number): string => {
+  const count = (is: (source: ContextMessage['source']) => boolean): number =>
     messages.reduce((sum, { source }) => sum + (is(source) ? 1 : 0), 0)
   const markers = count((source) => source.type === 'representation' && source.level === 'pointer')
   const recorded = count(({ type }) => type === 'clone' || type === 'representation') - markers
@@ -432,8 +438,8 @@ const madeOf = (messages: readonly SawMessage[], len: number): string => {
     [count(({ type }) => type === 'foreign'), 'not in the record', 'not in the record'],
   ] as const
   return [
-    `${recorded === messages.length ? '' : `${grouped(recorded)} `}of ${grouped(len)} recorded`,
-    ...others.flatMap(([number, one, many]) => (number === 0 ? [] : [`+ ${counted(number, one, many)}`])),
+    `${recorded === messages.length ? '' : `${groupedNumber(recorded)} `}of ${groupedNumber(len)} recorded`,
+    ...others.flatMap(([number, one, many]) => (number === 0 ? [] : [`+ ${countText(number, one, many)}`])),
   ].join(' ')
 }
 
@@ -455,10 +461,10 @@ const Figure = ({
 )
 
 /** Up to where in the record the first messages of a context reach. */
-const prefixEnd = (messages: readonly SawMessage[]): number =>
+const prefixEnd = (messages: readonly ContextMessage[]): number =>
   messages.reduce((end, { source }) => Math.max(end, recordedRange(source)?.to ?? 0), 0)
 
-const Sent = ({
+const SentMessages = ({
   record,
   saw: { message, source },
   index,
@@ -467,7 +473,7 @@ const Sent = ({
   reason,
 }: {
   readonly record: SessionRecord
-  readonly saw: SawMessage
+  readonly saw: ContextMessage
   readonly index: number
   readonly tokens: number
   readonly cached: boolean
@@ -493,7 +499,7 @@ const Sent = ({
             </>
           )}
         </span>
-        <span>{counted(tokens, 'token')}</span>
+        <span>{countText(tokens, 'token')}</span>
       </header>
       <div class="content">
         <MessageContent
@@ -512,7 +518,7 @@ const Sent = ({
             >
               {original.value
                 ? 'Hide the recorded messages'
-                : `Show ${counted((to ?? from + 1) - from, 'recorded message')}`}
+                : `Show ${countText((to ?? from + 1) - from, 'recorded message')}`}
             </button>
             {original.value ? <Recorded record={record} from={from} to={to ?? from + 1} /> : null}
           </>
@@ -527,7 +533,7 @@ const Sent = ({
   )
 }
 
-const rangeOf = (source: SawMessage['source']): readonly [from: number | undefined, to: number | undefined] => {
+const rangeOf = (source: ContextMessage['source']): readonly [from: number | undefined, to: number | undefined] => {
   const { from, to } =
     source.type === 'synthetic' ? { from: source.position, to: undefined } : (recordedRange(source) ?? {})
   return [from, to]
@@ -570,10 +576,10 @@ const Comparison = ({
     if (!open.value) return undefined
     const gone = new AbortController()
     const places = calls.map((call) => placeOf(record, call))
-    const come = (one: Series): void => void (series.value = [...series.value, one])
+    const addSeries = (one: Series): void => void (series.value = [...series.value, one])
     const timer = setTimeout(
-      () => void workerOf(record).compare(places, budget, gone.signal, come, (part) => (done.value = part)),
-      calls.length > fewCalls ? 0 : 150,
+      () => void workerOf(record).compare(places, budget, gone.signal, addSeries, (part) => (done.value = part)),
+      calls.length > mostComparedUnasked ? 0 : 150,
     )
     return () => {
       clearTimeout(timer)
@@ -590,25 +596,25 @@ const Comparison = ({
   )
   const cheapest = Math.min(...series.value.map(({ cost }) => lastOf(cost) ?? Infinity))
   const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
-  const times = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
+  const ratioText = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
   const sums: readonly (readonly [heading: string, cell: (one: Series, at: number) => string])[] = [
-    ['cost in tokens', ({ cost }) => `${compact(lastOf(cost) ?? 0)}${times(lastOf(cost) ?? 0, cheapest)}`],
+    ['cost in tokens', ({ cost }) => `${compactNumber(lastOf(cost) ?? 0)}${ratioText(lastOf(cost) ?? 0, cheapest)}`],
     ...(money === undefined
       ? []
       : [
           [
             'cost in dollars',
             (_: Series, at: number) =>
-              `${dollarsText(lastOf(money[at] ?? []) ?? 0)}${times(lastOf(money[at] ?? []) ?? 0, least)}`,
+              `${dollarsText(lastOf(money[at] ?? []) ?? 0)}${ratioText(lastOf(money[at] ?? []) ?? 0, least)}`,
           ] as const,
         ]),
     ['cacheable', ({ cached }) => `${(cached * 100).toFixed(1)} %`],
-    ['compactions', ({ epochs }) => grouped(epochs)],
-    ['too small for', ({ tokens }) => counted(tokens.filter((value) => value === null).length, 'call')],
+    ['compactions', ({ epochs }) => groupedNumber(epochs)],
+    ['too small for', ({ tokens }) => countText(tokens.filter((value) => value === null).length, 'call')],
   ]
   return (
     <details class="compare" onToggle={(event) => (open.value = event.currentTarget.open)}>
-      <summary>Compare policies over all {grouped(calls.length)} calls</summary>
+      <summary>Compare policies over all {groupedNumber(calls.length)} calls</summary>
       {open.value ? (
         <>
           {series.value.length < policies.length ? (
@@ -628,12 +634,12 @@ const Comparison = ({
                   <option value="">no model</option>
                   {models.map(({ name, calls: count }) => (
                     <option value={name}>
-                      {shown(name)}
+                      {visibleText(name)}
                       {count === -1
                         ? ''
                         : count === 0
                           ? ' · of this session'
-                          : ` · ${counted(count, 'call')} of this session`}
+                          : ` · ${countText(count, 'call')} of this session`}
                     </option>
                   ))}
                 </select>
@@ -683,7 +689,8 @@ const Comparison = ({
               {prices === undefined ? null : (
                 <p class="quiet">
                   Dollars are for the messages under each policy and the recorded answers, at the list prices of{' '}
-                  {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>). A million tokens:{' '}
+                  {visibleText(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>). A million
+                  tokens:{' '}
                   {`$${prices.input} uncached input, $${prices.cacheRead} cached, $${prices.cacheWrite} cache write, $${prices.output} output.`}
                 </p>
               )}

@@ -1,14 +1,14 @@
 /** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
 import { diffArrays } from 'diff'
 import type { Message } from 'indelible/message'
-import type { SawMessage } from './deriving.ts'
+import type { ContextMessage } from './deriving.ts'
 
 /** A row of two columns. */
 export type Pair =
   | {
       readonly type: 'pair'
       /** The positions in the record, or the message that was sent before. Undefined if there is neither. */
-      readonly left: { readonly from: number; readonly to: number } | SawMessage | undefined
+      readonly left: { readonly from: number; readonly to: number } | ContextMessage | undefined
       /** The index of the message that the call was sent. */
       readonly right: number | undefined
       readonly isSame: boolean
@@ -22,12 +22,12 @@ export type Pair =
 const mostSame = 3
 
 /** Each message that was sent, with the part of the record that it represents. */
-export const besideRecord = (messages: readonly SawMessage[], len: number): readonly Pair[] => {
+export const pairsWithRecord = (messages: readonly ContextMessage[], len: number): readonly Pair[] => {
   const pairs: Pair[] = []
-  let [next, same] = [0, 0]
+  let [next, addSame] = [0, 0]
   const fold = (to: number): void => {
-    if (same > mostSame) pairs.splice(-same, same, { type: 'same', from: to - same, to })
-    same = 0
+    if (addSame > mostSame) pairs.splice(-addSame, addSame, { type: 'same', from: to - addSame, to })
+    addSame = 0
   }
   const upTo = (position: number, right: number): void => {
     if (position <= next) return
@@ -40,7 +40,7 @@ export const besideRecord = (messages: readonly SawMessage[], len: number): read
     const isSame = source.type === 'clone' && source.mended !== true
     if (!isSame) fold(right)
     pairs.push({ type: 'pair', left: range, right, isSame })
-    if (isSame) same += 1
+    if (isSame) addSame += 1
     next = Math.max(next, range?.to ?? 0)
   }
   fold(messages.length)
@@ -50,7 +50,7 @@ export const besideRecord = (messages: readonly SawMessage[], len: number): read
 
 /** The positions that a message represents. Undefined if the record has no such message. */
 export const recordedRange = (
-  source: SawMessage['source'],
+  source: ContextMessage['source'],
 ): { readonly from: number; readonly to: number } | undefined =>
   source.type === 'foreign' || source.type === 'synthetic'
     ? undefined
@@ -62,7 +62,10 @@ export const recordedRange = (
 const mostEdits = 1000
 
 /** What both calls were sent, then what changed, each beside what stood there. */
-export const besideCall = (before: readonly SawMessage[], messages: readonly SawMessage[]): readonly Pair[] => {
+export const pairsWithCall = (
+  before: readonly ContextMessage[],
+  messages: readonly ContextMessage[],
+): readonly Pair[] => {
   const [earlier, later] = [before.map(keyOf), messages.map(keyOf)]
   let start = 0
   while (start < later.length && earlier[start] === later[start]) start++
@@ -75,8 +78,8 @@ export const besideCall = (before: readonly SawMessage[], messages: readonly Saw
     { value: fresh, removed: false, added: true },
   ]
   const pairs: Pair[] = []
-  const same = (from: number, to: number): void => void (to > from && pairs.push({ type: 'same', from, to }))
-  same(0, start)
+  const addSame = (from: number, to: number): void => void (to > from && pairs.push({ type: 'same', from, to }))
+  addSame(0, start)
   let [left, right] = [start, start]
   let [went, came] = [0, 0]
   const flush = (): void => {
@@ -96,17 +99,17 @@ export const besideCall = (before: readonly SawMessage[], messages: readonly Saw
     else if (added) came += value.length
     else {
       flush()
-      same(right, right + value.length)
+      addSame(right, right + value.length)
       left += value.length
       right += value.length
     }
   }
   flush()
-  same(later.length - end, later.length)
+  addSame(later.length - end, later.length)
   return pairs
 }
 
-const keyOf = ({ message, source }: SawMessage): string =>
+const keyOf = ({ message, source }: ContextMessage): string =>
   source.type === 'clone' && source.mended !== true ? `#${source.position}` : JSON.stringify(message)
 
 /** A message as a text that can be compared. */

@@ -12,7 +12,7 @@ import {
   type ViewedSession,
   type ViewedStore,
 } from '../../src/view/protocol.ts'
-import { reasonOf, Unanswered, Unread, untilAnswered, type Source } from './source.ts'
+import { reasonOf, NoAnswer, ReadFailure, retryUntilAnswered, type Source } from './source.ts'
 
 /** Under which name the browser keeps the key. Only pages of this host and port see it. */
 const keyName = 'indelible.key'
@@ -23,7 +23,7 @@ const keyName = 'indelible.key'
  *
  * @throws Unread if the address was used before
  */
-export const enter = async (): Promise<void> => {
+export const exchangeToken = async (): Promise<void> => {
   const given = new URLSearchParams(location.hash.slice(1))
   const token = given.get('token')
   if (token === null) return
@@ -31,14 +31,14 @@ export const enter = async (): Promise<void> => {
   dispatchEvent(new Event('hashchange'))
   const response = await fetch('api/enter', { method: 'POST', body: JSON.stringify({ token }) })
   if (response.ok) localStorage.setItem(keyName, ((await response.json()) as Entered).key)
-  else if (localStorage.getItem(keyName) === null) throw await failure(response)
+  else if (localStorage.getItem(keyName) === null) throw await failureOfResponse(response)
 }
 
 export const servedSource = (): Source => ({
   exported: false,
   store: () => json<ViewedStore>('store', {}),
   sessions: (after) => json<SessionList>('sessions', after === undefined ? {} : { after }),
-  overviews: async (ids) => (await whole(await post('overviews', ids), (one) => one.json())) as readonly Overview[],
+  overviews: async (ids) => (await readWhole(await post('overviews', ids), (one) => one.json())) as readonly Overview[],
   session: (id) => json<ViewedSession>('session', { id }),
   rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
   nodes: (id, from, to) => json<readonly string[]>('nodes', { id, from, to }),
@@ -46,16 +46,16 @@ export const servedSource = (): Source => ({
     const found: (Uint8Array | undefined)[] = []
     for (let at = 0; at < ids.length; at += mostBlocks) {
       const response = await post('blocks', ids.slice(at, at + mostBlocks))
-      found.push(...blocksInFrames(new Uint8Array(await whole(response, (one) => one.arrayBuffer()))))
+      found.push(...blocksInFrames(new Uint8Array(await readWhole(response, (one) => one.arrayBuffer()))))
     }
     return found
   },
   search: async (words, after, signal) =>
-    (await whole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
+    (await readWhole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
       one.json(),
     )) as FoundMessages,
   html: async (selection) =>
-    new Blob([await whole(await post('html', selection), (one) => one.arrayBuffer())], { type: 'text/html' }),
+    new Blob([await readWhole(await post('html', selection), (one) => one.arrayBuffer())], { type: 'text/html' }),
   evidence: (id) => json<ViewedEvidence>('evidence', { id }),
   follow: (id, from, followed) => {
     const ended = new AbortController()
@@ -74,11 +74,11 @@ export const servedSource = (): Source => ({
           return followed.state(told, (JSON.parse(data) as Partial<Failure>).error)
         }
       }
-      throw new Unanswered(unanswered)
+      throw new NoAnswer(noAnswerText)
     }
-    untilAnswered(read, ended.signal, ({ message }) => followed.state('lost', message)).catch((cause: unknown) => {
+    retryUntilAnswered(read, ended.signal, ({ message }) => followed.state('lost', message)).catch((cause: unknown) => {
       if (ended.signal.aborted) return
-      const gone = cause instanceof Unread && cause.missing
+      const gone = cause instanceof ReadFailure && cause.missing
       followed.state(gone ? 'removed' : 'fault', reasonOf(cause))
     })
     return () => ended.abort()
@@ -94,33 +94,33 @@ const call = async (name: string, query: Query, init: RequestInit = {}): Promise
     headers: { authorization: `Bearer ${localStorage.getItem(keyName) ?? ''}` },
   }).catch((cause: unknown) => {
     if (init.signal?.aborted === true) throw cause
-    throw new Unanswered(unanswered)
+    throw new NoAnswer(noAnswerText)
   })
-  if (!response.ok) throw await failure(response)
+  if (!response.ok) throw await failureOfResponse(response)
   return response
 }
 
 const post = (name: string, value: unknown): Promise<Response> =>
   call(name, {}, { method: 'POST', body: JSON.stringify(value) })
 
-const unanswered = 'the server does not answer; it may have ended: run "indelible view" again'
+const noAnswerText = 'the server does not answer; it may have ended: run "indelible view" again'
 
 const json = async <T>(name: string, query: Query): Promise<T> =>
-  (await whole(await call(name, query), (response) => response.json())) as T
+  (await readWhole(await call(name, query), (response) => response.json())) as T
 
-const failure = async (response: Response): Promise<Unread> => {
+const failureOfResponse = async (response: Response): Promise<ReadFailure> => {
   const said = (await response.json().catch(() => undefined)) as (Failure & { readonly position?: number }) | undefined
   const reason = said?.error ?? `the server answers with ${response.status}`
   if (response.status === 401)
-    return new Unanswered(`this page may not read the store: ${reason}; open the address that "indelible view" prints`)
-  return new Unread(reason, said?.position, response.status === 404)
+    return new NoAnswer(`this page may not read the store: ${reason}; open the address that "indelible view" prints`)
+  return new ReadFailure(reason, said?.position, response.status === 404)
 }
 
 /** A body that comes to its end. */
-const whole = async <T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> =>
+const readWhole = async <T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> =>
   read(response).catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new Unanswered(unanswered)
+    throw new NoAnswer(noAnswerText)
   })
 
 /** The events of a stream. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html */
@@ -129,7 +129,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: s
   let rest = ''
   for (;;) {
     const piece = await reader?.read().catch(() => {
-      throw new Unanswered(unanswered)
+      throw new NoAnswer(noAnswerText)
     })
     if (piece === undefined || piece.done) return
     const events = (rest + piece.value).split('\n\n')

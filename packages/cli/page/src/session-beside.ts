@@ -20,7 +20,7 @@ export interface SessionBeside {
  *
  * Cost    the list of the sessions that were appended to since this one was created; none in an exported file
  */
-export const besideOf = async (record: SessionRecord, gone: AbortSignal): Promise<readonly SessionBeside[]> => {
+export const sessionsBeside = async (record: SessionRecord, gone: AbortSignal): Promise<readonly SessionBeside[]> => {
   const { source } = record
   if (source.exported) return []
   const { id, created, metadata } = record.info.value
@@ -33,12 +33,12 @@ export const besideOf = async (record: SessionRecord, gone: AbortSignal): Promis
   const stop = (): void => enough.abort()
   gone.addEventListener('abort', stop)
   let list: SessionList = { sessions: [], damaged: [] }
-  const come = (all: SessionList): void => {
+  const takeList = (all: SessionList): void => {
     list = all
     // The one that was appended to last comes first: those behind this one ended before it began.
     if ((all.sessions.at(-1)?.appended ?? 0) < created) stop()
   }
-  await allSessions(source, enough.signal, come, () => {}).finally(() => gone.removeEventListener('abort', stop))
+  await allSessions(source, enough.signal, takeList, () => {}).finally(() => gone.removeEventListener('abort', stop))
   const found = list.sessions
     .filter(isBeside)
     .toSorted((a, b) => a.created - b.created)

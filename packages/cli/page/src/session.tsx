@@ -5,13 +5,13 @@ import { useMemo, useRef } from 'preact/hooks'
 import { CallBars } from './call-bars.tsx'
 import { spentOf } from './call-figures.ts'
 import { Export } from './export.tsx'
-import { choices, positionsOf, type Only } from './filter.ts'
-import { Guarded } from './guarded.tsx'
+import { choices, positionsOf, type Filter } from './filter.ts'
+import { ErrorBoundary } from './guarded.tsx'
 import { Keys } from './keys.tsx'
 import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf, type Route } from './route.ts'
-import { counted, dollarsText, oneLine, sentence, shown, tokensText } from './shown.ts'
+import { countText, dollarsText, oneLine, sentence, visibleText, tokensText } from './shown.ts'
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
@@ -19,24 +19,24 @@ import { firstWordsOf } from '../../src/view/about.ts'
 import { Verified } from './verified.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
-export const openings: Signal<number> = signal(0)
+export const openCount: Signal<number> = signal(0)
 
 /** Forget the record that is open, and read what the store has now. */
 const openAgain = (): void => {
-  opened.value?.close()
-  opened.value = undefined
-  openings.value += 1
+  openedRecord.value?.close()
+  openedRecord.value = undefined
+  openCount.value += 1
 }
 
 /** The record that was opened last: going from one view of a session to another loads nothing again. */
-const opened = signal<SessionRecord | undefined>(undefined)
+const openedRecord = signal<SessionRecord | undefined>(undefined)
 
 export const recordOf = async (source: Source, id: string): Promise<SessionRecord> => {
-  if (opened.value?.id === id) return opened.value
+  if (openedRecord.value?.id === id) return openedRecord.value
   const info = await source.session(id)
-  opened.value?.close()
-  opened.value = new SessionRecord(source, info)
-  return opened.value
+  openedRecord.value?.close()
+  openedRecord.value = new SessionRecord(source, info)
+  return openedRecord.value
 }
 
 export const SessionView = ({
@@ -46,7 +46,7 @@ export const SessionView = ({
   readonly record: SessionRecord
   readonly at: number | undefined
 }): VNode => {
-  const only = useSignal<Only>('all')
+  const only = useSignal<Filter>('all')
   const words = useSignal('')
   const field = useRef<HTMLInputElement>(null)
   return (
@@ -64,7 +64,7 @@ export const SessionView = ({
           <select
             aria-label="show"
             value={only.value}
-            onChange={(event) => (only.value = event.currentTarget.value as Only)}
+            onChange={(event) => (only.value = event.currentTarget.value as Filter)}
           >
             {choices.map(([value, text]) => (
               <option value={value}>{text}</option>
@@ -82,10 +82,10 @@ export const SessionView = ({
         </div>
       </SessionHead>
       <main class="rest">
-        <Guarded name="The calls at a glance">
+        <ErrorBoundary name="The calls at a glance">
           <CallBars record={record} />
-        </Guarded>
-        <Guarded name="The conversation">
+        </ErrorBoundary>
+        <ErrorBoundary name="The conversation">
           <Timeline
             record={record}
             only={only.value}
@@ -93,7 +93,7 @@ export const SessionView = ({
             at={at}
             search={() => field.current?.focus()}
           />
-        </Guarded>
+        </ErrorBoundary>
       </main>
     </SourceContext.Provider>
   )
@@ -132,12 +132,12 @@ export const SessionHead = ({
           </a>
         )}
         <h1 title={info.id} dir="auto">
-          {shown(title)}
+          {visibleText(title)}
         </h1>
         <span class="quiet count">
           {version.value >= 0 && !record.whole.value
-            ? `${record.entries.length} of ${counted(info.len, 'message')}`
-            : `${counted(record.entries.length, 'message')}${spentText(spent)}`}
+            ? `${record.entries.length} of ${countText(info.len, 'message')}`
+            : `${countText(record.entries.length, 'message')}${spentText(spent)}`}
         </span>
         {live === 'live' ? (
           <span class="live" title="New messages appear here">
@@ -146,9 +146,9 @@ export const SessionHead = ({
         ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
           <span class="badge bad">{live === 'lost' ? 'connection lost' : live}</span>
         ) : null}
-        <Guarded name="The verification">
+        <ErrorBoundary name="The verification">
           <Verified record={record} />
-        </Guarded>
+        </ErrorBoundary>
       </div>
       <div class="top-line second">
         <nav aria-label="views of the session">
@@ -173,7 +173,7 @@ export const SessionHead = ({
         </nav>
         {children}
       </div>
-      <Trouble record={record} />
+      <LiveProblem record={record} />
     </header>
   )
 }
@@ -182,7 +182,7 @@ const spentText = ({ tokens, dollars }: ReturnType<typeof spentOf>): string =>
   tokens === 0 ? '' : ` · ${tokensText(tokens)}${dollars === undefined ? '' : ` · ${dollarsText(dollars)}`}`
 
 /** What keeps the page from showing what the store has. */
-export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+export const LiveProblem = ({ record }: { readonly record: SessionRecord }): VNode | null => {
   const live = record.live.value
   if (live === 'no' || live === 'live' || live === 'ended') return null
   const fault = record.fault.value ?? ''

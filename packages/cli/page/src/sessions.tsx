@@ -4,10 +4,20 @@ import type { Overview, SessionList, ViewedSession } from '../../src/view/protoc
 import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { onceFor } from './memo.ts'
-import { calledOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
+import { memoizeByKey } from './memo.ts'
+import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
 import { hrefOf } from './route.ts'
-import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
+import {
+  agoText,
+  compactNumber,
+  countText,
+  dollarsText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  visibleText,
+  timeText,
+} from './shown.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
 import { useVirtual } from './virtual.ts'
@@ -46,10 +56,10 @@ export const Sessions = ({
     [list, order.value, byOverviews ? overviews.value : undefined],
   )
   const rows = useMemo(
-    () => arranged(sorted, words.value, tree.value, overviews.value),
+    () => arrangeSessions(sorted, words.value, tree.value, overviews.value),
     [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
   )
-  const found = useFound(source, words.value)
+  const found = useSearch(source, words.value)
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const shownList = useVirtual({
@@ -87,11 +97,11 @@ export const Sessions = ({
         <div class="top-line">
           <h1>Sessions</h1>
           <span class="quiet count">
-            {counted(list.sessions.length, 'session')}, {counted(messages, 'message')}
+            {countText(list.sessions.length, 'session')}, {countText(messages, 'message')}
             {list.next === undefined ? '' : ' so far'}
           </span>
           <span class="quiet place" title={place}>
-            <bdi dir="ltr">{shown(place)}</bdi>
+            <bdi dir="ltr">{visibleText(place)}</bdi>
           </span>
         </div>
         <div class="top-line second">
@@ -129,7 +139,7 @@ export const Sessions = ({
         )}
         {list.damaged.map(({ id, reason }) => (
           <p class="gap bad">
-            {shown(id)}: {shown(reason)}
+            {visibleText(id)}: {visibleText(reason)}
           </p>
         ))}
         {lines.length === 0 ? (
@@ -153,7 +163,7 @@ export const Sessions = ({
                 ) : line.type === 'hit' ? (
                   <Hit
                     hit={line.hit}
-                    title={calledOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
+                    title={displayNameOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
                   />
                 ) : (
                   <h2 class="list-heading">{line.text}</h2>
@@ -181,7 +191,7 @@ const keyOf = (line: Line | undefined): string | undefined =>
         ? `${line.hit.session}\n${line.hit.position}`
         : `\n${line.text}`
 
-const linesOf = (rows: readonly Row[], { hits, state, fault, more }: Found): readonly Line[] => {
+const linesOf = (rows: readonly Row[], { hits, state, fault, more }: SearchState): readonly Line[] => {
   const sessions = rows.map((row): Line => ({ type: 'session', row }))
   if (state === 'none') return sessions
   return [
@@ -195,13 +205,13 @@ const linesOf = (rows: readonly Row[], { hits, state, fault, more }: Found): rea
             ? 'Searching the messages…'
             : hits.length === 0
               ? 'No message has these words'
-              : `Found in ${counted(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
+              : `Found in ${countText(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
     },
     ...hits.map((hit): Line => ({ type: 'hit', hit })),
   ]
 }
 
-interface Found {
+interface SearchState {
   readonly state: 'none' | 'busy' | 'done'
   readonly hits: readonly FoundMessage[]
   /** Why they could not be searched. */
@@ -214,8 +224,8 @@ const typingPause = 120
 const fewestLetters = 2
 
 /** The messages with these words: the first page, and each further one when it is asked for. */
-const useFound = ({ search }: Source, words: string): Found => {
-  const [found, setFound] = useState<Omit<Found, 'more'> & { readonly next?: string | undefined }>({
+const useSearch = ({ search }: Source, words: string): SearchState => {
+  const [found, setFound] = useState<Omit<SearchState, 'more'> & { readonly next?: string | undefined }>({
     state: 'none',
     hits: [],
   })
@@ -267,7 +277,7 @@ const useFound = ({ search }: Source, words: string): Found => {
 const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: string }): VNode => (
   <a class="session hit" href={hrefOf({ view: 'session', id: hit.session, at: hit.position })}>
     <span class="hit-text" dir="auto">
-      {marked(hit)}
+      {markedText(hit)}
     </span>
     <span class="session-words">
       {hit.role} {hit.position} · {oneLine(title, 120)}
@@ -279,17 +289,17 @@ const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: strin
 const before = 24
 
 /** The text around the words, with the words marked. */
-const marked = ({ text, marks }: FoundMessage): ComponentChildren => {
+const markedText = ({ text, marks }: FoundMessage): ComponentChildren => {
   // The words stand near the start, so that they are seen where the line is cut.
   const first = marks[0]?.[0] ?? 0
   const cut = first > before ? text.lastIndexOf(' ', first - before) + 1 || first - before : 0
   const pieces: ComponentChildren[] = cut > 0 ? ['…'] : []
   let at = cut
   for (const [from, to] of marks) {
-    pieces.push(shown(text.slice(at, from)), <mark>{shown(text.slice(from, to))}</mark>)
+    pieces.push(visibleText(text.slice(at, from)), <mark>{visibleText(text.slice(from, to))}</mark>)
     at = to
   }
-  return [...pieces, shown(text.slice(at))]
+  return [...pieces, visibleText(text.slice(at))]
 }
 
 const SessionRow = ({
@@ -314,7 +324,7 @@ const SessionRow = ({
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-          {oneLine(calledOf(session), 160)}
+          {oneLine(displayNameOf(session), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
           <span class="badge" title={why}>
@@ -335,14 +345,16 @@ const SessionRow = ({
         {agoText(time)}
       </span>
       <span class="session-facts">
-        {counted(session.len, 'message')}
-        {session.forkedFrom === undefined ? '' : ` (${grouped(session.forkedFrom.at)} shared)`}
+        {countText(session.len, 'message')}
+        {session.forkedFrom === undefined ? '' : ` (${groupedNumber(session.forkedFrom.at)} shared)`}
         {overview === undefined || overview.models.length === 0
           ? ''
           : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
-        {overview === undefined || overview.input === 0 ? '' : ` · ${compact(overview.input + overview.output)} tokens`}
+        {overview === undefined || overview.input === 0
+          ? ''
+          : ` · ${compactNumber(overview.input + overview.output)} tokens`}
         {overview?.dollars === undefined ? '' : ` · ${dollarsText(overview.dollars)}`}
-        {overview?.breaks === undefined ? '' : ` · ${counted(overview.breaks, 'cache break')}`}
+        {overview?.breaks === undefined ? '' : ` · ${countText(overview.breaks, 'cache break')}`}
       </span>
     </a>
   )
@@ -370,16 +382,16 @@ const marksOf = (
         : [['no key', 'It is encrypted, and this view has no key for it'] as const]
       : unreadable === undefined
         ? []
-        : [['unreadable', shown(unreadable)] as const]),
-    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${shown(forkedFrom.id)}`] as const]),
+        : [['unreadable', visibleText(unreadable)] as const]),
+    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${visibleText(forkedFrom.id)}`] as const]),
     ...(held === undefined
       ? []
-      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${shown(because)})`}`] as const]),
+      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${visibleText(because)})`}`] as const]),
     ...(erased === undefined
       ? []
       : [
           [
-            `${grouped(erased)} erased`,
+            `${groupedNumber(erased)} erased`,
             ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
           ] as const,
         ]),
@@ -393,12 +405,12 @@ interface Row {
 }
 
 /** What a session is found and ordered by. */
-const factsOf = onceFor((session: ViewedSession) => {
+const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
   return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
 })
 
-const overviewText = onceFor(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
+const overviewText = memoizeByKey(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
 
 const inOrder = (
   sessions: readonly ViewedSession[],
@@ -406,23 +418,23 @@ const inOrder = (
   known: ReadonlyMap<string, Overview>,
 ): readonly ViewedSession[] => {
   const tokens = ({ id }: ViewedSession): number => (known.get(id)?.input ?? 0) + (known.get(id)?.output ?? 0)
-  const down =
+  const descending =
     (value: (session: ViewedSession) => number) =>
     (a: ViewedSession, b: ViewedSession): number =>
       value(b) - value(a)
   const { compare } = new Intl.Collator()
   const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
-    appended: down((session) => factsOf(session).activity),
-    created: down(({ created }) => created),
-    messages: down(({ len }) => len),
+    appended: descending((session) => factsOf(session).activity),
+    created: descending(({ created }) => created),
+    messages: descending(({ len }) => len),
     title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
-    tokens: down(tokens),
-    money: down(({ id }) => known.get(id)?.dollars ?? -1),
+    tokens: descending(tokens),
+    money: descending(({ id }) => known.get(id)?.dollars ?? -1),
   }
   return sessions.toSorted(by[order])
 }
 
-const arranged = (
+const arrangeSessions = (
   sorted: readonly ViewedSession[],
   words: string,
   tree: boolean,

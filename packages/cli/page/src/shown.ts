@@ -8,21 +8,22 @@ const invisible = /[\u0080-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2
 /* oxlint-enable no-control-regex */
 
 /** Colours and cursor movements that were meant for a terminal are left out; what else has no shape is given one. */
-export const shown = (text: string): string =>
+export const visibleText = (text: string): string =>
   unsafe.test(text)
     ? text
         .replaceAll(sequences, '')
         .replaceAll('\r\n', '\n')
         .replaceAll(controls, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0)))
         .replaceAll('\u007f', '\u2421')
-        .replaceAll(invisible, named)
+        .replaceAll(invisible, codePointName)
     : text
 
-const named = (letter: string): string => `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+const codePointName = (letter: string): string =>
+  `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`
 
 /** A text as one line of at most so many characters. */
 export const oneLine = (text: string, most = 200): string => {
-  const line = shown(text.slice(0, most * 2))
+  const line = visibleText(text.slice(0, most * 2))
     .replaceAll(/\s+/g, ' ')
     .trim()
   return line.length > most ? `${line.slice(0, most - 1)}…` : line
@@ -30,42 +31,42 @@ export const oneLine = (text: string, most = 200): string => {
 
 /** What a fault says, as a sentence of its own. */
 export const sentence = (text: string): string => {
-  const said = shown(text.trim())
+  const said = visibleText(text.trim())
   return `${said.charAt(0).toUpperCase()}${said.slice(1)}${/[.!?…]$/.test(said) ? '' : '.'}`
 }
 
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 /** 1,234,567 */
-export const grouped = (value: number): string => number.format(value)
+export const groupedNumber = (value: number): string => number.format(value)
 
 const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 /** 1.2M */
-export const compact = (value: number): string => small.format(value)
+export const compactNumber = (value: number): string => small.format(value)
 
 export { dollarsText } from '../../src/terminal/money.ts'
 
-export const counted = (count: number, one: string, many: string = `${one}s`): string =>
-  `${grouped(count)} ${count === 1 ? one : many}`
+export const countText = (count: number, one: string, many: string = `${one}s`): string =>
+  `${groupedNumber(count)} ${count === 1 ? one : many}`
 
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' })
+const fullDate = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' })
 
 export const dayText = (at: number): string => day.format(at)
 export const clockText = (at: number): string => clock.format(at)
-export const timeText = (at: number): string => whole.format(at)
+export const timeText = (at: number): string => fullDate.format(at)
 
 /** 60 %, and never 100 % of what is not all. */
 export const share = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.floor((part / whole) * 100)} %`
 
 /** 46.2K tokens */
-export const tokensText = (count: number): string => `${compact(count)} ${count === 1 ? 'token' : 'tokens'}`
+export const tokensText = (count: number): string => `${compactNumber(count)} ${count === 1 ? 'token' : 'tokens'}`
 
 /** A span of milliseconds, as people say it. */
 export const durationText = (milliseconds: number): string => {
   const minutes = Math.round(milliseconds / 60_000)
   if (minutes < 1) return `${Math.round(milliseconds / 1000)} s`
-  return minutes < 120 ? `${minutes} min` : counted(Math.round(minutes / 60), 'hour')
+  return minutes < 120 ? `${minutes} min` : countText(Math.round(minutes / 60), 'hour')
 }
 
 /** How long ago, as people say it. */
@@ -74,7 +75,7 @@ export const agoText = (at: number, now: number = Date.now()): string => {
   if (seconds < 60) return 'just now'
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
-  if (seconds < 7 * 86_400) return counted(Math.floor(seconds / 86_400), 'day') + ' ago'
+  if (seconds < 7 * 86_400) return countText(Math.floor(seconds / 86_400), 'day') + ' ago'
   return dayText(at)
 }
 

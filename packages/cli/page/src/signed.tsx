@@ -3,25 +3,25 @@ import { signal, type Signal } from '@preact/signals'
 import type { Trust } from '@indelible/evidence'
 import type { ViewedEvidence } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
-import { signedOf, trustIn, type Signature, type Signed as Found } from './evidence.ts'
+import { evidenceOfHead, parseTrust, type Signature, type HeadEvidence as Found } from './evidence.ts'
 import { Field, HeadText } from './field.tsx'
 import type { Proof } from './proof.ts'
-import { counted, grouped, sentence, shown, timeText } from './shown.ts'
+import { countText, groupedNumber, sentence, visibleText, timeText } from './shown.ts'
 
 /** The keys that somebody gave the page: they hold for every session that it opens. */
-export const givenKeys: Signal<string> = signal('')
+export const userKeys: Signal<string> = signal('')
 
 /** The keys that count: those that were given to the page, before those of the server. */
 const trustFor = (evidence: ViewedEvidence, origin: string): Trust | string | undefined =>
-  trustIn(givenKeys.value, origin) ?? evidence.trust
+  parseTrust(userKeys.value, origin) ?? evidence.trust
 
 /** What the evidence says of these rows; undefined if no checkpoint covers them, a sentence if it is worth nothing. */
-export const judged = (evidence: ViewedEvidence, id: string, proof: Proof): Found | string | undefined => {
+export const judgeEvidence = (evidence: ViewedEvidence, id: string, proof: Proof): Found | string | undefined => {
   if (evidence.proof === undefined) return undefined
-  const claimed = signedOf(evidence.proof, id, proof, undefined)
+  const claimed = evidenceOfHead(evidence.proof, id, proof, undefined)
   if (typeof claimed === 'string') return claimed
   const trust = trustFor(evidence, claimed.head.checkpoint.origin)
-  return typeof trust === 'object' ? signedOf(evidence.proof, id, proof, trust) : claimed
+  return typeof trust === 'object' ? evidenceOfHead(evidence.proof, id, proof, trust) : claimed
 }
 
 export const Signed = ({
@@ -35,7 +35,7 @@ export const Signed = ({
   readonly id: string
   readonly proof: Proof
 }): VNode => {
-  const found = judged(evidence, id, proof)
+  const found = judgeEvidence(evidence, id, proof)
   if (found === undefined)
     return (
       <section class="signed">
@@ -56,10 +56,10 @@ export const Signed = ({
         <p class="bad">{sentence(`the ledger’s proof is invalid: ${found}`)}</p>
       </section>
     )
-  return <Judged evidence={evidence} found={found} proof={proof} />
+  return <EvidenceVerdict evidence={evidence} found={found} proof={proof} />
 }
 
-const Judged = ({
+const EvidenceVerdict = ({
   evidence,
   found,
   proof,
@@ -69,13 +69,13 @@ const Judged = ({
   readonly proof: Proof
 }): VNode => {
   const { head, recorded, checkpoint } = found.head
-  const rows = `${head.size === proof.computed.size ? 'all' : 'the first'} ${counted(head.size, 'row')}`
-  const given = trustIn(givenKeys.value, checkpoint.origin)
+  const rows = `${head.size === proof.computed.size ? 'all' : 'the first'} ${countText(head.size, 'row')}`
+  const given = parseTrust(userKeys.value, checkpoint.origin)
   const [tone, title, text] = !found.same
     ? [
         'bad',
         'Not the signed record',
-        `The ledger has another head for the first ${counted(head.size, 'row')}: the record was truncated or replaced after the ledger recorded it.`,
+        `The ledger has another head for the first ${countText(head.size, 'row')}: the record was truncated or replaced after the ledger recorded it.`,
       ]
     : found.counts === true
       ? ['good', 'Signed', `The ledger has the head of ${rows}, and a key that you trust has signed the ledger.`]
@@ -92,7 +92,7 @@ const Judged = ({
       <p class={tone === 'good' ? '' : tone}>{text}</p>
       <dl class="fields">
         <Field name="Checkpoint">
-          {shown(checkpoint.origin)}, {counted(checkpoint.head.size, 'row')} of the ledger
+          {visibleText(checkpoint.origin)}, {countText(checkpoint.head.size, 'row')} of the ledger
           <br />
           <HeadText head={checkpoint.head} />
         </Field>
@@ -106,7 +106,7 @@ const Judged = ({
           <ul class="signatures">
             {found.signatures.map((one) => (
               <li>
-                <span class="key-name">{shown(one.name)}</span> <code>{one.keyId}</code>{' '}
+                <span class="key-name">{visibleText(one.name)}</span> <code>{one.keyId}</code>{' '}
                 <span class={one.verified === 'yes' ? 'good' : one.verified === 'no' ? 'bad' : 'quiet'}>
                   {signatureWords(one)}
                 </span>
@@ -116,7 +116,7 @@ const Judged = ({
         </Field>
         <Field name="Not compared">
           <ul class="signatures">
-            {leftOpen(found, proof, given).map((text) => (
+            {openQuestions(found, proof, given).map((text) => (
               <li>{text}</li>
             ))}
           </ul>
@@ -128,8 +128,8 @@ const Judged = ({
           rows={2}
           spellcheck={false}
           placeholder="public keys, NAME+ID+BASE64, or a trust file"
-          value={givenKeys.value}
-          onInput={(event) => (givenKeys.value = event.currentTarget.value)}
+          value={userKeys.value}
+          onInput={(event) => (userKeys.value = event.currentTarget.value)}
         />
       </label>
       {typeof given === 'string' ? (
@@ -150,7 +150,7 @@ const signatureWords = ({ verified, by, at }: Signature): string => {
 }
 
 /** What these keys leave open. */
-const leftOpen = (
+const openQuestions = (
   { head: { head }, signatures, counts }: Found,
   { computed, stated }: Proof,
   given: Trust | string | undefined,
@@ -158,13 +158,13 @@ const leftOpen = (
   const later = Math.max(computed.size, stated.size) - head.size
   const unknown = signatures.filter(({ verified }) => verified === 'unknown')
   return [
-    ...(later > 0 ? [`the ${counted(later, 'row')} after them: appended since this checkpoint`] : []),
+    ...(later > 0 ? [`the ${countText(later, 'row')} after them: appended since this checkpoint`] : []),
     ...(unknown.length > 0
       ? [
-          `who made ${unknown.length === 1 ? 'the signature' : `${grouped(unknown.length)} signatures`} without a key here`,
+          `who made ${unknown.length === 1 ? 'the signature' : `${groupedNumber(unknown.length)} signatures`} without a key here`,
         ]
       : []),
-    ...(counts === true && typeof given === 'object' && !givenKeys.value.trim().startsWith('{')
+    ...(counts === true && typeof given === 'object' && !userKeys.value.trim().startsWith('{')
       ? ['the origin, and how many witnesses must sign: only a trust file says that']
       : []),
     ...(signatures.some(({ verified, by }) => verified === 'yes' && by === 'witness')

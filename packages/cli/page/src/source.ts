@@ -19,7 +19,7 @@ export interface Source {
   readonly sessions: (after?: string) => Promise<SessionList>
   readonly overviews: (ids: readonly string[]) => Promise<readonly Overview[]>
   readonly session: (id: string) => Promise<ViewedSession>
-  /** Rejects with `Unread` where rows can't be read. */
+  /** Rejects with `ReadFailure` where rows can't be read. */
   readonly rows: (id: string, from: number, to: number) => Promise<readonly ViewedRow[]>
   /** The tree nodes beside rows, in hexadecimal digits. */
   readonly nodes: (id: string, from: number, to: number) => Promise<readonly string[]>
@@ -32,26 +32,26 @@ export interface Source {
   /** Where a session stands in the signed ledger. */
   readonly evidence: (id: string) => Promise<ViewedEvidence>
   /** Rows as they are appended. Gives a function that ends it. */
-  readonly follow: (id: string, from: number, followed: Followed) => () => void
+  readonly follow: (id: string, from: number, followed: FollowCallbacks) => () => void
 }
 
 /** What a follower is told. */
-export interface Followed {
+export interface FollowCallbacks {
   readonly row: (row: ViewedRow) => void
   /** The root of so many first rows, if it is known. */
   readonly root: (size: number) => string | undefined
   /** It is live, or no longer, and why. */
-  readonly state: (state: Exclude<Live, 'no'>, because?: string) => void
+  readonly state: (state: Exclude<LiveState, 'no'>, because?: string) => void
 }
 
 /**
  * Whether what is appended is shown. `ended`: the session is sealed, or the page is a file. `lost`: the server does not answer,
  * and is asked again. `replaced`: another session stands under its id. `fault`: it can't be read on.
  */
-export type Live = 'no' | 'live' | 'ended' | 'lost' | 'removed' | 'replaced' | 'fault'
+export type LiveState = 'no' | 'live' | 'ended' | 'lost' | 'removed' | 'replaced' | 'fault'
 
 /** What could not be read, in a sentence, with the row where the damage is. */
-export class Unread extends Error {
+export class ReadFailure extends Error {
   readonly position: number | undefined
   /** There is no such session. */
   readonly missing: boolean
@@ -63,7 +63,7 @@ export class Unread extends Error {
 }
 
 /** The server did not answer, or not to this page: it may yet. */
-export class Unanswered extends Unread {}
+export class NoAnswer extends ReadFailure {}
 
 export { reasonOf } from 'indelible/task/kit'
 
@@ -71,17 +71,17 @@ export { reasonOf } from 'indelible/task/kit'
 const [firstWait, longestWait] = [500, 15_000]
 
 /** Tries until there is an answer, ever more rarely. Other failures are thrown. */
-export const untilAnswered = async <T>(
+export const retryUntilAnswered = async <T>(
   work: () => Promise<T>,
   signal: AbortSignal,
-  lost: (cause: Unanswered) => void,
+  lost: (cause: NoAnswer) => void,
 ): Promise<T> => {
   for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
     const since = performance.now()
     try {
       return await work()
     } catch (cause) {
-      if (!(cause instanceof Unanswered) || signal.aborted) throw cause
+      if (!(cause instanceof NoAnswer) || signal.aborted) throw cause
       lost(cause)
       if (performance.now() - since > longestWait) wait = firstWait
       await waited(wait, signal)
@@ -109,11 +109,11 @@ export const allSessions = async (
   source: Source,
   gone: AbortSignal,
   come: (list: SessionList) => void,
-  lost: (cause: Unanswered) => void,
+  lost: (cause: NoAnswer) => void,
 ): Promise<void> => {
   let all: SessionList = { sessions: [], damaged: [] }
   for (let after: string | undefined, first = true; (first || after !== undefined) && !gone.aborted; first = false) {
-    const page = await untilAnswered(() => source.sessions(after), gone, lost)
+    const page = await retryUntilAnswered(() => source.sessions(after), gone, lost)
     const known = new Set(all.damaged.map(({ id }) => id))
     after = page.next
     all = {
@@ -126,7 +126,7 @@ export const allSessions = async (
 }
 
 /** The same source, whose blocks are checked against their ids. */
-export const checked = (source: Source): Source => ({
+export const withBlockChecks = (source: Source): Source => ({
   ...source,
   blocks: async (ids) => {
     const found = await source.blocks(ids)

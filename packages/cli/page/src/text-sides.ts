@@ -25,7 +25,7 @@ export const sidesOf = (before: string, after: string): Sides => {
   const sides = { before: [] as Piece[], after: [] as Piece[] }
   const add = (name: keyof Sides, text: string, state: Piece['state']): void =>
     void (text !== '' && sides[name].push({ text, state }))
-  const both = (text: string, isFirst: boolean, isLast: boolean): void => {
+  const addToBoth = (text: string, isFirst: boolean, isLast: boolean): void => {
     const [head, tail] = [isFirst ? 0 : around, isLast ? 0 : around]
     const isLong = text.length > head + tail + around
     for (const name of ['before', 'after'] as const)
@@ -38,10 +38,10 @@ export const sidesOf = (before: string, after: string): Sides => {
   }
   const lines =
     before.length + after.length > longest ? undefined : diffLines(before, after, { maxEditLength: mostEdits })
-  const runs = runsOf(lines ?? whole(before, after))
+  const runs = runsOf(lines ?? wholeChange(before, after))
   for (const [index, { same, went, came }] of runs.entries()) {
     const [isFirst, isLast] = [index === 0, index === runs.length - 1]
-    if (same !== '') both(same, isFirst, isLast && went === '' && came === '')
+    if (same !== '') addToBoth(same, isFirst, isLast && went === '' && came === '')
     for (const { value, added, removed } of changesIn(went, came)) {
       if (!added) add('before', value, removed ? 'changed' : 'same')
       if (!removed) add('after', value, added ? 'changed' : 'same')
@@ -67,7 +67,7 @@ const runsOf = (changes: readonly ChangeObject<string>[]): readonly Run[] => {
   return runs
 }
 
-const whole = (before: string, after: string): readonly ChangeObject<string>[] =>
+const wholeChange = (before: string, after: string): readonly ChangeObject<string>[] =>
   [
     { value: before, added: false, removed: true, count: 1 },
     { value: after, added: true, removed: false, count: 1 },
@@ -75,7 +75,7 @@ const whole = (before: string, after: string): readonly ChangeObject<string>[] =
 
 /** Of lines that changed: by characters, where that shows what changed; else as they are. */
 const changesIn = (went: string, came: string): readonly ChangeObject<string>[] => {
-  if (went === '' || came === '') return whole(went, came)
+  if (went === '' || came === '') return wholeChange(went, came)
   for (const differ of [diffChars, diffWordsWithSpace]) {
     const changes = differ(went, came, { maxEditLength: mostEdits })
     const same = (changes ?? []).reduce(
@@ -84,5 +84,5 @@ const changesIn = (went: string, came: string): readonly ChangeObject<string>[] 
     )
     if (changes !== undefined && same * 2 >= Math.min(went.length, came.length)) return changes
   }
-  return whole(went, came)
+  return wholeChange(went, came)
 }

@@ -1,15 +1,15 @@
 /** A session as a timeline: a feed of its messages, of which only those in sight are there. */
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { positionsOf, type Only } from './filter.ts'
-import { marked } from './highlight.ts'
+import { positionsOf, type Filter } from './filter.ts'
+import { markWords } from './highlight.ts'
 import { useKeyActions } from './key-actions.ts'
 import { MessageItem } from './message.tsx'
 import { openAll, toggle } from './open.ts'
 import { roleOf, type Entry, type SessionRecord } from './record.ts'
 import { replaceRoute, route } from './route.ts'
-import { searched } from './searched.tsx'
-import { counted, dayText, grouped, oneLine } from './shown.ts'
+import { searchWords } from './searched.tsx'
+import { countText, dayText, groupedNumber, oneLine } from './shown.ts'
 import { useVirtual } from './virtual.ts'
 
 export const Timeline = ({
@@ -20,7 +20,7 @@ export const Timeline = ({
   search,
 }: {
   readonly record: SessionRecord
-  readonly only: Only
+  readonly only: Filter
   readonly words: string
   /** The message that the address names. */
   readonly at: number | undefined
@@ -55,7 +55,7 @@ export const Timeline = ({
     focused.current = undefined
   })
   useEffect(() => {
-    const stop = marked(scroller.current, words)
+    const stop = markWords(scroller.current, words)
     return stop
   })
 
@@ -94,14 +94,14 @@ export const Timeline = ({
   })
 
   useEffect(() => {
-    searched.value = words
-    return () => void (searched.value = '')
+    searchWords.value = words
+    return () => void (searchWords.value = '')
   }, [words])
   return (
     <>
       {only === 'all' && words.trim() === '' ? null : (
         <p class="found-count" role="status">
-          {counted(positions.length, 'message')} of {grouped(record.entries.length)}
+          {countText(positions.length, 'message')} of {groupedNumber(record.entries.length)}
           {words.trim() === '' ? '' : ` with “${oneLine(words, 60)}”`}
           {record.whole.value ? '' : ', so far'}
         </p>

@@ -12,7 +12,7 @@ import { isOpen, toggle } from './open.ts'
 import { plainText } from './filter.ts'
 import { hrefOf } from './route.ts'
 import { Hits } from './searched.tsx'
-import { oneLine, shown, sizeText } from './shown.ts'
+import { oneLine, visibleText, sizeText } from './shown.ts'
 
 export const Call = ({
   id,
@@ -111,18 +111,18 @@ const ResultPiece = ({ part }: { readonly part: ResultPart }): VNode => {
 const Output = ({ text }: { readonly text: string }): VNode => {
   if (isPatch(text)) return <Patch text={text} />
   const value = jsonIn(text)
-  return value === undefined ? <Code text={shown(text)} label="output" /> : <JsonTree value={value} />
+  return value === undefined ? <Code text={visibleText(text)} label="output" /> : <JsonTree value={value} />
 }
 
-type Given = { readonly [name: string]: unknown }
+type Arguments = { readonly [name: string]: unknown }
 
-const argumentsOf = (part: ToolCallPart): Given | undefined => {
+const argumentsOf = (part: ToolCallPart): Arguments | undefined => {
   const value = jsonIn(part.arguments)
-  return value === undefined || Array.isArray(value) ? undefined : (value as Given)
+  return value === undefined || Array.isArray(value) ? undefined : (value as Arguments)
 }
 
 /** What tells one call from another at a glance, in the words of common tools. */
-const telling = [
+const tellingFields = [
   'command',
   'cmd',
   'file_path',
@@ -138,9 +138,9 @@ const telling = [
   'input',
 ]
 
-const gistOf = (part: ToolCallPart, given: Given | undefined): string => {
+const gistOf = (part: ToolCallPart, given: Arguments | undefined): string => {
   if (given === undefined) return oneLine(part.arguments, 160)
-  for (const name of telling) {
+  for (const name of tellingFields) {
     const value = given[name]
     if (typeof value === 'string' && value !== '') return oneLine(value, 160)
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return oneLine(value.join(' '), 160)
@@ -157,12 +157,12 @@ const sizeOf = ({ content }: ToolResultPart): string => {
   return content.map((part) => (part.type === 'text' ? sizeText(part.text.length) : part.type)).join(', ') || 'empty'
 }
 
-const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly given: Given | undefined }): VNode => {
+const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly given: Arguments | undefined }): VNode => {
   if (given === undefined)
     return isPatch(part.arguments) ? (
       <Patch text={part.arguments} />
     ) : (
-      <Code text={shown(part.arguments)} label="arguments" />
+      <Code text={visibleText(part.arguments)} label="arguments" />
     )
   const path = textIn(given, 'file_path', 'filePath', 'path', 'file')
   const change = changesIn(given)
@@ -180,13 +180,13 @@ const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly give
   )
   return (
     <>
-      {command === undefined ? null : <Code text={shown(command)} language="bash" label="command" />}
+      {command === undefined ? null : <Code text={visibleText(command)} language="bash" label="command" />}
       {change.map(({ before, after }) => (
         <Change before={before} after={after} />
       ))}
       {patch !== undefined && isPatch(patch) ? <Patch text={patch} /> : null}
       {path !== undefined && content !== undefined ? (
-        <Code text={shown(content)} language={languageOf(path)} label="content" />
+        <Code text={visibleText(content)} language={languageOf(path)} label="content" />
       ) : null}
       {Object.keys(rest).length === 0 ? null : <Fields given={rest} />}
     </>
@@ -194,12 +194,12 @@ const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly give
 }
 
 /** Short values as a list of names, the others as trees. */
-const Fields = ({ given }: { readonly given: Given }): VNode => (
+const Fields = ({ given }: { readonly given: Arguments }): VNode => (
   <dl class="fields">
     {Object.entries(given).map(([name, value]) => (
-      <Field name={shown(name)}>
+      <Field name={visibleText(name)}>
         {typeof value === 'string' && value.length < 300 && !value.includes('\n') ? (
-          shown(value)
+          visibleText(value)
         ) : (
           <JsonTree value={value} />
         )}
@@ -208,7 +208,7 @@ const Fields = ({ given }: { readonly given: Given }): VNode => (
   </dl>
 )
 
-const textIn = (given: Given, ...names: readonly string[]): string | undefined => {
+const textIn = (given: Arguments, ...names: readonly string[]): string | undefined => {
   for (const name of names) if (typeof given[name] === 'string') return given[name]
   return undefined
 }
@@ -218,13 +218,13 @@ interface TextChange {
   readonly after: string
 }
 
-const changesIn = (given: Given): readonly TextChange[] => {
+const changesIn = (given: Arguments): readonly TextChange[] => {
   const one = changeIn(given)
   const several = Array.isArray(given['edits']) ? given['edits'] : []
   return [one ?? [], ...several.map((edit: unknown) => (isObject(edit) && changeIn(edit)) || [])].flat()
 }
 
-const changeIn = (given: Given): TextChange | undefined => {
+const changeIn = (given: Arguments): TextChange | undefined => {
   const before = textIn(given, 'old_string', 'oldString', 'oldText', 'old_str')
   const after = textIn(given, 'new_string', 'newString', 'newText', 'new_str')
   return before === undefined || after === undefined ? undefined : { before, after }

@@ -7,39 +7,39 @@ import { Field, HeadText } from './field.tsx'
 import { proofOf, rootAt, type Proof } from './proof.ts'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { counted, grouped, sentence } from './shown.ts'
-import { givenKeys, judged, Signed } from './signed.tsx'
-import { reasonOf, untilAnswered } from './source.ts'
+import { countText, groupedNumber, sentence } from './shown.ts'
+import { userKeys, judgeEvidence, Signed } from './signed.tsx'
+import { reasonOf, retryUntilAnswered } from './source.ts'
 
-const known = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()
+const knownProofs = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()
 /** After so many milliseconds without a new row, a live session is proven again. */
-const rest = 400
+const idleMs = 400
 
 export const Verified = ({ record }: { readonly record: SessionRecord }): VNode => {
   const { source } = record
-  const found = useSignal(known.get(record))
+  const found = useSignal(knownProofs.get(record))
   const done = useSignal(0)
   const failed = useSignal<string | undefined>(undefined)
   const dialog = useRef<HTMLDialogElement>(null)
   const { head } = record.info.value
   const ready = record.whole.value && record.version.value >= 0 && record.rows.length >= head.size
   useEffect(() => {
-    if (!ready || known.get(record)?.proof.stated.root === head.root) return undefined
+    if (!ready || knownProofs.get(record)?.proof.stated.root === head.root) return undefined
     const gone = new AbortController()
     record.gone.addEventListener('abort', () => gone.abort())
     const look = async (): Promise<void> => {
-      const proof = await proofOf(record, known.get(record)?.proof, (rows) => (done.value = rows))
-      known.set(record, { proof })
+      const proof = await proofOf(record, knownProofs.get(record)?.proof, (rows) => (done.value = rows))
+      knownProofs.set(record, { proof })
       if (!gone.signal.aborted) found.value = { proof }
       const evidence = await source.evidence(record.id)
-      known.set(record, { proof, evidence })
+      knownProofs.set(record, { proof, evidence })
       if (!gone.signal.aborted) found.value = { proof, evidence }
       failed.value = undefined
     }
     const fail = (cause: unknown): void => void (gone.signal.aborted || (failed.value = reasonOf(cause)))
     const timer = setTimeout(
-      () => void untilAnswered(look, gone.signal, fail).catch(fail),
-      known.has(record) ? rest : 0,
+      () => void retryUntilAnswered(look, gone.signal, fail).catch(fail),
+      knownProofs.has(record) ? idleMs : 0,
     )
     return () => {
       clearTimeout(timer)
@@ -49,8 +49,8 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
   const proof = found.value?.proof
   const evidence = found.value?.evidence
   const signed = useMemo(
-    () => (proof === undefined || evidence === undefined ? undefined : judged(evidence, record.id, proof)),
-    [proof, evidence, givenKeys.value],
+    () => (proof === undefined || evidence === undefined ? undefined : judgeEvidence(evidence, record.id, proof)),
+    [proof, evidence, userKeys.value],
   )
   // Without all rows there is no proof: then it says so, and why.
   const fault = failed.value ?? (ready || proof !== undefined ? undefined : record.fault.value)
@@ -63,7 +63,7 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
           ? (['good', signed?.counts === true ? 'Verified, signed' : 'Verified'] as const)
           : fault !== undefined
             ? (['bad', 'Not verified'] as const)
-            : (['busy', done.value === 0 ? 'Verifying…' : `Verifying ${grouped(done.value)}…`] as const)
+            : (['busy', done.value === 0 ? 'Verifying…' : `Verifying ${groupedNumber(done.value)}…`] as const)
   // The window itself has the focus: its first field would bring up a keyboard.
   const open = (): void => {
     dialog.current?.showModal()
@@ -83,13 +83,13 @@ export const Verified = ({ record }: { readonly record: SessionRecord }): VNode 
       >
         {fault === undefined ? null : <p class="bad">{sentence(fault)}</p>}
         {proof !== undefined ? (
-          <Compared record={record} proof={proof} />
+          <ComparedHead record={record} proof={proof} />
         ) : fault === undefined ? (
           <p>The rows are still being read.</p>
         ) : (
           <p>
-            {counted(record.rows.length, 'row')} of {grouped(head.size)} could be read. Nothing is verified until all
-            are read.
+            {countText(record.rows.length, 'row')} of {groupedNumber(head.size)} could be read. Nothing is verified
+            until all are read.
           </p>
         )}
         {proof === undefined || evidence === undefined || proof.damaged !== undefined ? null : (
@@ -109,7 +109,7 @@ const placeOf = (record: SessionRecord, row: number): string => {
   return `row ${row}${entry === undefined ? '' : ` (message ${entry.position})`}`
 }
 
-const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly proof: Proof }): VNode => {
+const ComparedHead = ({ record, proof }: { readonly record: SessionRecord; readonly proof: Proof }): VNode => {
   const { stated, computed, damaged, byLeaf, encrypted, blocks } = proof
   const kept = useSignal('')
   const entry = damaged && record.entries.find(({ row }) => row === damaged.row)
@@ -122,7 +122,7 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
         </p>
       ) : (
         <p class="bad">
-          <strong>The record was altered.</strong> Row {grouped(damaged.row)}
+          <strong>The record was altered.</strong> Row {groupedNumber(damaged.row)}
           {entry === undefined ? null : (
             <>
               , which is{' '}
@@ -134,14 +134,14 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       )}
       <dl class="fields">
         <Field name="Rows">
-          {grouped(computed.size)} hashed{rowsText(record)}
-          {byLeaf === 0 ? '' : `, ${grouped(byLeaf)} of them by their leaf hash alone: their text is not here`}
+          {groupedNumber(computed.size)} hashed{rowsText(record)}
+          {byLeaf === 0 ? '' : `, ${groupedNumber(byLeaf)} of them by their leaf hash alone: their text is not here`}
           {encrypted === 0
             ? ''
-            : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
+            : `, ${groupedNumber(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
         </Field>
         <Field name="Blocks">
-          {counted(blocks, 'block')}, each with the digest in its row
+          {countText(blocks, 'block')}, each with the digest in its row
           {record.info.value.encrypted === true ? '; rows and blocks are hashed as they are stored, encrypted' : ''}
         </Field>
         <Field name="Stated">
@@ -162,7 +162,7 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
       <p role="status">
         {kept.value.trim() === ''
           ? 'Without one, anybody who can write to the store could have replaced the whole record.'
-          : compared(proof, kept.value)}
+          : compareHead(proof, kept.value)}
       </p>
     </>
   )
@@ -173,21 +173,21 @@ const rowsText = ({ entries, notes }: SessionRecord): string => {
   const calls = notes.filter(({ note }) => note.type === 'receipt').length
   const others = notes.length - calls
   return [
-    `: ${counted(entries.length, 'message')}`,
-    calls === 0 ? [] : counted(calls, 'call record'),
-    others === 0 ? [] : counted(others, calls === 0 ? 'note' : 'other note'),
+    `: ${countText(entries.length, 'message')}`,
+    calls === 0 ? [] : countText(calls, 'call record'),
+    others === 0 ? [] : countText(others, calls === 0 ? 'note' : 'other note'),
   ]
     .flat()
     .join(', ')
 }
 
-const compared = (proof: Proof, text: string): string => {
+const compareHead = (proof: Proof, text: string): string => {
   const found = /^\s*(\d{1,15}):([\da-f]{64})\s*$/.exec(text)
   if (found === null) return 'A head is a number, a colon and 64 hexadecimal digits.'
   const size = Number(found[1])
   const root = rootAt(proof, size)
-  if (root === undefined) return `The record has only ${counted(proof.leaves.length, 'row')}.`
+  if (root === undefined) return `The record has only ${countText(proof.leaves.length, 'row')}.`
   return root === found[2]
-    ? `The first ${counted(size, 'row')} are exactly those of this head.`
-    : `The first ${counted(size, 'row')} are not those of this head: the record was replaced.`
+    ? `The first ${countText(size, 'row')} are exactly those of this head.`
+    : `The first ${countText(size, 'row')} are not those of this head: the record was replaced.`
 }

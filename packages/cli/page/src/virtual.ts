@@ -23,7 +23,7 @@ const mostPrinted = 5000
 /** Beyond what is in sight, so many pixels are there too. */
 const margin = 600
 /** So long an item that was scrolled to stays at the top while others above it are measured. */
-const settling = 400
+const settleMs = 400
 
 /** What scrolls: the list's own element, or on a narrow screen the one around it. */
 const scrollerOf = (own: HTMLElement | null): HTMLElement | null =>
@@ -125,10 +125,10 @@ export const useVirtual = ({
     for (const one of [element, element.parentElement]) if (one !== null) resized.observe(one)
     // Which element scrolls depends on the width.
     const scrolled = ({ target: one }: Event): void => void (one === scrollerOf(element) && render(undefined as never))
-    const taken = (): void => void (target.current = undefined) // the reader scrolls
+    const releaseTarget = (): void => void (target.current = undefined) // the reader scrolls
     document.addEventListener('scroll', scrolled, listening)
     for (const event of ['wheel', 'touchmove', 'pointerdown'] as const)
-      document.addEventListener(event, taken, listening)
+      document.addEventListener(event, releaseTarget, listening)
     render(undefined as never)
     return () => {
       resized.disconnect()
@@ -155,7 +155,7 @@ export const useVirtual = ({
       observer.observe(item)
     },
     scrollTo: (index) => {
-      target.current = { index, until: performance.now() + settling }
+      target.current = { index, until: performance.now() + settleMs }
       render(undefined as never)
     },
   }

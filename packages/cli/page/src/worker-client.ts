@@ -3,20 +3,20 @@
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import type { CallPlace, Epoch, Questions, Series } from './deriving.ts'
-import { onceFor } from './memo.ts'
-import type { PlacedNote, SessionRecord } from './record.ts'
+import { memoizeByKey } from './memo.ts'
+import type { NoteAtRow, SessionRecord } from './record.ts'
 
 /** Messages to the worker. */
 export type ToWorker =
   | {
       readonly messages: readonly (readonly [Message, PageKind])[]
-      readonly notes: readonly PlacedNote[]
+      readonly notes: readonly NoteAtRow[]
     }
-  | Asked
+  | QuestionWithId
   | { readonly stop: number }
 
 /** What the worker is asked, under an id that its answers have. */
-export type Asked = { readonly id: number } & Question
+export type QuestionWithId = { readonly id: number } & Question
 
 type Question =
   | { readonly name: keyof Questions; readonly asked: unknown }
@@ -126,7 +126,7 @@ class WorkerClient {
 }
 
 /** The worker of a record: begun when it is first asked, and ended with the record. */
-export const workerOf: (record: SessionRecord) => WorkerClient = onceFor((record) => new WorkerClient(record))
+export const workerOf: (record: SessionRecord) => WorkerClient = memoizeByKey((record) => new WorkerClient(record))
 
 /** The page's own script, which is its worker's as well: that of the server, or the one that stands in this file. */
 const scriptUrl = (): unknown => {

@@ -2,35 +2,35 @@
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import { reasonOf } from 'indelible/task/kit'
 import { Deriver } from './deriving.ts'
-import type { Asked, FromWorker, ToWorker } from './worker-client.ts'
+import type { QuestionWithId, FromWorker, ToWorker } from './worker-client.ts'
 
 const deriver = new Deriver()
-const stopped = new Set<number>()
-const say = (said: FromWorker): void => postMessage(said)
+const stoppedIds = new Set<number>()
+const postAnswer = (said: FromWorker): void => postMessage(said)
 
 /** Answer the page from here on. */
 export const startWorker = (): void =>
   addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
     if ('messages' in data) return deriver.add(data.messages, data.notes)
-    if ('stop' in data) return void stopped.add(data.stop)
-    void answer(data).catch((cause: unknown) => say({ id: data.id, fault: reasonOf(cause) }))
+    if ('stop' in data) return void stoppedIds.add(data.stop)
+    void answer(data).catch((cause: unknown) => postAnswer({ id: data.id, fault: reasonOf(cause) }))
   })
 
-const answer = async (asked: Asked): Promise<void> => {
+const answer = async (asked: QuestionWithId): Promise<void> => {
   const { id } = asked
   const pause = async (share: number): Promise<boolean> => {
-    say({ id, share })
+    postAnswer({ id, share })
     await new Promise((resolve) => setTimeout(resolve))
-    return !stopped.has(id)
+    return !stoppedIds.has(id)
   }
   if (asked.name === 'compare')
-    for await (const series of deriver.compare(asked.calls, asked.budget, pause)) say({ id, series })
+    for await (const series of deriver.compare(asked.calls, asked.budget, pause)) postAnswer({ id, series })
   const found =
     asked.name === 'compare'
       ? undefined
       : asked.name === 'epoch'
         ? await deriver.epoch(asked.asked, pause)
         : (deriver[asked.name] as (asked: unknown) => unknown)(asked.asked)
-  stopped.delete(id)
-  say({ id, answer: found })
+  stoppedIds.delete(id)
+  postAnswer({ id, answer: found })
 }

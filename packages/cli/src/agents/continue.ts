@@ -11,13 +11,13 @@ import { nativePrograms, writeNative, type NativeProgram, type Transcript } from
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
 import { nameOf, pickOf, readTranscriptFile, retractedIn, unreadable } from '../sources/input.ts'
-import { isOfSubAgent, sourceNamed } from './machine-sessions.ts'
-import { checkHome, checkInstalled, putNative, resumed, settingsOf } from './native-files.ts'
+import { isOfSubAgent, findSource } from './machine-sessions.ts'
+import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
-import { programEnded } from '../terminal/program.ts'
+import { runProgram } from '../terminal/program.ts'
 import { tokensOf } from '../model/replay.ts'
 import { lossLines, readLossLines, repairLines } from '../terminal/report.ts'
-import { counted, grouped, oneLine, shellWord } from '../terminal/screen.ts'
+import { countText, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
 const names = nativePrograms.join(', ')
 
@@ -60,15 +60,15 @@ opencode must be, because it imports the session itself.`,
     if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
     const given = values['in']
     if (given !== undefined && !isProgram(given)) throw new Misuse(`--in takes one of ${names}, not "${String(given)}"`)
-    const found = await conversationNamed(name, call)
+    const found = await findConversation(name, call)
     const program = given ?? found.program
     if (program === undefined)
       throw new Misuse(`${name} was not written by a program that can continue it; choose one with --in: ${names}`)
     const cwd = folderOfCall(values['cwd'], terminal)
     if (values['print'] !== true || program === 'opencode') checkInstalled(program, terminal.env)
     checkHome(program, terminal.env)
-    const view = upTo(found.view, wholeNumber('--at', values['at'], undefined))
-    const native = writeNative(inBudget(view, found, program, call), program, {
+    const view = viewUpTo(found.view, wholeNumber('--at', values['at'], undefined))
+    const native = writeNative(fitToBudget(view, found, program, call), program, {
       id: randomUUID(),
       now: Date.now(),
       cwd,
@@ -80,12 +80,12 @@ opencode must be, because it imports the session itself.`,
     const { columns } = terminal
     terminal.tell([...repairLines(native.repairs, columns), ...lossLines(native.losses, columns)])
     const path = await putNative(native, cwd, terminal)
-    const { command, resume } = resumed[program]
+    const { command, resume } = resumeCommands[program]
     const args = [...resume(native.id), ...more]
     terminal.tell([
-      `${found.title}: written for ${program} as ${native.id}, ${counted(native.turns, 'turn')}, in ${path}`,
+      `${found.title}: written for ${program} as ${native.id}, ${countText(native.turns, 'turn')}, in ${path}`,
     ])
-    if (values['print'] !== true) return programEnded(command, args, terminal.env, terminal, cwd)
+    if (values['print'] !== true) return runProgram(command, args, terminal.env, terminal, cwd)
     await terminal.printWhole([`cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(' ')}`])
     return 0
   },
@@ -105,11 +105,11 @@ interface Found {
 }
 
 /** The conversation of a file; else of a program's session on this machine; else of the store. Throws Unreadable. */
-const conversationNamed = async (name: string, call: Call): Promise<Found> => {
+const findConversation = async (name: string, call: Call): Promise<Found> => {
   const { values, terminal } = call
   if (name === '-' || isFileThere(name, call))
-    return fromTranscript(nameOf(name), await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
-  const source = values['store'] === undefined ? await sourceNamed(name, terminal) : undefined
+    return foundInTranscript(nameOf(name), await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
+  const source = values['store'] === undefined ? await findSource(name, terminal) : undefined
   if (source === undefined) {
     const { view, title, notes, session } = await namedConversation(name, call)
     const { import: from } = session?.metadata() ?? {}
@@ -122,11 +122,11 @@ const conversationNamed = async (name: string, call: Call): Promise<Found> => {
   })
   if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
   const age = Date.now() - source.changed
-  if (age < recent)
+  if (age < recentMs)
     terminal.tell([
       `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; anything that its program writes from now on will be missing in the new session`,
     ])
-  return fromTranscript(nameOf(source.path), read.right, terminal)
+  return foundInTranscript(nameOf(source.path), read.right, terminal)
 }
 
 const isFileThere = (name: string, call: Call): boolean => {
@@ -138,9 +138,9 @@ const isFileThere = (name: string, call: Call): boolean => {
 }
 
 /** The milliseconds after a session's last change during which its program may still be working on it. */
-const recent = 10_000
+const recentMs = 10_000
 
-const fromTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
+const foundInTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
   const { format, messages, pages, damage, losses, origin } = transcript
   terminal.tellDamage(title, damage)
   terminal.tell(readLossLines(losses, terminal.columns))
@@ -148,7 +148,7 @@ const fromTranscript = (title: string, transcript: Transcript, terminal: Termina
     terminal.tell([`${title}: is the session of a sub-agent: it continues without its parent`])
   if (format === 'claude-code' && transcript.count > 1)
     terminal.tell([
-      `${title}: has ${counted(transcript.count - 1, 'other conversation')}, which ${transcript.count === 2 ? 'is' : 'are'} not in the new session; --pick N continues another`,
+      `${title}: has ${countText(transcript.count - 1, 'other conversation')}, which ${transcript.count === 2 ? 'is' : 'are'} not in the new session; --pick N continues another`,
     ])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
@@ -171,30 +171,30 @@ const programs: { readonly [format: string]: NativeProgram | undefined } = {
   'pi-session': 'pi',
 }
 
-const upTo = (view: View<Message>, at: number | undefined): View<Message> => {
+const viewUpTo = (view: View<Message>, at: number | undefined): View<Message> => {
   if (at === undefined) return view
   const count = at < 0 ? view.length + at : at
   if (count < 0 || count > view.length)
     throw new Unreadable(
-      `it has ${counted(view.length, 'message')}, so --at takes 1 to ${view.length}, or a negative number; nothing was written`,
+      `it has ${countText(view.length, 'message')}, so --at takes 1 to ${view.length}, or a negative number; nothing was written`,
     )
   return view.slice(0, count)
 }
 
 /** The conversation, shortened by the policy (and a message says so) if it is too large. Throws Unreadable. */
-const inBudget = (
+const fitToBudget = (
   view: View<Message>,
   { title, notes }: Found,
   program: NativeProgram,
   { values, terminal }: Call,
 ): Sequence<Message> => {
-  const budget = typeof values['budget'] === 'string' ? tokensOf(values['budget']) : resumed[program].budget
+  const budget = typeof values['budget'] === 'string' ? tokensOf(values['budget']) : resumeCommands[program].budget
   const tokens = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
   if (tokens <= budget) return view
   const derived = deriveContext(view, { budget, tools: [], ...(notes && { notes }) })
   if (isLeft(derived)) throw new Unreadable(`${title}: ${faultMessage(derived.left)}; nothing was written`)
   terminal.tell([
-    `${title}: takes about ${grouped(tokens)} tokens, more than the ${grouped(budget)} of --budget; shortened to ${counted(derived.right.messages.length, 'message')} of about ${grouped(derived.right.tokens)} tokens. The original keeps everything`,
+    `${title}: takes about ${groupedNumber(tokens)} tokens, more than the ${groupedNumber(budget)} of --budget; shortened to ${countText(derived.right.messages.length, 'message')} of about ${groupedNumber(derived.right.tokens)} tokens. The original keeps everything`,
   ])
   return derived.right.messages
 }

@@ -6,8 +6,8 @@ import { firstWordsOf } from '../view/about.ts'
 import { programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { projectRoot } from './native-files.ts'
-import { isMeantBy, shortIds } from '../sources/short-ids.ts'
-import { fit, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { matchesIdPattern, shortIds } from '../sources/short-ids.ts'
+import { fitColumns, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
 
 export const sessions: Command = {
   name: 'sessions',
@@ -32,10 +32,10 @@ ${programs.join(', ')}.`,
       throw new Misuse(`--of takes one of ${programs.join(', ')}, not "${String(of)}"`)
     const { found, unread } = await allSources(terminal, of === undefined ? programs : [String(of)])
     terminal.tell(unread)
-    const listed: Described[] = []
+    const listed: SessionSummary[] = []
     let seen = 0
     for (; seen < found.length && listed.length < limit; seen++) {
-      const described = await describe(found[seen] as Placed)
+      const described = await describe(found[seen] as SessionAtPath)
       if (described !== undefined) listed.push(described)
     }
     if (values['json'] === true) return terminal.printJson(listed)
@@ -49,7 +49,7 @@ ${programs.join(', ')}.`,
   },
 }
 
-interface Placed {
+interface SessionAtPath {
   readonly program: string
   readonly source: Source
 }
@@ -58,7 +58,7 @@ interface Placed {
 const allSources = async (
   { env }: Terminal,
   of: readonly string[],
-): Promise<{ readonly found: readonly Placed[]; readonly unread: readonly string[] }> => {
+): Promise<{ readonly found: readonly SessionAtPath[]; readonly unread: readonly string[] }> => {
   const all = await Promise.all(of.map(async (program) => ({ program, ...(await sourcesOf(program, env)) })))
   const found = all.flatMap(({ program, sources }) => sources.map((source) => ({ program, source })))
   return {
@@ -76,9 +76,11 @@ const idOf = ({ path }: Source): string =>
   )?.[1] ?? basename(path).replace(/\.jsonl?(?:\.zst)?$/, '')
 
 /** The session whose id begins with a text; undefined if there is none. Throws Unreadable if there are several. */
-export const sourceNamed = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
+export const findSource = async (name: string, terminal: Terminal): Promise<Source | undefined> => {
   const { found } = await allSources(terminal, programs)
-  const matching = found.filter(({ source }) => isMeantBy(name, idOf(source)) || name.startsWith(`${idOf(source)}-`))
+  const matching = found.filter(
+    ({ source }) => matchesIdPattern(name, idOf(source)) || name.startsWith(`${idOf(source)}-`),
+  )
   const [first, second] = matching.filter(({ source }) => idOf(source) === name).concat(matching)
   if (first !== undefined && second !== undefined && idOf(first.source) !== idOf(second.source))
     throw new Unreadable(
@@ -90,7 +92,7 @@ export const sourceNamed = async (name: string, terminal: Terminal): Promise<Sou
   return first?.source
 }
 
-interface Described {
+interface SessionSummary {
   readonly changed: string
   readonly program: string
   readonly id: string
@@ -102,7 +104,7 @@ interface Described {
 }
 
 /** Undefined for a sub-agent's session. */
-const describe = async ({ program, source }: Placed): Promise<Described | undefined> => {
+const describe = async ({ program, source }: SessionAtPath): Promise<SessionSummary | undefined> => {
   const known = { changed: new Date(source.changed).toISOString(), program, id: idOf(source), path: source.path }
   try {
     const read = await source.read(0)
@@ -131,18 +133,22 @@ const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined
 }
 
 /** Lines in columns as wide as their content; the titles get the rest. */
-const tableOf = (listed: readonly Described[], shortOf: (id: string) => string, columns: number): readonly string[] => {
+const tableOf = (
+  listed: readonly SessionSummary[],
+  shortOf: (id: string) => string,
+  columns: number,
+): readonly string[] => {
   const rows = listed.map(({ changed, program, id, project, title, unreadable }) => ({
     cells: [
       changed.slice(0, columns < 60 ? 10 : 16).replace('T', ' '),
       program,
       shortOf(id),
-      ...(columns < 60 ? [] : [fit(oneLine(project === undefined ? '' : basename(project)), 12)]),
+      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : basename(project)), 12)]),
     ],
     about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
   }))
   const widths = rows[0]?.cells.map((_, at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? '')))) ?? []
   return rows.map(({ cells, about }) =>
-    fit([...cells.map((cell, at) => padEnd(cell, widths[at] ?? 0)), about].join('  ').trimEnd(), columns),
+    fitColumns([...cells.map((cell, at) => padEnd(cell, widths[at] ?? 0)), about].join('  ').trimEnd(), columns),
   )
 }

@@ -7,14 +7,14 @@ import { isObject } from 'indelible/json/kit'
 import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
 import { folderOf, homeOf, isByProject, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
-import { programSaid } from '../terminal/program.ts'
+import { programOutput } from '../terminal/program.ts'
 import { unwritable } from '../sources/input.ts'
 import { writeOut } from '../sources/write-out.ts'
 
 type Env = Terminal['env']
 
 /** A program's command, and how it resumes a session. */
-interface Resumed {
+interface ResumeCommand {
   readonly command: string
   readonly resume: (id: string) => readonly string[]
   /** The environment variable for the folder of its sessions. */
@@ -23,7 +23,7 @@ interface Resumed {
   readonly budget: number
 }
 
-export const resumed: { readonly [Program in NativeProgram]: Resumed } = {
+export const resumeCommands: { readonly [Program in NativeProgram]: ResumeCommand } = {
   'claude-code': {
     command: 'claude',
     resume: (id) => ['--resume', id],
@@ -38,7 +38,7 @@ export const resumed: { readonly [Program in NativeProgram]: Resumed } = {
 
 /** Throws Unreadable if the program is not installed. */
 export const checkInstalled = (program: NativeProgram, env: Env): void => {
-  const { command } = resumed[program]
+  const { command } = resumeCommands[program]
   if (!(env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, command))))
     throw new Unreadable(`${program}: found no program "${command}" in PATH; nothing was written`, 127)
 }
@@ -58,7 +58,7 @@ export const checkHome = (program: NativeProgram, env: Env): void => {
   const folder = program === 'pi' && isByProject(env) ? dirname(folderOf(program, env)) : folderOf(program, env)
   if (!existsSync(folder))
     throw new Unreadable(
-      `${program} has no folder ${folder}; start it once, or set ${resumed[program].variable}; nothing was written`,
+      `${program} has no folder ${folder}; start it once, or set ${resumeCommands[program].variable}; nothing was written`,
     )
 }
 
@@ -121,7 +121,7 @@ export const projectRoot = (folder: string): string | undefined => {
 /** Put a session where its program looks for it, and return the path. If it throws Unreadable, nothing was written. */
 export const putNative = async (native: Native, cwd: string, terminal: Terminal): Promise<string> => {
   const { program, place, lines } = native
-  if (program === 'opencode') return importedByOpencode(native, cwd, terminal)
+  if (program === 'opencode') return importWithOpencode(native, cwd, terminal)
   const folder = folderOf(program, terminal.env)
   const steps = program !== 'pi' ? place : isByProject(terminal.env) ? place.slice(1) : place.slice(-1)
   const path = join(folder, ...steps)
@@ -144,12 +144,12 @@ const claim = async (folder: string, cwd: string, session: string): Promise<void
   }
 }
 
-const importedByOpencode = async ({ id, place, lines }: Native, cwd: string, terminal: Terminal): Promise<string> => {
+const importWithOpencode = async ({ id, place, lines }: Native, cwd: string, terminal: Terminal): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'indelible-'))
   const path = join(folder, basename(place.join('/')))
   try {
     await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
-    const said = await programSaid('opencode', ['import', path], terminal.env, cwd)
+    const said = await programOutput('opencode', ['import', path], terminal.env, cwd)
     if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
     return 'the database of opencode'
   } finally {

@@ -2,8 +2,8 @@
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
-import { answer, positionIn, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
-import { counted, oneLine } from '../terminal/screen.ts'
+import { valueOrUnreadable, positionIn, sessionOfCall, headForTerminal, storeOption } from '../sources/place.ts'
+import { countText, oneLine } from '../terminal/screen.ts'
 import { withSession } from '../sources/sessions.ts'
 
 export const note: Command = {
@@ -29,9 +29,9 @@ and "indelible tail" all of them.`,
     const namespace = values['namespace'] ?? 'indelible.note'
     if (typeof namespace !== 'string' || namespace === '') throw new Misuse('--namespace takes a NAME')
     await withSession(call, given, async (store, id) => {
-      const session = await answer(openSession(store, id))
-      const position = at === undefined ? undefined : positionIn(id, session.len, at, nothing)
-      const { head } = await answer(
+      const session = await valueOrUnreadable(openSession(store, id))
+      const position = at === undefined ? undefined : positionIn(id, session.len, at, nothingWritten)
+      const { head } = await valueOrUnreadable(
         session.note({
           type: 'application',
           namespace,
@@ -39,7 +39,7 @@ and "indelible tail" all of them.`,
         }),
       )
       await terminal.print([
-        `${id}: noted${position === undefined ? '' : ` at ${position}`}, head ${shownHead(head, terminal)}`,
+        `${id}: noted${position === undefined ? '' : ` at ${position}`}, head ${headForTerminal(head, terminal)}`,
       ])
     })
   },
@@ -61,13 +61,13 @@ negative N counts from the end.`,
     const wanted = rest.map((each) => wholeNumber('pin: N', each, 0))
     const off = call.values['off'] === true
     await withSession(call, given as string, async (store, id) => {
-      const session = await answer(openSession(store, id))
-      const positions = wanted.map((at) => positionIn(id, session.len, at, nothing))
+      const session = await valueOrUnreadable(openSession(store, id))
+      const positions = wanted.map((at) => positionIn(id, session.len, at, nothingWritten))
       let head = session.head()
       const type = off ? 'unpin' : 'pin'
-      for (const position of positions) head = (await answer(session.note({ type, position }))).head
+      for (const position of positions) head = (await valueOrUnreadable(session.note({ type, position }))).head
       await call.terminal.print([
-        `${id}: ${counted(positions.length, 'message')} ${off ? 'no longer pinned' : 'pinned'}, head ${shownHead(head, call.terminal)}`,
+        `${id}: ${countText(positions.length, 'message')} ${off ? 'no longer pinned' : 'pinned'}, head ${headForTerminal(head, call.terminal)}`,
       ])
     })
   },
@@ -91,12 +91,12 @@ original kind. A negative N counts from the end.`,
     if (!isPageKind(kind))
       throw new Misuse(`retag needs KIND: one of ${pageKinds.join(', ')}${kind === undefined ? '' : `, not "${kind}"`}`)
     await withSession(call, given, async (store, id) => {
-      const session = await answer(openSession(store, id))
-      const position = positionIn(id, session.len, wanted, nothing)
+      const session = await valueOrUnreadable(openSession(store, id))
+      const position = positionIn(id, session.len, wanted, nothingWritten)
       const before = session.pages()[position]
-      const { head } = await answer(session.note({ type: 'page', position, kind }))
+      const { head } = await valueOrUnreadable(session.note({ type: 'page', position, kind }))
       await call.terminal.print([
-        `${id}: message ${position} is ${kind}, before ${before}, head ${shownHead(head, call.terminal)}`,
+        `${id}: message ${position} is ${kind}, before ${before}, head ${headForTerminal(head, call.terminal)}`,
       ])
     })
   },
@@ -117,8 +117,8 @@ title is metadata: it is not part of the record, and no proof covers it.`,
     const title = call.positionals[1]
     if (title === undefined) throw new Misuse('rename needs a TITLE')
     await withSession(call, given, async (store, id) => {
-      const session = await answer(openSession(store, id))
-      await answer(
+      const session = await valueOrUnreadable(openSession(store, id))
+      await valueOrUnreadable(
         session.update((metadata) => {
           if (title === '') delete metadata['title']
           else metadata['title'] = title
@@ -129,4 +129,4 @@ title is metadata: it is not part of the record, and no proof covers it.`,
   },
 }
 
-const nothing = '; nothing was written'
+const nothingWritten = '; nothing was written'

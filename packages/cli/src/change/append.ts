@@ -7,9 +7,9 @@ import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession, type Session } from 'indelible/session'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { textOf } from '../sources/input.ts'
-import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, headForTerminal, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
-import { counted, shellWord } from '../terminal/screen.ts'
+import { countText, shellWord } from '../terminal/screen.ts'
 
 export const append: Command = {
   name: 'append',
@@ -50,16 +50,18 @@ Its content may also be a string.`,
     const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {
-      const session = await answer(openSession(store, id))
+      const session = await valueOrUnreadable(openSession(store, id))
       const results = values['interrupted'] === true ? session.interrupted() : []
-      const { from, to, head } = await answer(
+      const { from, to, head } = await valueOrUnreadable(
         session.append([...results, ...given], {
           ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
           ...(typeof operation === 'string' && { operation }),
           ...(typeof at === 'string' && { expectedLen: Number(at) }),
         }),
       )
-      await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${shownHead(head, terminal)}`])
+      await terminal.print([
+        `${id}: ${countText(to - from, 'message')} at ${from}, head ${headForTerminal(head, terminal)}`,
+      ])
       if (given.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
     })
   },
@@ -70,7 +72,7 @@ const openCallLines = (session: Session): readonly string[] => {
   const conversation = session.conversation()
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
-  const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
+  const refused = `${countText(1 + others.length, 'call')} without a result, which providers refuse`
   if (session.interrupted().length > 0)
     return [`${refused}: run it again with --interrupted to append error results first`]
   const id = shellWord(session.id)

@@ -3,9 +3,9 @@ import { openCalls, pairCalls } from 'indelible/message'
 import { createFork, describeSession, readRange } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
-import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, headForTerminal, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
-import { counted, oneLine, shellWord } from '../terminal/screen.ts'
+import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 
 export const fork: Command = {
   name: 'fork',
@@ -29,16 +29,18 @@ share these messages; nothing is copied, so a fork costs the same at any length.
     const name = values['id']
     if (name === '') throw new Misuse('--id takes a NAME')
     await withSession(call, given, async (store, id) => {
-      const { len } = await answer(describeSession(store, id))
+      const { len } = await valueOrUnreadable(describeSession(store, id))
       const shared = at === undefined ? len : at < 0 ? len + at : at
       if (shared < 0 || shared > len)
         throw new Unreadable(
-          `${id}: has ${counted(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
+          `${id}: has ${countText(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
         )
-      const open = await leftOpen(store, id, shared) // first: an unreadable session must not be forked
-      const info = await answer(createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }))
+      const open = await openCallAdvice(store, id, shared) // first: an unreadable session must not be forked
+      const info = await valueOrUnreadable(
+        createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }),
+      )
       await terminal.print([
-        `${info.id}: ${counted(info.len, 'message')} of ${id}, head ${shownHead(info.head, terminal)}`,
+        `${info.id}: ${countText(info.len, 'message')} of ${id}, head ${headForTerminal(info.head, terminal)}`,
       ])
       terminal.tell(open(info.id))
     })
@@ -46,15 +48,15 @@ share these messages; nothing is copied, so a fork costs the same at any length.
 }
 
 /** The advice for a fork that ends within a turn: the calls without results, and the positions of their results. */
-const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
-  const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
+const openCallAdvice = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
+  const { view } = await valueOrUnreadable(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
   const first = Math.max(0, at - longestTurn)
   const open = openCalls(view.slice(0, at - first))
   if (open.length === 0) return () => []
   const answered = new Map(pairCalls(view).map((call) => [`${call.position} ${call.part}`, call.answer?.position]))
   const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
   const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
-  const missing = `the fork ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
+  const missing = `the fork ends inside a turn: ${countText(open.length, 'call')} without a result (${names})`
   const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
   const whole = ends.every((end) => end !== undefined) ? `--at ${after} includes the results; ` : ''
   return (fork) => [

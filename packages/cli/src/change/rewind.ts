@@ -1,9 +1,9 @@
 /** `indelible rewind SESSION --to N`: takes a conversation back to a position; the record keeps the later messages. */
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
-import { answer, shownHead, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, headForTerminal, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 
 export const rewind: Command = {
   name: 'rewind',
@@ -28,12 +28,12 @@ conversation without them.`,
     const to = wholeNumber('--to', values['to'], undefined)
     if (to === undefined) throw new Misuse('rewind needs --to N: the first position to retract')
     await withSession(call, given, async (store, id) => {
-      const session = await answer(openSession(store, id))
+      const session = await valueOrUnreadable(openSession(store, id))
       const before = session.conversation()
-      const { head } = await answer(session.rewind(to < 0 ? (before.slice(to).positionAt(0) as number) : to))
+      const { head } = await valueOrUnreadable(session.rewind(to < 0 ? (before.slice(to).positionAt(0) as number) : to))
       const { length } = session.conversation()
       await terminal.print([
-        `${id}: ${counted(before.length - length, 'message')} retracted, ${length} left of ${session.len}, head ${shownHead(head, terminal)}`,
+        `${id}: ${countText(before.length - length, 'message')} retracted, ${length} left of ${session.len}, head ${headForTerminal(head, terminal)}`,
       ])
     })
   },

@@ -5,7 +5,7 @@ import { mend, settle } from 'indelible/message'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from '../sources/input.ts'
 import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
-import { counted, fit, oneLine } from '../terminal/screen.ts'
+import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
 
 export const check: Command = {
   name: 'check',
@@ -42,11 +42,11 @@ Exit code 1 if a line is damaged or FILE can't be read.`,
         ...readLossLines(losses, columns),
         problems.length === 0
           ? 'pairing: every call has its result'
-          : `pairing: ${counted(problems.length, 'fault')}, ${counted(mend(messages).repairs.length, 'repair')} would settle it`,
-        ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(faultMessage(problem))}`, columns)),
+          : `pairing: ${countText(problems.length, 'fault')}, ${countText(mend(messages).repairs.length, 'repair')} would settle it`,
+        ...problems.slice(0, mostShown).map((problem) => fitColumns(`  ${oneLine(faultMessage(problem))}`, columns)),
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
-    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line')}`)
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${countText(damage.length, 'damaged line')}`)
   },
 }
 

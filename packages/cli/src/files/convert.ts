@@ -9,7 +9,7 @@ import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { nameOf, oneFile, pickOf, readTranscriptFile, retractedIn } from '../sources/input.ts'
 import { writeOut } from '../sources/write-out.ts'
 import { damageLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 
 /** Every format that can be written. */
 export const formats: readonly string[] = [...Object.keys(codecs), 'indelible']
@@ -48,7 +48,7 @@ damaged lines of FILE are listed on standard error; damage makes the exit code
       terminal,
     )
     const { lines, written, repairs, losses } =
-      to === 'indelible' ? exported(transcript) : encoded(conversationOf(transcript), to)
+      to === 'indelible' ? toExport(transcript) : encodeForProvider(conversationOf(transcript), to)
 
     if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
     else await terminal.printJsonLines(lines)
@@ -71,7 +71,7 @@ damaged lines of FILE are listed on standard error; damage makes the exit code
         ...readLossLines(transcript.losses, terminal.columns),
         ...repairLines(repairs, terminal.columns),
         ...lossLines(losses, terminal.columns),
-        `${nameOf(path)}: ${counted(transcript.messages.length, 'message')} of ${format}, ${counted(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${counted(damage.length, 'damaged line')}, ${counted(repairs.length, 'repair')}, ${counted(losses.length, 'loss', 'losses')}`,
+        `${nameOf(path)}: ${countText(transcript.messages.length, 'message')} of ${format}, ${countText(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${countText(damage.length, 'damaged line')}, ${countText(repairs.length, 'repair')}, ${countText(losses.length, 'loss', 'losses')}`,
       ])
     return damage.length > 0 ? 1 : 0
   },
@@ -85,7 +85,7 @@ const conversationOf = (transcript: Transcript): Sequence<Message> => {
     : without(createHistory<Message>({ from: transcript.messages }).view(), ranges)
 }
 
-export interface Converted {
+export interface ConvertedLines {
   readonly lines: Iterable<string>
   /** The number of entries in the written conversation. */
   readonly written: number
@@ -93,7 +93,7 @@ export interface Converted {
   readonly losses: readonly Loss[]
 }
 
-const exported = (transcript: Transcript): Converted => ({
+const toExport = (transcript: Transcript): ConvertedLines => ({
   lines: withoutFeeds(exportLines(exportOf(transcript))),
   written: transcript.messages.length + transcript.notes.length,
   repairs: [],
@@ -105,7 +105,7 @@ export function* withoutFeeds(lines: Iterable<string>): Generator<string> {
 }
 
 /** A conversation as a request that a provider accepts. Throws Unreadable. */
-export const encoded = (messages: Sequence<Message>, to: string): Converted => {
+export const encodeForProvider = (messages: Sequence<Message>, to: string): ConvertedLines => {
   const mended = mend(messages)
   const codec = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
   const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)

@@ -7,13 +7,13 @@ import { reasonOf } from 'indelible/task/kit'
 import { exportLines } from '@indelible/transcripts'
 import { htmlOf } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
-import { encoded, formats, withoutFeeds, type Converted } from './convert.ts'
+import { encodeForProvider, formats, withoutFeeds, type ConvertedLines } from './convert.ts'
 import { writeOut } from '../sources/write-out.ts'
-import { answer, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
-import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { redactorIn, reportRedactions } from '../sources/redacted.ts'
 import { lossLines, repairLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 import { version } from '../terminal/version.ts'
 
 export const exportSessionCommand: Command = {
@@ -54,29 +54,29 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
         terminal.tell(damageLines(id, session.damaged ?? []))
         return session
       }
-      const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
+      const { lines, repairs, losses }: Pick<ConvertedLines, 'lines' | 'repairs' | 'losses'> =
         to === 'html'
           ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
           : to === 'indelible'
             ? {
-                lines: withoutFeeds(exportLines(readable(await answer(exportSession(store, id))))),
+                lines: withoutFeeds(exportLines(readable(await valueOrUnreadable(exportSession(store, id))))),
                 repairs: [],
                 losses: [],
               }
-            : encoded(readable(await answer(readSession(store, id))).conversation(), to)
+            : encodeForProvider(readable(await valueOrUnreadable(readSession(store, id))).conversation(), to)
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
       else await terminal.printJsonLines(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
       if (typeof out === 'string')
         terminal.tell([
-          `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${counted(losses.length, 'loss', 'losses')}`}`,
+          `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${countText(losses.length, 'loss', 'losses')}`}`,
         ])
     })
   },
 }
 
 const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
-  const { len, encrypted } = await answer(describeSession(store, id))
+  const { len, encrypted } = await valueOrUnreadable(describeSession(store, id))
   const at = (name: string, otherwise: number): number => {
     const given = wholeNumber(`--${name}`, values[name], otherwise)
     return given < 0 ? Math.max(0, len + given) : given
@@ -84,7 +84,7 @@ const htmlLines = async (store: Store, id: string, { values, terminal }: Call): 
   const [from, to] = [at('from', 0), at('until', len)]
   if ((values['from'] ?? values['until']) !== undefined && from >= Math.min(to, len))
     throw new Unreadable(
-      `${id}: has ${counted(len, 'message')}, and none from ${from} to before ${to}; nothing was written`,
+      `${id}: has ${countText(len, 'message')}, and none from ${from} to before ${to}; nothing was written`,
     )
   const readable = encrypted && len > 0 ? await readRange(store, id, 0, 1)() : undefined
   const redactor = redactorIn(values)
@@ -92,7 +92,7 @@ const htmlLines = async (store: Store, id: string, { values, terminal }: Call): 
     const lines = await htmlOf(store, id, { from, to, ...(redactor && { redact: redactor }), version: version() })
     if (readable !== undefined && isLeft(readable))
       terminal.tell([`${id}: the page contains the messages in encrypted form: ${faultText(readable.left)}`])
-    tellRedacted(redactor, terminal)
+    reportRedactions(redactor, terminal)
     return lines
   } catch (error) {
     throw new Unreadable(reasonOf(error))

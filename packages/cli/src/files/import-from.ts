@@ -7,11 +7,11 @@ import type { Transcript } from '@indelible/transcripts'
 import { folderOf, programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { unreadable } from '../sources/input.ts'
-import { importNew, type Imported } from './import-new.ts'
+import { importNew, type ImportResult } from './import-new.ts'
 import { allSessions } from '../sources/sessions.ts'
-import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { redactorIn, reportRedactions } from '../sources/redacted.ts'
 import { tellReadLosses } from '../terminal/report.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 import { redactTranscript } from '@indelible/transcripts'
 
 /** Import the new messages of a program's sessions; with `--watch`, until the user stops it. Throws Unreadable. */
@@ -19,13 +19,13 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
   const { values, terminal } = call
   const program = String(values['from'])
   if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
-  const read = await readBefore(store, program)
+  const read = await sourcesRead(store, program)
   if (values['watch'] !== true) {
     const { failed, found, unread } = await importOnce(call, store, program, read, false)
     if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
     const bad = [
-      ...(failed > 0 ? [counted(failed, 'session')] : []),
-      ...(unread > 0 ? [counted(unread, 'folder')] : []),
+      ...(failed > 0 ? [countText(failed, 'session')] : []),
+      ...(unread > 0 ? [countText(unread, 'folder')] : []),
     ]
     if (bad.length > 0) throw new Unreadable(`${bad.join(' and ')} of ${program} can't be read`)
     return
@@ -36,7 +36,7 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
   try {
     while (!watching.signal.aborted) {
       await importOnce(call, store, program, read, true)
-      await pause(between, watching.signal)
+      await pause(pollMs, watching.signal)
     }
     return 0
   } finally {
@@ -45,13 +45,13 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
 }
 
 /** The milliseconds between checks. */
-const between = 1000
+const pollMs = 1000
 
 /** The milliseconds after a change of its file during which an answer may still grow. */
-const unfinished = 10_000
+const stillGrowingMs = 10_000
 
 /** The path and stamp of each source that was read completely. */
-const readBefore = async (store: Store, program: string): Promise<Set<string>> => {
+const sourcesRead = async (store: Store, program: string): Promise<Set<string>> => {
   const read = new Set<string>()
   for await (const { metadata } of allSessions(store)) {
     const { program: of, path, stamp } = (metadata['import'] ?? {}) as JsonObject
@@ -87,7 +87,7 @@ const importOnce = async (
   const bar = terminal.progress(`importing from ${program}`, news.length, 'sessions')
   let failed = 0
   for (const [index, source] of news.entries()) {
-    const isWhole = Date.now() - source.changed >= unfinished
+    const isWhole = Date.now() - source.changed >= stillGrowingMs
     try {
       for (const done of await importSource(call, store, program, source, isWhole, redactor))
         await tell(call, source, done)
@@ -101,9 +101,9 @@ const importOnce = async (
     bar.at(index + 1)
   }
   bar.end()
-  tellRedacted(redactor, terminal)
+  reportRedactions(redactor, terminal)
   if (!isQuiet && sources.length > 0)
-    terminal.tell([`${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} unchanged`])
+    terminal.tell([`${program}: ${countText(sources.length, 'session')}, ${sources.length - news.length} unchanged`])
   return { found: sources.length, failed, unread: unread.length }
 }
 
@@ -115,8 +115,8 @@ const importSource = async (
   source: Source,
   isWhole: boolean,
   redactor: Redactor | undefined,
-): Promise<readonly Imported[]> => {
-  const continued: Imported[] = []
+): Promise<readonly ImportResult[]> => {
+  const continued: ImportResult[] = []
   let count = 1
   for (let pick = 0; pick < count; pick++) {
     const read = await source.read(pick).catch((error: unknown) => {
@@ -155,7 +155,7 @@ const withoutLastAnswer = (transcript: Transcript): Transcript => {
   return { ...transcript, messages: messages.slice(0, last), notes: notes.filter(({ position }) => position < last) }
 }
 
-const tell = async ({ values, terminal }: Call, { path }: Source, done: Imported): Promise<void> => {
+const tell = async ({ values, terminal }: Call, { path }: Source, done: ImportResult): Promise<void> => {
   if (done.done === 'unchanged') return
   if (values['json'] === true) return terminal.printJson([{ ...done, path }])
   const how = {
@@ -163,7 +163,7 @@ const tell = async ({ values, terminal }: Call, { path }: Source, done: Imported
     continued: 'appended',
     branched: 'appended to a fork, because earlier messages changed',
   }[done.done]
-  await terminal.print([`${done.id}: ${counted(done.messages, 'message')} ${how}, ${done.len} in all`])
+  await terminal.print([`${done.id}: ${countText(done.messages, 'message')} ${how}, ${done.len} in all`])
 }
 
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

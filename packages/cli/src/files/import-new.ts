@@ -7,9 +7,9 @@ import type { Store } from 'indelible/store'
 import { importTranscript, type Transcript } from '@indelible/transcripts'
 import { faultMessage } from 'indelible'
 import { Unreadable } from '../terminal/command.ts'
-import { answer, unreadableOf } from '../sources/place.ts'
+import { valueOrUnreadable, unreadableOf } from '../sources/place.ts'
 
-export interface Imported {
+export interface ImportResult {
   readonly id: string
   readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
   /** The number of messages appended. */
@@ -29,7 +29,7 @@ export const importNew = async (
   id: string,
   transcript: Transcript,
   origin: { readonly [key: string]: Json },
-): Promise<Imported> => {
+): Promise<ImportResult> => {
   const { messages } = transcript
   let best: { readonly id: string; readonly shared: number } | undefined
   for (let number = 1; ; number++) {
@@ -39,33 +39,33 @@ export const importNew = async (
       if (best === undefined) {
         const imported = await importTranscript(store, transcript, { id: name })()
         if (isLeft(imported) && imported.left._tag === 'LogExists') return importNew(store, id, transcript, origin)
-        await answer(async () => imported)
-      } else await answer(forkSession(store, best.id, { at: best.shared, id: name }))
-      const session = await openedOf(store, name)
+        await valueOrUnreadable(async () => imported)
+      } else await valueOrUnreadable(forkSession(store, best.id, { at: best.shared, id: name }))
+      const session = await openToAppend(store, name)
       const appended = best === undefined ? messages.length : await append(session, transcript, best.shared)
       await describe(session, origin)
       return { id: name, done: best === undefined ? 'stored' : 'branched', messages: appended, len: session.len }
     }
-    const session = await openedOf(store, name)
-    const shared = sharedBy(session, messages)
+    const session = await openToAppend(store, name)
+    const shared = commonLength(session, messages)
     if (shared === session.len || shared === messages.length) {
       const appended = shared === session.len ? await append(session, transcript, shared) : 0
       await describe(session, origin)
       return { id: name, done: appended === 0 ? 'unchanged' : 'continued', messages: appended, len: session.len }
     }
     if (best === undefined || shared > best.shared) best = { id: name, shared }
-    await answer(session.close())
+    await valueOrUnreadable(session.close())
   }
 }
 
-const openedOf = async (store: Store, id: string): Promise<Session> => {
-  const opened = await answer(openSession(store, id))
+const openToAppend = async (store: Store, id: string): Promise<Session> => {
+  const opened = await valueOrUnreadable(openSession(store, id))
   if (opened.state === 'open') return opened
   throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
 }
 
 /** The number of leading messages that a session and a conversation share. A damaged one is Unreadable. */
-const sharedBy = (session: Session, messages: readonly Message[]): number => {
+const commonLength = (session: Session, messages: readonly Message[]): number => {
   const view = session.view()
   const most = Math.min(view.length, messages.length)
   try {
@@ -84,13 +84,13 @@ const sharedBy = (session: Session, messages: readonly Message[]): number => {
 const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
   const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
   const write = async (note: Note): Promise<void> => {
-    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await answer(session.note(note))
+    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await valueOrUnreadable(session.note(note))
   }
   let done = from
   for (const { position, note } of [...notes, { position: messages.length, note: undefined }]) {
     if (position > done) {
       const piece = messages.slice(done, position)
-      await answer(
+      await valueOrUnreadable(
         session.append(piece, {
           operation: `import ${done} ${rangeDigest(messages.slice(0, position))}`,
           expectedLen: done,
@@ -113,5 +113,5 @@ const describe = async (session: Session, origin: { readonly [key: string]: Json
     if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
     if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
   }
-  await answer(session.close())
+  await valueOrUnreadable(session.close())
 }

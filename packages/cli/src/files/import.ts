@@ -8,11 +8,11 @@ import { programs } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { importFrom } from './import-from.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
-import { faultText, shownHead, storeOption, withStore } from '../sources/place.ts'
-import { redactorIn, tellRedacted } from '../sources/redacted.ts'
-import { described } from '../sources/sessions.ts'
+import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
+import { redactorIn, reportRedactions } from '../sources/redacted.ts'
+import { sessionFields } from '../sources/sessions.ts'
 import { tellReadLosses } from '../terminal/report.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 import { importTranscript, redactTranscript } from '@indelible/transcripts'
 
 export const importFiles: Command = {
@@ -60,7 +60,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     if (positionals.length === 0)
       throw new Misuse('import needs a FILE: the conversation to read, or - for standard input')
     const only = values['pick'] === undefined ? undefined : pickOf(values)
-    const begin = async (path: string): Promise<Begun> => {
+    const openFile = async (path: string): Promise<OpenedFile> => {
       const conversations = await conversationsOf(path, terminal)
       return { path, conversations, first: await conversations.at(only ?? 0) } // an invalid --pick creates no store
     }
@@ -69,7 +69,7 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     const several = positionals.length > 1
     const failures: string[] = []
     /** Process one file. If it can't be read, the other files are still processed. */
-    const tried = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    const tryFile = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
         return await work()
       } catch (error) {
@@ -80,24 +80,24 @@ went back in a conversation, it continues in a fork: the same id with a number.`
       }
     }
     const redactor = redactorIn(values)
-    const redacted = (transcript: Transcript): Transcript =>
+    const redactIfAsked = (transcript: Transcript): Transcript =>
       redactor === undefined ? transcript : redactTranscript(transcript, redactor)
     // Before the store: unreadable FILEs must not create one.
     const left = [...positionals]
-    let begun: Begun | undefined
-    while (begun === undefined && left.length > 0) begun = await tried(() => begin(left.shift() as string))
+    let begun: OpenedFile | undefined
+    while (begun === undefined && left.length > 0) begun = await tryFile(() => openFile(left.shift() as string))
     if (begun !== undefined)
       await withStore(call, { make: true }, async (store) => {
-        for (let next: Begun | undefined = begun; next !== undefined || left.length > 0; next = undefined)
-          await tried(async () => {
-            const { path, conversations, first } = next ?? (await begin(left.shift() as string))
+        for (let next: OpenedFile | undefined = begun; next !== undefined || left.length > 0; next = undefined)
+          await tryFile(async () => {
+            const { path, conversations, first } = next ?? (await openFile(left.shift() as string))
             const all = only === undefined && conversations.count > 1
             if (all && values['id'] !== undefined)
               throw new Misuse('--id names one session, but FILE has several conversations: choose one with --pick')
-            if (all) await importAll(call, store, path, conversations, redacted)
-            else await importOne(call, store, path, redacted(first), false)
+            if (all) await importAll(call, store, path, conversations, redactIfAsked)
+            else await importOne(call, store, path, redactIfAsked(first), false)
           })
-        tellRedacted(redactor, terminal)
+        reportRedactions(redactor, terminal)
       })
     const [failure] = failures
     if (failure === undefined) return
@@ -111,21 +111,21 @@ went back in a conversation, it continues in a fork: the same id with a number.`
 }
 
 /** A FILE whose first conversation was read. */
-interface Begun {
+interface OpenedFile {
   readonly path: string
   readonly conversations: Conversations
   readonly first: Transcript
 }
 
 /** The number of conversations stored in parallel: commits at the same time share a disk sync. */
-const together = 32
+const filesAtOnce = 32
 
 const importAll = async (
   call: Call,
   store: Store,
   path: string,
   { count, at }: Conversations,
-  redacted: (transcript: Transcript) => Transcript,
+  redactIfAsked: (transcript: Transcript) => Transcript,
 ): Promise<void> => {
   const bar = call.terminal.progress(`storing ${nameOf(path)}`, count, 'conversations')
   // Lines are printed in order.
@@ -133,12 +133,12 @@ const importAll = async (
   const waiting = new Set<Promise<unknown>>()
   const failures: unknown[] = []
   for (let pick = 0; pick < count && failures.length === 0; pick++) {
-    const transcript = redacted(await at(pick))
+    const transcript = redactIfAsked(await at(pick))
     const stored = importOne(call, store, path, transcript, true, printed)
     printed = Promise.allSettled([printed, stored])
     const ended = stored.catch((error: unknown) => failures.push(error)).finally(() => waiting.delete(ended))
     waiting.add(ended)
-    if (waiting.size >= together) await Promise.race(waiting)
+    if (waiting.size >= filesAtOnce) await Promise.race(waiting)
     bar.at(pick)
   }
   await Promise.all(waiting)
@@ -175,9 +175,9 @@ const importOne = async (
   await before
   terminal.tellDamage(nameOf(path), transcript.damage)
   tellReadLosses(info.id, transcript.losses, terminal)
-  if (values['json'] === true) return terminal.printJson([described(info)])
+  if (values['json'] === true) return terminal.printJson([sessionFields(info)])
   await terminal.print([
-    `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
+    `${info.id}: ${countText(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${headForTerminal(info.head, terminal)}`,
   ])
 }
 

@@ -4,8 +4,8 @@ import type { HistoryUsage, UsageEvidence } from '@indelible/records'
 import type { Damage } from '@indelible/transcripts'
 import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { nameOf, oneFile, pathOf, textOf } from '../sources/input.ts'
-import { damageLines, groups } from '../terminal/report.ts'
-import { fit, grouped, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { damageLines, groupEqual } from '../terminal/report.ts'
+import { fitColumns, groupedNumber, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 
 export const records: Command = {
   name: 'records',
@@ -42,14 +42,16 @@ read.`,
       names && { names },
     )
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)
-    if (values['json'] === true) await terminal.printJson([{ ...placed(usage, placeOf), damage }])
+    if (values['json'] === true) await terminal.printJson([{ ...withPlaces(usage, placeOf), damage }])
     else
       await terminal.print([
-        `${nameOf(path)}: ${numbered(entries.length, 'entry', 'entries')}`,
-        ...summary(usage, { placeOf, most, columns: terminal.columns }).map((line) => fit(line, terminal.columns)),
-        ...titled([...damageLines(damage, terminal.columns)]),
+        `${nameOf(path)}: ${countText(entries.length, 'entry', 'entries')}`,
+        ...summary(usage, { placeOf, most, columns: terminal.columns }).map((line) =>
+          fitColumns(line, terminal.columns),
+        ),
+        ...afterBlankLine([...damageLines(damage, terminal.columns)]),
       ])
-    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${numbered(damage.length, 'damaged line')}`)
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${countText(damage.length, 'damaged line')}`)
   },
 }
 
@@ -94,7 +96,7 @@ const notJson = ({ column, expected, found }: JsonTextProblem): string =>
   found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`
 
 /** The summary with the place of each entry in its file. */
-const placed = (usage: HistoryUsage, placeOf: (index: number) => string): object => ({
+const withPlaces = (usage: HistoryUsage, placeOf: (index: number) => string): object => ({
   ...usage,
   evidence: usage.evidence.map((each) => ({ place: placeOf(each.index), ...each })),
   skipped: usage.skipped.map((each) => ({ place: placeOf(each.index), ...each })),
@@ -114,17 +116,17 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
   const bar = (calls: number): string => '▪'.repeat(Math.max(1, Math.round((calls / widest) * room)))
   return [
     '',
-    `history used   ${using} of ${numbered(observed, 'observed call')}${percent}`,
+    `history used   ${using} of ${countText(observed, 'observed call')}${percent}`,
     `call records   ${report.kept} valid, ${report.repaired} repaired`,
     ...(skipped.length > 0 ? [`left out       ${skipped.length}, neither a record nor log fields`] : []),
-    ...titled(
+    ...afterBlankLine(
       patterns.map(({ pattern, calls }) => `${padEnd(pattern, 10)}${padStart(String(calls), 8)}  ${bar(calls)}`),
     ),
-    ...titled(evidence.slice(0, most).flatMap((each) => evidenceLines(each, placeOf))),
+    ...afterBlankLine(evidence.slice(0, most).flatMap((each) => evidenceLines(each, placeOf))),
     ...(evidence.length > most ? [`${evidence.length - most} more lines of evidence: --evidence N`] : []),
-    ...titled(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
+    ...afterBlankLine(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
     ...(skipped.length > 10 ? [`and ${skipped.length - 10} more`] : []),
-    ...titled([...repairedLines(report.entries, placeOf, columns)]),
+    ...afterBlankLine([...repairedLines(report.entries, placeOf, columns)]),
   ]
 }
 
@@ -138,8 +140,8 @@ function* repairedLines(
     fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : [],
   )
   if (repairs.length === 0) return
-  yield `repaired: ${numbered(repairs.length, 'field')} of the records`
-  yield* groups(
+  yield `repaired: ${countText(repairs.length, 'field')} of the records`
+  yield* groupEqual(
     repairs,
     ({ reason }) => reason,
     ({ index }) => placeOf(index),
@@ -148,7 +150,7 @@ function* repairedLines(
 }
 
 /** Lines with an empty line before them; empty if there are none. */
-const titled = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
+const afterBlankLine = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
 
 const evidenceLines = (
   { index, methodName, callId, patterns, line, text }: UsageEvidence,
@@ -157,12 +159,12 @@ const evidenceLines = (
   const call = oneLine(methodName ?? callId ?? '')
   const head = [
     placeOf(index),
-    ...(call === '' ? [] : [fit(call, 30)]),
+    ...(call === '' ? [] : [fitColumns(call, 30)]),
     patterns.length === 0 ? 'read' : patterns.join(' '),
   ].join('  ')
   return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
 }
 
 /** Like `counted`, but prints 0 as a number. */
-const numbered = (count: number, one: string, many: string = `${one}s`): string =>
-  `${grouped(count)} ${count === 1 ? one : many}`
+const countText = (count: number, one: string, many: string = `${one}s`): string =>
+  `${groupedNumber(count)} ${count === 1 ? one : many}`

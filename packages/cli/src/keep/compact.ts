@@ -2,7 +2,7 @@
 import { isLeft } from 'indelible/json/kit'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 import { storeFile } from '../sources/store.ts'
 
 export const compact: Command = {
@@ -29,7 +29,7 @@ from being emptied; its id is printed. PostgreSQL does this by itself
     await terminal.print([`${before} bytes before, ${after} after`])
     if (readers !== undefined)
       throw new Unreadable(
-        `the write-ahead log was not emptied, because an earlier state of the store is still being read${readers.length === 0 ? '' : ` by ${counted(readers.length, 'process', 'processes')} (${readers.join(', ')})`}; end that and run compact again`,
+        `the write-ahead log was not emptied, because an earlier state of the store is still being read${readers.length === 0 ? '' : ` by ${countText(readers.length, 'process', 'processes')} (${readers.join(', ')})`}; end that and run compact again`,
       )
   },
 }

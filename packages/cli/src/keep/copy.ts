@@ -4,9 +4,17 @@ import { isRight } from 'indelible/json/kit'
 import { copySession, describeSession, type SessionFault } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
-import { allScopesOption, faultText, scopeOf, scopesOf, shownHead, withKeysOf, withOpened } from '../sources/place.ts'
-import { counted, grouped } from '../terminal/screen.ts'
-import { namesOf, scopesBeside, sessionNamed, sessionsIn } from '../sources/sessions.ts'
+import {
+  allScopesOption,
+  faultText,
+  scopeOf,
+  scopesOf,
+  headForTerminal,
+  withKeysOf,
+  withOpened,
+} from '../sources/place.ts'
+import { countText, groupedNumber } from '../terminal/screen.ts'
+import { namesOf, scopesBeside, findSessionId, sessionsIn } from '../sources/sessions.ts'
 import { openStore } from '../sources/store.ts'
 
 export const copy: Command = {
@@ -72,7 +80,7 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
         if (others.length > 0)
           terminal.tell([`not copied: the sessions in ${namesOf(others)}; --all-scopes copies all`])
         if (left > 0)
-          throw new Unreadable(`${counted(left, 'session')} of ${count} ${left === 1 ? 'was' : 'were'} not copied`)
+          throw new Unreadable(`${countText(left, 'session')} of ${count} ${left === 1 ? 'was' : 'were'} not copied`)
       }),
     )
   },
@@ -89,7 +97,7 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   const { from } = plain
   let id: string
   try {
-    id = await sessionNamed(from, given)
+    id = await findSessionId(from, given)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     terminal.tell([`--from: ${error.message}`])
@@ -116,7 +124,7 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
       `${id}: encrypted; if its receipts name tools and instructions, they were not copied: that needs --key-file FILE`,
     ])
   await terminal.print([
-    `${id}: ${counted(len, 'message')}, head ${shownHead(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
+    `${id}: ${countText(len, 'message')}, head ${headForTerminal(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
   ])
   return true
 }
@@ -125,9 +133,9 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
 const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
-      return `${id}: the session in the other store is longer (${counted(fault.actual.size, 'row')}, here ${grouped(fault.expected.size)}); it was not changed`
+      return `${id}: the session in the other store is longer (${countText(fault.actual.size, 'row')}, here ${groupedNumber(fault.expected.size)}); it was not changed`
     case 'Diverged':
-      return `${id}: the other store has a different record with this id (${counted(fault.actual.size, 'row')}); it was not changed. To keep both, fork one under another id`
+      return `${id}: the other store has a different record with this id (${countText(fault.actual.size, 'row')}); it was not changed. To keep both, fork one under another id`
     case 'NoSuchLog':
       return `${id}: the store that --from names has no such session`
     case 'NotASession':

@@ -3,12 +3,19 @@ import { rmSync } from 'node:fs'
 import { checkKeys, destroyKey, newHostKey, rotateKeys } from '@indelible/encryption'
 import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { asksFirst, confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
+import { mustConfirm, confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { changeKeyFile, keyFileText, openRing, readKeyFile, writeSecret, type KeyFile } from '../sources/key-file.ts'
-import { allScopesOption, answer, storeOption, withBareScopes, withBareStore, withStore } from '../sources/place.ts'
-import { counted, oneLine } from '../terminal/screen.ts'
+import {
+  allScopesOption,
+  valueOrUnreadable,
+  storeOption,
+  withBareScopes,
+  withBareStore,
+  withStore,
+} from '../sources/place.ts'
+import { countText, oneLine } from '../terminal/screen.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
-import { afterSpools } from '../record/spools.ts'
+import { waitForSpools } from '../record/spools.ts'
 import { isAddress, keyFileOf } from '../sources/store.ts'
 
 export const encryption: Command = {
@@ -94,14 +101,14 @@ const rotate = (call: Call, given: string): Promise<void> =>
     const { ring, close } = await openRing(next, call.terminal)
     try {
       const count = await withBareScopes(call, async (scopes) => {
-        for (const scope of scopes) await answer(checkKeys(scope, ring))
+        for (const scope of scopes) await valueOrUnreadable(checkKeys(scope, ring))
         write(next)
         let sum = 0
-        for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
+        for (const scope of scopes) sum += await valueOrUnreadable(rotateKeys(scope, ring))
         return sum
       })
       await call.terminal.print([
-        `${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
+        `${countText(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
       ])
       call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
     } finally {
@@ -111,20 +118,20 @@ const rotate = (call: Call, given: string): Promise<void> =>
 
 const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
   const { terminal } = call
-  const asks = asksFirst('encryption destroy', call)
-  await withStore(call, {}, (store) => afterSpools(store, call, 'nothing was destroyed'))
+  const asks = mustConfirm('encryption destroy', call)
+  await withStore(call, {}, (store) => waitForSpools(store, call, 'nothing was destroyed'))
   const { ring, close } = await openRing(file, terminal)
   try {
     await withBareStore(call, async (store) => {
       await wholeId(store, id, terminal)
-      const { encrypted } = await answer(describeSession(store, id))
+      const { encrypted } = await valueOrUnreadable(describeSession(store, id))
       if (!encrypted) throw new Unreadable(`${id}: is not encrypted, so it has no key to destroy; nothing was changed`)
       const forks = await forksOf(store, id)
       if (forks.length > 0)
         terminal.tell([`forks that lose the messages they share with ${id}: ${forks.map(oneLine).join(', ')}`])
       const question = `Nobody will be able to read session ${id} any more. Destroy its key?`
       if (asks) await confirm(terminal, question, 'nothing was destroyed')
-      const destroyed = await answer(destroyKey(store, id, ring))
+      const destroyed = await valueOrUnreadable(destroyKey(store, id, ring))
       await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
       terminal.tell([`a backup of ${file.keysIn ?? 'the store'} from before still has the key: remove it`])
     })

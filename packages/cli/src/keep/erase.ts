@@ -14,8 +14,8 @@ import {
 } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import {
-  ageIn,
-  asksFirst,
+  parseAge,
+  mustConfirm,
   confirm,
   Misuse,
   Unreadable,
@@ -24,11 +24,11 @@ import {
   type Terminal,
 } from '../terminal/command.ts'
 import { heldText } from './hold.ts'
-import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
+import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { erasedText } from '../prove/prove.ts'
-import { counted, ranges } from '../terminal/screen.ts'
+import { countText, ranges } from '../terminal/screen.ts'
 import { sessionsIn, wholeId } from '../sources/sessions.ts'
-import { afterSpools } from '../record/spools.ts'
+import { waitForSpools } from '../record/spools.ts'
 
 export const erase: Command = {
   name: 'erase',
@@ -95,7 +95,7 @@ In a terminal the command asks first; type yes to continue.`,
     const { values, terminal } = call
     const [given, ...rest] = call.positionals
     const query = queryOf(values)
-    const more = moreOf(values)
+    const more = otherSubjectsIn(values)
     if (query === undefined && (given === undefined || (rest.length === 0 && more === undefined)))
       throw new Misuse(
         'erase needs a SESSION and positions, --input ID or --all, or --matching PATTERN, or --older-than AGE',
@@ -106,21 +106,23 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('erase takes --all, or positions and inputs, not both')
     rest.forEach(positionsIn) // report errors before opening a store
     const dry = values['dry-run'] === true
-    const asks = !dry && asksFirst('erase', call)
+    const asks = !dry && mustConfirm('erase', call)
     await withStore(call, {}, async (store) => {
-      if (!dry) await afterSpools(store, call, 'nothing was erased')
+      if (!dry) await waitForSpools(store, call, 'nothing was erased')
       const found =
-        given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query, more)
+        given === undefined
+          ? await planInScope(store, query ?? {})
+          : await planInSession(store, given, call, query, more)
       const { again } = found
-      const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found, more)
+      const { plans, held, unread } = query === undefined && !dry ? found : await separateHeld(store, found, more)
       const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
       const lines = fresh.flatMap(([id, at]) => {
-        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)]
+        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(more)]
         return said.length === 0 ? [] : [`${id}: ${said.join(' and ')}`]
       })
       const stay = held.map(
         ({ id, at, why }) =>
-          `${id}: ${why}; ${[...(at.length === 0 ? [] : [messagesText(at)]), ...moreTexts(more)].join(' and ')}`,
+          `${id}: ${why}; ${[...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(more)].join(' and ')}`,
       )
       const lost = unread.map(({ id, reason }) => `${id}: skipped: ${reason}`)
       if (dry) {
@@ -141,13 +143,13 @@ In a terminal the command asks first; type yes to continue.`,
         if (asks) await confirm(terminal, 'Erase them permanently?', 'nothing was erased')
         failed += await eraseAll(store, { plans, again, more }, call, given === undefined)
       }
-      if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} skipped`)
+      if (failed > 0) throw new Unreadable(`${countText(failed, 'session')} ${failed === 1 ? 'was' : 'were'} skipped`)
     })
   },
 }
 
 /** The messages found. */
-interface Found {
+interface ErasePlan {
   /** The positions to erase, by session, including erased ones if they were given: their files are cleaned again. */
   readonly plans: ReadonlyMap<string, readonly number[]>
   /** The positions under a hold. */
@@ -159,36 +161,36 @@ interface Found {
 }
 
 /** What else to erase besides the found messages. */
-type More = Pick<ToErase, 'inputs' | 'all'> | undefined
+type OtherSubjects = Pick<ToErase, 'inputs' | 'all'> | undefined
 
-const moreOf = ({ input, all }: Call['values']): More =>
+const otherSubjectsIn = ({ input, all }: Call['values']): OtherSubjects =>
   all === true
     ? { all, ...(input !== undefined && { inputs: [] }) }
     : isArray(input)
       ? { inputs: input.map(String) }
       : undefined
 
-const moreTexts = (more: More): readonly string[] =>
+const otherSubjectTexts = (more: OtherSubjects): readonly string[] =>
   more?.all === true ? ['the rest of its content'] : (more?.inputs ?? []).map((id) => `input ${id}`)
 
-const noneAgain: Found['again'] = { at: new Set(), lines: [] }
+const nothingErasedBefore: ErasePlan['again'] = { at: new Set(), lines: [] }
 
-const messagesText = (at: readonly number[]): string => `${counted(at.length, 'message')} (${ranges(at)})`
+const messagesText = (at: readonly number[]): string => `${countText(at.length, 'message')} (${ranges(at)})`
 
 /** Search one session. Throws Unreadable if it can't be read, or lacks a given position. */
-const foundIn = async (
+const planInSession = async (
   store: Store,
   given: string,
   { positionals, terminal }: Call,
   query: MessageQuery | undefined,
-  more: More,
-): Promise<Found> => {
+  more: OtherSubjects,
+): Promise<ErasePlan> => {
   const id = await wholeId(store, given, terminal)
-  const found = await answer(findMessages(store, id, query ?? {}))
+  const found = await valueOrUnreadable(findMessages(store, id, query ?? {}))
   if (query !== undefined)
-    return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: noneAgain }
-  if (more?.all === true) return { plans: new Map([[id, found]]), held: [], unread: [], again: noneAgain }
-  const { len } = await answer(describeSession(store, id))
+    return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: nothingErasedBefore }
+  if (more?.all === true) return { plans: new Map([[id, found]]), held: [], unread: [], again: nothingErasedBefore }
+  const { len } = await valueOrUnreadable(describeSession(store, id))
   const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
   const beyond = at.find((one) => one >= len)
   if (beyond !== undefined) throw new Unreadable(faultText({ _tag: 'BeyondEnd', id, at: beyond, size: len }))
@@ -202,7 +204,7 @@ const erasedBefore = async (
   id: string,
   positions: readonly number[],
   there: ReadonlySet<number>,
-): Promise<Found['again']> => {
+): Promise<ErasePlan['again']> => {
   const at = new Set(positions.filter((one) => !there.has(one)))
   const said = new Map<string, number[]>()
   for (const one of at) {
@@ -218,7 +220,7 @@ const erasedBefore = async (
 }
 
 /** Search every session of the scope. */
-const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => {
+const planInScope = async (store: Store, query: MessageQuery): Promise<ErasePlan> => {
   const plans = new Map<string, readonly number[]>()
   const unread: DamagedEntry[] = []
   for (const { id } of await sessionsIn(store, unread)) {
@@ -226,19 +228,23 @@ const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => 
     if (isLeft(at)) unread.push({ id, reason: reasonToSkip(at.left) })
     else if (at.right.length > 0) plans.set(id, at.right)
   }
-  return { plans, held: [], unread, again: noneAgain }
+  return { plans, held: [], unread, again: nothingErasedBefore }
 }
 
 /** The same, with messages under a hold listed separately. */
-const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: More): Promise<Found> => {
+const separateHeld = async (
+  store: Store,
+  { plans, unread, again }: ErasePlan,
+  more: OtherSubjects,
+): Promise<ErasePlan> => {
   const free = new Map<string, readonly number[]>()
-  const held: Found['held'][number][] = []
+  const held: ErasePlan['held'][number][] = []
   for (const [id, all] of plans) {
     const at = all.filter((one) => !again.at.has(one))
-    const holds = await answer(holdsOn(store, id))
+    const holds = await valueOrUnreadable(holdsOn(store, id))
     const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
-    const isKept = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
-    const [stay, go] = [at.filter(isKept), at.filter((one) => !isKept(one))]
+    const isHeld = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
+    const [stay, go] = [at.filter(isHeld), at.filter((one) => !isHeld(one))]
     if (go.length > 0 || (more !== undefined && holds.length === 0)) free.set(id, go)
     if (stay.length > 0 || (more !== undefined && holds.length > 0))
       held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
@@ -249,7 +255,7 @@ const withoutHeld = async (store: Store, { plans, unread, again }: Found, more: 
 /** Erase the messages, and return the number of sessions that failed. */
 const eraseAll = async (
   store: Store,
-  { plans, again, more }: Pick<Found, 'plans' | 'again'> & { readonly more: More },
+  { plans, again, more }: Pick<ErasePlan, 'plans' | 'again'> & { readonly more: OtherSubjects },
   { values, terminal }: Call,
   skips: boolean,
 ): Promise<number> => {
@@ -288,19 +294,19 @@ const reasonToSkip = (fault: AnyEvidenceFault): string => {
   }
 }
 
-const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Terminal): Promise<void> => {
+const tell = async (receipt: ErasureReceipt, again: ErasePlan['again'], terminal: Terminal): Promise<void> => {
   const { session, messages, rows, sharing, remains, residue, ledger } = receipt
   const notes = rows.filter(({ kind }) => kind === 'note').length
   const fresh = messages.filter((one) => !again.at.has(one))
   const head = `, recorded in the ledger at ${ledger.size}:${ledger.root}`
   const what = [
     ...(fresh.length === 0 ? [] : [messagesText(fresh)]),
-    ...(notes > 0 && again.at.size === 0 ? [counted(notes, 'note')] : []),
+    ...(notes > 0 && again.at.size === 0 ? [countText(notes, 'note')] : []),
   ]
   await terminal.print([
     ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
     ...again.lines.map((line) => `${line}${head}`),
-    ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or earlier`] : []),
+    ...(notes > 0 && again.at.size > 0 ? [`  ${countText(notes, 'note')} erased with them, now or earlier`] : []),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
     ...remains.map((one) => `  remains: ${remainsText(one)}`),
     ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
@@ -318,13 +324,13 @@ const remainsText = (remains: Remains): string => {
     case 'unread':
       return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
-      return `the digests of ${counted(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
+      return `the digests of ${countText(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
     case 'stream':
       return `the stream of the last answer of ${remains.session}, which is removed soon after its end`
     case 'index':
       return `the recorder's index has keyed digests of ${remains.session}: somebody with the whole store can guess a short text`
     case 'contextDigest':
-      return `${counted(remains.rows.length, 'receipt')} of model calls with a digest of the request: a short text can be guessed from one`
+      return `${countText(remains.rows.length, 'receipt')} of model calls with a digest of the request: a short text can be guessed from one`
   }
 }
 
@@ -358,7 +364,7 @@ const patternOf = (given: string): RegExp => {
 }
 
 const milliseconds = (given: string): number => {
-  const age = ageIn(given)
+  const age = parseAge(given)
   if (age === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${given}"`)
   return age
 }

@@ -4,8 +4,8 @@ import { holdSession, holdsOn, releaseSession, type Hold } from '@indelible/evid
 import type { Store } from 'indelible/store'
 import { becauseOf } from 'indelible/store/kit'
 import { becauseOptions, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
-import { answer, storeOption, withStore } from '../sources/place.ts'
-import { counted } from '../terminal/screen.ts'
+import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
+import { countText } from '../terminal/screen.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
 
 const options: Command['options'] = { ...becauseOptions, ...storeOption }
@@ -17,7 +17,7 @@ export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =
 /** The holds on a session. Empty if it can't be read: it can still be released. */
 type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
 
-const run =
+const changeHold =
   (
     name: string,
     mark: (store: Store, id: string, call: Call, holds: Holds) => Promise<string | undefined>,
@@ -34,7 +34,8 @@ const run =
         if (said === undefined) refused += 1
         else await call.terminal.print([`${id}: ${said}`])
       }
-      if (refused > 0) throw new Unreadable(`${counted(refused, 'session')} ${refused === 1 ? 'was' : 'were'} not held`)
+      if (refused > 0)
+        throw new Unreadable(`${countText(refused, 'session')} ${refused === 1 ? 'was' : 'were'} not held`)
     })
   }
 
@@ -49,9 +50,9 @@ The ledger of the store gets a row with the time, and with the reason and name
 that you give.`,
   options,
   examples: ['indelible hold support-1 --reason "case 2026-14" --by ann'],
-  run: run('hold', async (store, id, { values }, holds) => {
-    const own = (await answer(async () => holds)).find(({ hold }) => hold.id === id)
-    await answer(holdSession(store, id, becauseOf(values)))
+  run: changeHold('hold', async (store, id, { values }, holds) => {
+    const own = (await valueOrUnreadable(async () => holds)).find(({ hold }) => hold.id === id)
+    await valueOrUnreadable(holdSession(store, id, becauseOf(values)))
     return own === undefined ? 'held' : `${heldText(own.hold, id)} already`
   }),
 }
@@ -64,9 +65,9 @@ export const release: Command = {
   about: `Releases sessions from "indelible hold". The ledger gets a row about
 it. Exit code 1 if a session was not held.`,
   options,
-  run: run('release', async (store, id, { values, terminal }, holds) => {
+  run: changeHold('release', async (store, id, { values, terminal }, holds) => {
     if (isLeft(holds) || holds.right.some(({ hold }) => hold.id === id)) {
-      await answer(releaseSession(store, id, becauseOf(values)))
+      await valueOrUnreadable(releaseSession(store, id, becauseOf(values)))
       return 'released'
     }
     terminal.tell([

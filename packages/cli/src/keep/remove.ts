@@ -4,11 +4,11 @@ import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
 import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { asksFirst, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
-import { answer, faultText, storeOption, withStore } from '../sources/place.ts'
+import { mustConfirm, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
-import { counted } from '../terminal/screen.ts'
-import { afterSpools } from '../record/spools.ts'
+import { countText } from '../terminal/screen.ts'
+import { waitForSpools } from '../record/spools.ts'
 
 export const remove: Command = {
   name: 'remove',
@@ -41,10 +41,11 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('remove --unfinished takes no SESSION: it removes all unfinished imports and copies')
     if (values['unfinished'] !== true && named.length === 0)
       throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
-    const asks = asksFirst('remove', call)
+    const asks = mustConfirm('remove', call)
     await withStore(call, {}, async (store) => {
-      await afterSpools(store, call, 'nothing was removed')
-      const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
+      await waitForSpools(store, call, 'nothing was removed')
+      const ids =
+        values['unfinished'] === true ? (await valueOrUnreadable(listUnfinished(store))).map(({ id }) => id) : named
       if (ids.length === 0) return terminal.tell(['this store has no unfinished sessions'])
       const sizes = new Map<string, string>()
       for (const id of ids) sizes.set(await wholeId(store, id, terminal), await sizeOf(store, id))
@@ -52,11 +53,11 @@ In a terminal the command asks first; type yes to continue.`,
       if (asks) await confirm(terminal, `Remove ${what} permanently?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
       for (const [id, size] of sizes) {
-        if (size === 'unfinished') await answer(removeUnfinished(store, id))
-        else await answer(removeRecorded(store, id, becauseOf(values)))
+        if (size === 'unfinished') await valueOrUnreadable(removeUnfinished(store, id))
+        else await valueOrUnreadable(removeRecorded(store, id, becauseOf(values)))
         await terminal.print([`${id}: removed, ${size}`])
         for (const fork of forks.get(id) ?? [])
-          await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])
+          await terminal.print([`  ${fork.id} keeps the ${countText(fork.at, 'message')} that it shares`])
       }
     })
   },
@@ -65,7 +66,7 @@ In a terminal the command asks first; type yes to continue.`,
 /** The size of a session as text. An unfinished session can be removed too. Throws Unreadable. */
 const sizeOf = async (store: Store, id: string): Promise<string> => {
   const info = await describeSession(store, id)()
-  if (!isLeft(info)) return counted(info.right.len, 'message')
+  if (!isLeft(info)) return countText(info.right.len, 'message')
   if (info.left._tag === 'UnfinishedSession') return 'unfinished'
   if (info.left._tag === 'DamagedLog') return 'damaged'
   throw new Unreadable(`${faultText(info.left)}; nothing was removed`)

@@ -1,8 +1,8 @@
 /** `indelible repair`: rebuilds the bookkeeping of a store from its rows. */
 import { findingText } from 'indelible/store/kit'
 import { Unreadable, type Command } from '../terminal/command.ts'
-import { answer, wholeStoreOption, withStore } from '../sources/place.ts'
-import { counted } from '../terminal/screen.ts'
+import { valueOrUnreadable, wholeStoreOption, withStore } from '../sources/place.ts'
+import { countText } from '../terminal/screen.ts'
 
 export const repair: Command = {
   name: 'repair',
@@ -19,12 +19,12 @@ repaired.`,
   },
   run: async (call) => {
     await withStore(call, {}, async (store) => {
-      const repairs = await call.terminal.waiting('checking the store', () => answer(store.repair()))
+      const repairs = await call.terminal.waiting('checking the store', () => valueOrUnreadable(store.repair()))
       await call.terminal.print(repairs.map((each) => `${findingText(each)}: ${each.done ?? 'not repaired'}`))
       const left = repairs.filter(({ done }) => done === undefined).length
-      await call.terminal.print([`${counted(repairs.length, 'finding')}, ${repairs.length - left} repaired`])
+      await call.terminal.print([`${countText(repairs.length, 'finding')}, ${repairs.length - left} repaired`])
       if (left > 0)
-        throw new Unreadable(`${counted(left, 'finding')} can't be repaired: restore the store from a backup`)
+        throw new Unreadable(`${countText(left, 'finding')} can't be repaired: restore the store from a backup`)
     })
   },
 }

@@ -6,7 +6,7 @@ import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/co
 import { namedConversation, type NamedConversation } from '../sources/conversation.ts'
 import { pickOf } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
-import { counted, fit, grouped, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const diff: Command = {
@@ -37,27 +37,27 @@ The exit code is 0 even if they differ.`,
     const limit = wholeNumber('--limit', values['limit'], 20, 0)
     pickOf(values)
     const [left, right] = [await namedConversation(a, call), await namedConversation(b, call)]
-    const parted = partedIn(left.view, right.view, values['exact'] === true)
+    const parted = compareViews(left.view, right.view, values['exact'] === true)
     if (values['json'] === true)
       return terminal.printJson([
         {
           ...parted,
-          a: { name: a, messages: left.view.length, differs: placed(left.view, parted) },
-          b: { name: b, messages: right.view.length, differs: placed(right.view, parted) },
+          a: { name: a, messages: left.view.length, differs: differingMessages(left.view, parted) },
+          b: { name: b, messages: right.view.length, differs: differingMessages(right.view, parted) },
         },
       ])
     await terminal.print(report(left, right, parted, limit, terminal))
   },
 }
 
-interface Parted {
+interface Comparison {
   /** The number of equal messages at the start. */
   readonly same: number
   /** The number of equal messages at the end, after those that differ. */
   readonly sameAtEnd: number
 }
 
-const partedIn = (a: View<Message>, b: View<Message>, exact: boolean): Parted => {
+const compareViews = (a: View<Message>, b: View<Message>, exact: boolean): Comparison => {
   const most = Math.min(a.length, b.length)
   const isSame = (x: number, y: number): boolean =>
     jsonEqual(comparable(a.at(x) as Message, exact), comparable(b.at(y) as Message, exact))
@@ -72,16 +72,16 @@ const partedIn = (a: View<Message>, b: View<Message>, exact: boolean): Parted =>
 const comparable = (message: Message, exact: boolean): Json => {
   if (exact) return message as unknown as Json
   const { role, name, content } = message
-  return { role, name: name ?? null, said: content.map(saidBy) } as unknown as Json
+  return { role, name: name ?? null, said: content.map(comparedPart) } as unknown as Json
 }
 
-const saidBy = (part: Part): object => {
+const comparedPart = (part: Part): object => {
   const { meta: _, ...rest } = part as Part & { readonly meta?: unknown }
   if (rest.type === 'tool_call') return { ...rest, id: '' }
   return rest.type === 'tool_result' ? { ...rest, callId: '', name: '' } : rest
 }
 
-const placed = (view: View<Message>, { same, sameAtEnd }: Parted): readonly object[] =>
+const differingMessages = (view: View<Message>, { same, sameAtEnd }: Comparison): readonly object[] =>
   [...view.slice(same, view.length - sameAtEnd)].map((message, index) => ({
     position: view.positionAt(same + index),
     message,
@@ -90,7 +90,7 @@ const placed = (view: View<Message>, { same, sameAtEnd }: Parted): readonly obje
 function* report(
   a: NamedConversation,
   b: NamedConversation,
-  parted: Parted,
+  parted: Comparison,
   limit: number,
   terminal: Terminal,
 ): Generator<string> {
@@ -100,17 +100,17 @@ function* report(
   yield `${paint('green', '>')} ${b.title}`
   yield ''
   const [ofA, ofB] = [a.view.length - same - sameAtEnd, b.view.length - same - sameAtEnd]
-  if (ofA === 0 && ofB === 0) return yield `the same: ${counted(same, 'message')}`
-  yield same === 0 ? 'they diverge at the first message' : `the same: the first ${counted(same, 'message')}`
+  if (ofA === 0 && ofB === 0) return yield `the same: ${countText(same, 'message')}`
+  yield same === 0 ? 'they diverge at the first message' : `the same: the first ${countText(same, 'message')}`
   if (same > 0) yield* lines(a.view, same - 1, same, ' ', 'dim', terminal)
   if (ofA === 0) yield paint('dim', sameAtEnd === 0 ? '< ends here' : '< has no message here')
-  else yield* cut(a.view, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
+  else yield* differenceLines(a.view, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
   if (ofB === 0) yield paint('dim', sameAtEnd === 0 ? '> ends here' : '> has no message here')
-  else yield* cut(b.view, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
-  if (sameAtEnd > 0) yield `the same again: the last ${counted(sameAtEnd, 'message')}`
+  else yield* differenceLines(b.view, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
+  if (sameAtEnd > 0) yield `the same again: the last ${countText(sameAtEnd, 'message')}`
 }
 
-function* cut(
+function* differenceLines(
   view: View<Message>,
   from: number,
   to: number,
@@ -120,7 +120,7 @@ function* cut(
   terminal: Terminal,
 ): Generator<string> {
   yield* lines(view, from, Math.min(to, from + limit), mark, style, terminal)
-  if (to - from > limit) yield terminal.paint('dim', `${mark} … and ${grouped(to - from - limit)} more`)
+  if (to - from > limit) yield terminal.paint('dim', `${mark} … and ${groupedNumber(to - from - limit)} more`)
 }
 
 function* lines(
@@ -134,6 +134,6 @@ function* lines(
   for (let index = from; index < to; index++) {
     const message = view.at(index) as Message
     const start = `${mark} ${padStart(String(view.positionAt(index)), 4)}  ${padEnd(message.role, 9)}  `
-    yield paint(style, start + fit(gistOf(message), Math.max(10, columns - widthOf(start))))
+    yield paint(style, start + fitColumns(gistOf(message), Math.max(10, columns - widthOf(start))))
   }
 }

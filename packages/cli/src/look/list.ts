@@ -8,8 +8,8 @@ import { firstWords } from '../sources/first-words.ts'
 import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
-import { fit, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { allSessions, described, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
+import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { allSessions, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -39,12 +39,12 @@ id, except those that can't be undone.`,
     const limit = wholeNumber('--limit', values['limit'], undefined, 0)
     await withScopes(call, async (scopes, all) => {
       const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
-      const found: Listed[] = []
+      const found: ListedSession[] = []
       let hasSessions = false
       for (const store of scopes) {
         const entries: DamagedEntry[] = []
         const marks = await marksIn(store, terminal)
-        const first = new First(order, limit)
+        const first = new FirstSessions(order, limit)
         for await (const info of allSessions(store, entries, first.query)) {
           hasSessions = true
           if (first.isCompleteBefore(info)) break
@@ -57,10 +57,10 @@ id, except those that can't be undone.`,
       }
       const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
       if (values['json'] === true) {
-        const scoped = ({ scope }: Store): object => (all ? { scope } : {})
+        const scopeField = ({ scope }: Store): object => (all ? { scope } : {})
         return terminal.printJson([
-          ...listed.map(({ store, info, marks }) => ({ ...described(info), ...marks, ...scoped(store) })),
-          ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scoped(store) })),
+          ...listed.map(({ store, info, marks }) => ({ ...sessionFields(info), ...marks, ...scopeField(store) })),
+          ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scopeField(store) })),
         ])
       }
       await printTable(listed, terminal, all)
@@ -79,7 +79,7 @@ id, except those that can't be undone.`,
   },
 }
 
-interface Listed {
+interface ListedSession {
   readonly store: Store
   readonly info: SessionInfo
   readonly marks: Marks
@@ -102,7 +102,7 @@ const orders: { readonly [field: string]: Order | undefined } = {
 }
 
 /** The first sessions of an order: which page of the store to read, and when no later session can be among them. */
-class First {
+class FirstSessions {
   readonly query: { readonly by: Order['by']; readonly first?: number }
   readonly #order: Order
   readonly #most: number
@@ -136,7 +136,7 @@ class First {
 /** The largest limit for which a page of matching size is read; beyond it, all sessions are read. */
 const mostOfFirst = 499
 
-const printTable = async (listed: readonly Listed[], terminal: Terminal, all: boolean): Promise<void> => {
+const printTable = async (listed: readonly ListedSession[], terminal: Terminal, all: boolean): Promise<void> => {
   if (listed.length === 0) return
   const { columns, paint, shows } = terminal
   const short = new Map<Store, (id: string) => string>()
@@ -163,22 +163,22 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
   const timeWidth = columns < 60 ? 10 : 16 // the date alone
   const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
     const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
-    const inScope = all ? `  ${padEnd(fit(scope, scopeWidth), scopeWidth)}` : ''
+    const inScope = all ? `  ${padEnd(fitColumns(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
     // On a narrow terminal the description gets its own line.
     if (shows && columns - widthOf(facts) < 20 && about !== '')
-      return [fit(facts.trimEnd(), columns), fit(`  ${about}`, columns)]
-    return [fit(`${facts}  ${about}`.trimEnd(), columns)]
+      return [fitColumns(facts.trimEnd(), columns), fitColumns(`  ${about}`, columns)]
+    return [fitColumns(`${facts}  ${about}`.trimEnd(), columns)]
   }
   const heading = line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')
   await terminal.print(heading.map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
-  for (let start = 0; start < listed.length; start += together) {
+  for (let start = 0; start < listed.length; start += sessionsAtOnce) {
     const lines = await Promise.all(
-      listed.slice(start, start + together).map(async ({ store, info, marks }, index) => {
+      listed.slice(start, start + sessionsAtOnce).map(async ({ store, info, marks }, index) => {
         const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
         const about = `${marksText(marks)}${await aboutOf(store, info)}`
-        return line(time, grouped(info.len), oneLine(store.scope), ids[start + index] as string, about)
+        return line(time, groupedNumber(info.len), oneLine(store.scope), ids[start + index] as string, about)
       }),
     )
     bar.at(start)
@@ -188,7 +188,7 @@ const printTable = async (listed: readonly Listed[], terminal: Terminal, all: bo
 }
 
 /** The most sessions to inspect at the same time: a remote store answers slowly. */
-const together = 16
+const sessionsAtOnce = 16
 
 const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const { forkedFrom } = info

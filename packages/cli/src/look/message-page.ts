@@ -7,7 +7,7 @@ import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from '../terminal/command.ts'
-import { counted, grouped, oneLine, widthOf } from '../terminal/screen.ts'
+import { countText, groupedNumber, oneLine, widthOf } from '../terminal/screen.ts'
 import { plainText } from '../terminal/timeline.ts'
 
 export interface MessagePage {
@@ -37,7 +37,7 @@ export function* messagePage(page: MessagePage): Generator<string> {
     ['bold', `${position}`],
     ['bold', message.role],
     ['none', view.pages.at(position) as PageKind],
-    ['none', counted(estimateTokens(message), 'token')],
+    ['none', countText(estimateTokens(message), 'token')],
     ...(time === undefined
       ? []
       : [['none', `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`] as const]),
@@ -128,7 +128,7 @@ const notesOn = (notes: Iterable<Note>, position: number): readonly string[] =>
   })
 
 const receiptText = ({ model, usage }: Extract<Note, { readonly type: 'receipt' }>): string =>
-  `answer of ${oneLine(model)}${usage === undefined ? '' : `: ${grouped(usage.input)} tokens in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`}`
+  `answer of ${oneLine(model)}${usage === undefined ? '' : `: ${groupedNumber(usage.input)} tokens in (${groupedNumber(usage.cacheRead ?? 0)} from a cache), ${groupedNumber(usage.output)} out`}`
 
 /** Whether an application's note refers to a message by a field `position`, as `indelible note --at` writes it. */
 const isOn = (content: unknown, position: number): boolean =>

@@ -3,7 +3,7 @@ import { isObject } from 'indelible/json/kit'
 import type { Note } from 'indelible/notes/kit'
 import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
 import type { Lease } from 'indelible/store'
-import { counted, fit, grouped, oneLine, shellWord } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
 /** The lines for a session, some in warning colors. Empty if nothing is wrong. */
 export function* stateLines(
@@ -24,11 +24,11 @@ export function* stateLines(
   if (lease === undefined)
     yield paint(
       'red',
-      `unfinished run: no process is working on it; not in the conversation yet: ${steps.length > 0 ? counted(steps.length, 'step') : counted(calls.length, 'started call')}`,
+      `unfinished run: no process is working on it; not in the conversation yet: ${steps.length > 0 ? countText(steps.length, 'step') : countText(calls.length, 'started call')}`,
     )
-  for (const step of steps) yield fit(`  ${stepText(step)}`, columns)
+  for (const step of steps) yield fitColumns(`  ${stepText(step)}`, columns)
   for (const { name, arguments: given } of calls)
-    yield fit(
+    yield fitColumns(
       `  ${oneLine(name)} ${oneLine(given ?? '')} was started and has no result; it may have had side effects`,
       columns,
     )
@@ -42,10 +42,10 @@ export function* stateLines(
 const stepText = ({ answer, said, started, results, waiting }: OpenStep): string => {
   const characters = said.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
   return [
-    answer === undefined ? `an incomplete answer of ${grouped(characters)} characters` : 'a complete answer',
-    ...(started.size > 0 ? [`${counted(started.size, 'call')} started, ${counted(results.size, 'result')}`] : []),
+    answer === undefined ? `an incomplete answer of ${groupedNumber(characters)} characters` : 'a complete answer',
+    ...(started.size > 0 ? [`${countText(started.size, 'call')} started, ${countText(results.size, 'result')}`] : []),
     ...(waiting.size > 0
-      ? [`${counted(waiting.size, 'call')} waiting for approval: "resume" with approve or deny`]
+      ? [`${countText(waiting.size, 'call')} waiting for approval: "resume" with approve or deny`]
       : []),
   ].join('; ')
 }
@@ -65,10 +65,10 @@ function* failureLines(
   const last = failures.at(-1)
   if (last === undefined) return
   const all = failures.length === receipts.length
-  yield fit(
+  yield fitColumns(
     paint(
       'red',
-      `model calls: ${all ? (receipts.length === 1 ? 'the only one' : `all ${grouped(receipts.length)}`) : `${grouped(failures.length)} of ${grouped(receipts.length)}`} failed`,
+      `model calls: ${all ? (receipts.length === 1 ? 'the only one' : `all ${groupedNumber(receipts.length)}`) : `${groupedNumber(failures.length)} of ${groupedNumber(receipts.length)}`} failed`,
     ) + `; the last: ${oneLine(last)}`,
     columns,
   )

@@ -1,8 +1,8 @@
 /** `indelible scopes`: the scopes of a store, each with its sessions. */
 import type { DamagedEntry } from 'indelible/store'
 import { Unreadable, type Command } from '../terminal/command.ts'
-import { answer, scopeOf, wholeStoreOption, withStore } from '../sources/place.ts'
-import { counted, grouped, oneLine, padStart } from '../terminal/screen.ts'
+import { valueOrUnreadable, scopeOf, wholeStoreOption, withStore } from '../sources/place.ts'
+import { countText, groupedNumber, oneLine, padStart } from '../terminal/screen.ts'
 import { activityOf } from '../view/about.ts'
 import { sessionsIn } from '../sources/sessions.ts'
 
@@ -17,7 +17,7 @@ its number of sessions and its last activity (UTC). A command works in the scope
   run: async (call) => {
     const { terminal, values } = call
     await withStore(call, {}, async (store) => {
-      const names = await answer(store.scopes())
+      const names = await valueOrUnreadable(store.scopes())
       if (names === undefined) throw new Unreadable('this kind of store can not list its scopes')
       const found = []
       for (const scope of names) {
@@ -33,7 +33,7 @@ its number of sessions and its last activity (UTC). A command works in the scope
         terminal.paint('dim', 'sessions  last activity     scope'),
         ...found.map(
           ({ scope, sessions, activity, damaged }) =>
-            `${padStart(grouped(sessions), 8)}  ${(activity ?? '').slice(0, 16).replace('T', ' ').padEnd(16)}  ${oneLine(scope)}${damaged === undefined ? '' : `  and ${counted(damaged, 'damaged session')}`}`,
+            `${padStart(groupedNumber(sessions), 8)}  ${(activity ?? '').slice(0, 16).replace('T', ' ').padEnd(16)}  ${oneLine(scope)}${damaged === undefined ? '' : `  and ${countText(damaged, 'damaged session')}`}`,
         ),
       ])
     })

@@ -10,20 +10,28 @@ import {
   type SearchPage,
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
-import { ageIn, Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import {
+  parseAge,
+  Misuse,
+  Unreadable,
+  wholeNumber,
+  type Call,
+  type Command,
+  type Terminal,
+} from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { describeSession } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
 import {
   allScopesOption,
-  answer,
+  valueOrUnreadable,
   scopeOf,
   storeOption,
   wholeStoreOption,
   withBareStore,
   withScopes,
 } from '../sources/place.ts'
-import { counted, fit, grouped, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
 import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 
 export const search: Command = {
@@ -72,8 +80,15 @@ one, the messages are read one by one.`,
     const limit = wholeNumber('--limit', values['limit'], 20, 1)
     await withScopes(call, async (scopes, all) => {
       const [first] = scopes
-      if (values['index'] === true && first !== undefined) await indexed(first.encryption?.bare ?? first, terminal)
-      const told: Told = { hits: 0, more: false, behind: 0, indexed: true, damaged: new Set(), encrypted: new Set() }
+      if (values['index'] === true && first !== undefined) await buildIndex(first.encryption?.bare ?? first, terminal)
+      const told: SearchTotals = {
+        hits: 0,
+        more: false,
+        behind: 0,
+        indexed: true,
+        damaged: new Set(),
+        encrypted: new Set(),
+      }
       const began = Date.now()
       const print = async (found: readonly Found[]): Promise<void> => {
         if (values['json'] === true)
@@ -82,13 +97,13 @@ one, the messages are read one by one.`,
       }
       const found: Found[] = []
       for (const store of scopes)
-        await searched(store, query, options, limit, call, told, async (hits) => {
+        await searchOneStore(store, query, options, limit, call, told, async (hits) => {
           const here = hits.map((hit) => ({ scope: store.scope, hit }))
           if (scopes.length === 1) await print(here)
           else found.push(...here)
         })
       if (found.length > limit) told.more = true
-      await print(found.toSorted(({ hit: a }, { hit: b }) => order(a, b, options.sort)).slice(0, limit))
+      await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
       if (values['json'] === true)
         for (const reason of ['damaged', 'encrypted'] as const)
           await terminal.printJson([...told[reason]].map((id) => ({ session: id, notSearched: reason })))
@@ -113,7 +128,7 @@ const shortIdsOf = async (
 }
 
 /** The milliseconds after which a search without an index suggests one. */
-const slow = 2000
+const slowMs = 2000
 
 interface Found {
   readonly scope: string
@@ -121,11 +136,11 @@ interface Found {
 }
 
 /** The order of hits from different scopes: the same as within each scope. */
-const order = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
+const compareHits = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
   sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
 
 /** The facts for the closing lines. */
-interface Told {
+interface SearchTotals {
   hits: number
   more: boolean
   behind: number
@@ -134,7 +149,7 @@ interface Told {
   readonly encrypted: Set<string>
 }
 
-const tell = async (told: Told, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
+const tell = async (told: SearchTotals, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
   const { terminal } = call
   const lines: string[] = []
   if (told.hits === 0 && !told.more)
@@ -142,20 +157,20 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
   if (told.more) lines.push(`there may be more; try --limit ${limit * 10}`)
   if (told.behind > 0)
     lines.push(
-      `${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
+      `${countText(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
   if (told.damaged.size > 0) lines.push(damagedText(told.damaged))
   if (told.encrypted.size > 0)
     lines.push(
-      `${counted(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${named(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
+      `${countText(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
     )
-  if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slow)
+  if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slowMs)
     lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
   terminal.tell(lines)
 }
 
 const damagedText = (sessions: ReadonlySet<string>): string =>
-  `not searched, because damaged: ${named(sessions)}; run "indelible verify" for details`
+  `not searched, because damaged: ${sessionNames(sessions)}; run "indelible verify" for details`
 
 /** Advice about sessions that were not searched. */
 export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {
@@ -166,16 +181,16 @@ export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'
 }
 
 /** Ids, as many as fit a line. */
-export const named = (ids: ReadonlySet<string>): string =>
+export const sessionNames = (ids: ReadonlySet<string>): string =>
   `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
 
-const searched = async (
+const searchOneStore = async (
   store: Store,
   query: string,
   given: SearchOptions,
   limit: number,
   { values, terminal }: Call,
-  told: Told,
+  told: SearchTotals,
   found: (hits: readonly SearchHit[]) => Promise<void>,
 ): Promise<void> => {
   const only = values['session']
@@ -188,15 +203,15 @@ const searched = async (
       told.more = true
       break
     }
-    const look = (): Promise<SearchPage> =>
-      answer(
+    const nextPage = (): Promise<SearchPage> =>
+      valueOrUnreadable(
         searchStore(store, query, {
           ...options,
           limit: Math.min(1000, limit - hits),
           ...(after !== undefined && { after }),
         }),
       )
-    const page: SearchPage = bar === undefined ? await terminal.waiting('searching', look) : await look()
+    const page: SearchPage = bar === undefined ? await terminal.waiting('searching', nextPage) : await nextPage()
     hits += page.hits.length
     told.hits += page.hits.length
     told.behind = Math.max(told.behind, page.behind ?? 0)
@@ -214,7 +229,7 @@ const searched = async (
 
 /** The most rows that a search without an index reads. */
 const rowsOf = async (store: Store, session: string | undefined): Promise<number> => {
-  if (session !== undefined) return (await answer(describeSession(store, session))).head.size
+  if (session !== undefined) return (await valueOrUnreadable(describeSession(store, session))).head.size
   return (await sessionsIn(store)).reduce((sum, { head, forkedFrom }) => sum + head.size - (forkedFrom?.at ?? 0), 0)
 }
 
@@ -256,7 +271,7 @@ const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal[
   const add = (to: number, style: 'none' | 'bold'): void => {
     const raw = excerpt.text.slice(at, to)
     const text = `${/^\s/.test(raw) ? ' ' : ''}${oneLine(raw)}${/\S\s+$/.test(raw) ? ' ' : ''}`
-    const shown = fit(text, rest)
+    const shown = fitColumns(text, rest)
     if (shown !== '') pieces.push(style === 'none' ? shown : paint('bold', paint('yellow', shown)))
     rest -= widthOf(shown) + (shown === text ? 0 : rest)
     at = to
@@ -300,7 +315,7 @@ const optionsIn = (values: Call['values']): SearchOptions => {
 
 const timeOf = (option: string, given: unknown): number | undefined => {
   if (typeof given !== 'string') return undefined
-  const age = ageIn(given)
+  const age = parseAge(given)
   const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
   const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
   if (Number.isNaN(time))
@@ -333,33 +348,34 @@ messages one by one. Erasing a message also removes it from the index.`,
     // No keys: encrypted sessions are never indexed.
     await withBareStore(call, async (store) => {
       if (values['drop'] === true) {
-        await answer(dropIndex(store))
+        await valueOrUnreadable(dropIndex(store))
         return terminal.print(['the index was removed'])
       }
-      const rows = await indexed(store, terminal, values['rebuild'] === true)
+      const rows = await buildIndex(store, terminal, values['rebuild'] === true)
       const encrypted = new Set<string>()
       const damaged = new Set<string>()
-      for (const name of (await answer(store.scopes())) ?? [store.scope]) {
+      for (const name of (await valueOrUnreadable(store.scopes())) ?? [store.scope]) {
         const scope = scopeOf(store, name)
         const { index } = scope
         if (index === undefined) continue
-        for (const id of await answer(index.encrypted())) encrypted.add(id)
+        for (const id of await valueOrUnreadable(index.encrypted())) encrypted.add(id)
         // The first page of any search lists them.
-        for (const id of (await answer(searchStore(scope, 'index', { limit: 1 }))).damaged ?? []) damaged.add(id)
+        for (const id of (await valueOrUnreadable(searchStore(scope, 'index', { limit: 1 }))).damaged ?? [])
+          damaged.add(id)
       }
       const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
       if (damaged.size > 0) terminal.tell([damagedText(damaged)])
-      await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
+      await terminal.print([rows === 0 ? all : `${groupedNumber(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
       if (encrypted.size > 0)
-        terminal.tell([`not indexed: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
+        terminal.tell([`not indexed: ${countText(encrypted.size, 'encrypted session')}: ${sessionNames(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
     })
   },
 }
 
 /** Build an index, with a progress bar. */
-const indexed = async (store: Store, terminal: Terminal, rebuild = false): Promise<number> => {
+const buildIndex = async (store: Store, terminal: Terminal, rebuild = false): Promise<number> => {
   let bar: ReturnType<Terminal['progress']> | undefined
-  const rows = await answer(
+  const rows = await valueOrUnreadable(
     indexStore(store, {
       rebuild,
       progress: (done, of) => {

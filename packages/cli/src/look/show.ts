@@ -82,14 +82,14 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
 }
 
 /** Given positions; a negative first one counts from the end. */
-interface Given {
+interface GivenRange {
   readonly first: number
   /** Undefined: to the end. */
   readonly last: number | undefined
 }
 
 /** `3`, `3-5`, `3-`, `-2` or `-2-`. Throws Misuse. */
-const rangeOf = (given: string): Given => {
+const rangeOf = (given: string): GivenRange => {
   const [, from, dash, to] = /^(-?\d{1,15})(?:(-)(\d{1,15})?)?$/.exec(given) ?? []
   if (from === undefined) throw new Misuse(`show: N takes a position such as 3, 3-5, 3- or -1, not "${given}"`)
   const [first, last] = [Number(from), dash === undefined ? Number(from) : to === undefined ? undefined : Number(to)]
@@ -99,7 +99,7 @@ const rangeOf = (given: string): Given => {
 }
 
 /** Whole messages; on a terminal through a pager if they are longer than the screen. */
-const showMessage = async (path: string, given: Given, call: Call): Promise<void> => {
+const showMessage = async (path: string, given: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
   const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, notes = [] } = found

@@ -9,10 +9,19 @@ import { Misuse, type Call, type Command, type Terminal } from '../terminal/comm
 import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
-import { allScopesOption, answer, storeOption, withScopes, withStore } from '../sources/place.ts'
+import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { dollarsText } from '../terminal/money.ts'
-import { counted, fit, fitMiddle, grouped, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { keyAdvice, named } from './search.ts'
+import {
+  countText,
+  fitColumns,
+  fitMiddle,
+  groupedNumber,
+  oneLine,
+  padEnd,
+  padStart,
+  widthOf,
+} from '../terminal/screen.ts'
+import { keyAdvice, sessionNames } from './search.ts'
 import { sessionsIn } from '../sources/sessions.ts'
 import { shortIds } from '../sources/short-ids.ts'
 
@@ -47,16 +56,17 @@ is not known. Forks count only their own calls.`,
     const unread = new Set<string>()
     const ids: string[] = []
     const spent = await spendingOf(name, call, unread, ids)
-    const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
+    const left = unread.size === 0 ? [] : [`${countText(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${sessionNames(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
-    if (values['json'] === true) await terminal.printJson(rows.map(({ keys, sum }) => ({ ...keyed(by, keys), ...sum })))
-    else if (spent.length > 0) await terminal.print(printed(rows, by, shortIds(ids, terminal), terminal))
+    if (values['json'] === true)
+      await terminal.printJson(rows.map(({ keys, sum }) => ({ ...rowKey(by, keys), ...sum })))
+    else if (spent.length > 0) await terminal.print(tableLines(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that could be read'} has token counts of its calls`]) // oxfmt-ignore
     else if (left.length === 0) terminal.tell([`${name}: has no token counts of its calls`])
     terminal.tell(left)
     if (values['json'] === true) return
-    tellWhatIsMissing(spent, terminal)
+    warnOfMissing(spent, terminal)
   },
 }
 
@@ -71,7 +81,7 @@ const fieldsOf = (given: unknown): readonly Field[] =>
   })
 
 /** A call, and the session or file that it belongs to. */
-interface Spent {
+interface CountedUse {
   readonly session: string
   readonly use: CallUse
 }
@@ -82,7 +92,7 @@ const spendingOf = async (
   call: Call,
   unread: Set<string>,
   ids: string[],
-): Promise<readonly Spent[]> => {
+): Promise<readonly CountedUse[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
@@ -92,12 +102,13 @@ const spendingOf = async (
   if (name !== undefined)
     return withStore(call, {}, async (store) => {
       const id = await sessionIn(store, name, call)
-      const info = await answer(describeSession(store, id))
+      const info = await valueOrUnreadable(describeSession(store, id))
       return (await usesIn(store, info, call, unread)).map((use) => ({ session: id, use }))
     })
   return withScopes(call, async (scopes, all) => {
-    const spent: Spent[] = []
-    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread, ids)))
+    const spent: CountedUse[] = []
+    for (const store of scopes)
+      spent.push(...(await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids)))
     return spent
   })
 }
@@ -114,22 +125,22 @@ const usesIn = async (
   const uses = await readUsage(store, info, { own })()
   const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have its own messages
   const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
-  if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
+  if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return valueOrUnreadable(async () => uses)
   unread.add(id)
   return []
 }
 
-const spentIn = async (
+const useInStore = async (
   store: Store,
   before: string,
   call: Call,
   unread: Set<string>,
   ids: string[],
-): Promise<readonly Spent[]> => {
+): Promise<readonly CountedUse[]> => {
   const sessions = await sessionsIn(store)
   ids.push(...sessions.map(({ id }) => before + id))
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
-  const spent: Spent[] = []
+  const spent: CountedUse[] = []
   for (const [index, info] of sessions.entries()) {
     for (const use of await usesIn(store, info, call, unread, true)) spent.push({ session: before + info.id, use })
     bar.at(index + 1)
@@ -148,15 +159,15 @@ interface Sum extends Required<Usage> {
   readonly unpriced: number
 }
 
-const nothing: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, dollars: 0, unpriced: 0 }
+const emptySum: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, dollars: 0, unpriced: 0 }
 
 const sumOf = ({ model, calls, failed, usage }: CallUse): Sum => {
   const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
   const unpriced = dollars === undefined ? Math.max(1, calls) : 0
-  return { ...nothing, ...usage, calls, failed, dollars: dollars ?? 0, unpriced }
+  return { ...emptySum, ...usage, calls, failed, dollars: dollars ?? 0, unpriced }
 }
 
-const added = (a: Sum, b: Sum): Sum =>
+const addSums = (a: Sum, b: Sum): Sum =>
   Object.fromEntries(Object.entries(a).map(([name, value]) => [name, value + b[name as keyof Sum]])) as unknown as Sum
 
 interface Row {
@@ -164,31 +175,31 @@ interface Row {
   readonly sum: Sum
 }
 
-const tableOf = (spent: readonly Spent[], by: readonly Field[]): readonly Row[] => {
+const tableOf = (spent: readonly CountedUse[], by: readonly Field[]): readonly Row[] => {
   const rows = new Map<string, Row>()
   for (const { session, use } of spent) {
     const keys = by.map((field) => (field === 'session' ? session : (use[field] ?? '')))
     const key = keys.join('\n')
-    rows.set(key, { keys, sum: added(rows.get(key)?.sum ?? nothing, sumOf(use)) })
+    rows.set(key, { keys, sum: addSums(rows.get(key)?.sum ?? emptySum, sumOf(use)) })
   }
   return by[0] === 'day'
     ? [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
     : [...rows.values()].toSorted((a, b) => b.sum.dollars - a.sum.dollars || b.sum.input - a.sum.input)
 }
 
-const keyed = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
+const rowKey = (by: readonly Field[], keys: readonly string[]): { readonly [field: string]: string | null } =>
   Object.fromEntries(by.map((field, index) => [field, keys[index] || null]))
 
 /** The minimum width of a truncated name, in columns. */
 const fewest = 14
 
-const printed = (
+const tableLines = (
   rows: readonly Row[],
   by: readonly Field[],
   shortOf: (id: string) => string,
   { columns, paint }: Terminal,
 ): readonly string[] => {
-  const total = rows.reduce<Sum>((sum, row) => added(sum, row.sum), nothing)
+  const total = rows.reduce<Sum>((sum, row) => addSums(sum, row.sum), emptySum)
   const cells = [
     [...by, 'calls', 'input', 'cached', 'output', 'dollars'],
     ...rows.map(({ keys, sum }) => [
@@ -226,19 +237,19 @@ const printed = (
       )
       .join('  ')
       .trimEnd()
-    return index === 0 ? paint('dim', fit(line, columns)) : fit(line, columns)
+    return index === 0 ? paint('dim', fitColumns(line, columns)) : fitColumns(line, columns)
   })
 }
 
 const figures = ({ calls, input, cacheRead, output, dollars, unpriced }: Sum): readonly string[] => [
-  calls === 0 ? '?' : grouped(calls),
-  grouped(input),
+  calls === 0 ? '?' : groupedNumber(calls),
+  groupedNumber(input),
   input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
-  grouped(output),
+  groupedNumber(output),
   unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced > 0 ? ' + ?' : ''}`,
 ]
 
-const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void => {
+const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void => {
   const silent = spent.reduce((sum, { use }) => sum + (use.usage === undefined ? use.calls : 0), 0)
   const failed = spent.reduce((sum, { use }) => sum + use.failed, 0)
   const unknown = new Set(
@@ -247,8 +258,8 @@ const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void =>
     ),
   )
   terminal.tell([
-    ...(failed > 0 ? [`${counted(failed, 'call')} failed`] : []),
-    ...(silent > 0 ? [`${counted(silent, 'call')} without token counts`] : []),
+    ...(failed > 0 ? [`${countText(failed, 'call')} failed`] : []),
+    ...(silent > 0 ? [`${countText(silent, 'call')} without token counts`] : []),
     ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
   ])
 }

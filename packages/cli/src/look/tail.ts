@@ -4,9 +4,9 @@ import type { Message } from 'indelible/message'
 import { describeSession, follow, readRange, type SessionFault } from 'indelible/session'
 import type { Store, StoredRow, StoreFault } from 'indelible/store'
 import { Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { answer, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
-import { fit, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const tail: Command = {
@@ -34,7 +34,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
     const ignore = terminal.onInterrupt(() => abort.abort())
     try {
       await withSession(call, named, async (store, id) => {
-        const { head } = await answer(describeSession(store, id))
+        const { head } = await valueOrUnreadable(describeSession(store, id))
         const from = given < 0 ? Math.max(0, head.size + given) : given
         if (terminal.watched) terminal.tell([`${id}: prints new rows until Ctrl-C`])
         for await (const row of follow({ store, id }, { from, signal: abort.signal }))
@@ -52,7 +52,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
 }
 
 const messageIn = async (store: Store, id: string, { index }: StoredRow): Promise<Message> => {
-  const { view } = await answer(readRange(store, id, index, index + 1))
+  const { view } = await valueOrUnreadable(readRange(store, id, index, index + 1))
   return view.at(0) as Message // a followed row exists
 }
 
@@ -68,8 +68,8 @@ const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint
   const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
   const room = Math.max(10, columns - 28)
   if (row.kind === 'note')
-    return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`
+    return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fitColumns(oneLine(row.body), room))}`
   const message = await messageIn(store, id, row)
   const role = paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, 9))
-  return `${position}  ${time}  ${role}  ${fit(gistOf(message), room)}`
+  return `${position}  ${time}  ${role}  ${fitColumns(gistOf(message), room)}`
 }

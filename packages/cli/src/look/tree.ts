@@ -5,7 +5,7 @@ import { Misuse, type Command, type Terminal } from '../terminal/command.ts'
 import { titleOf } from '../view/about.ts'
 import { marksIn, marksText, type Marks } from '../sources/marks.ts'
 import { storeOption, withStore } from '../sources/place.ts'
-import { counted, fit, oneLine } from '../terminal/screen.ts'
+import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
 import { sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 
 export const tree: Command = {
@@ -31,9 +31,9 @@ session. A session without forks is not printed, unless you name it.`,
       const nodes = forest((await sessionsIn(store, damaged)).toReversed(), await marksIn(store, terminal))
       terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
       const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
-      if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]))
+      if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flattenTree(root, 0)]))
       if (roots.length === 0) return terminal.tell(['there are no forks yet; "indelible fork SESSION" creates one'])
-      await terminal.print(drawnAll(roots, named, terminal))
+      await terminal.print(treeLines(roots, named, terminal))
     })
   },
 }
@@ -70,14 +70,14 @@ const forest = (infos: readonly SessionInfo[], marksOf: (info: SessionInfo) => M
 }
 
 const rootOf = (roots: readonly Node[], id: string): Node =>
-  roots.find((root) => [...flat(root, 0)].some((each) => each.id === id)) ?? {
+  roots.find((root) => [...flattenTree(root, 0)].some((each) => each.id === id)) ?? {
     id,
     info: undefined,
     marks: {},
     forks: [],
   }
 
-interface Listed extends Marks {
+interface TreeEntry extends Marks {
   readonly id: string
   readonly depth: number
   readonly parent?: string
@@ -86,7 +86,7 @@ interface Listed extends Marks {
   readonly removed?: true
 }
 
-function* flat({ id, info, marks, forks }: Node, depth: number): Generator<Listed> {
+function* flattenTree({ id, info, marks, forks }: Node, depth: number): Generator<TreeEntry> {
   yield {
     id,
     depth,
@@ -94,14 +94,14 @@ function* flat({ id, info, marks, forks }: Node, depth: number): Generator<Liste
     ...(info === undefined ? { removed: true as const } : { messages: info.len }),
     ...marks,
   }
-  for (const fork of forks) yield* flat(fork, depth + 1)
+  for (const fork of forks) yield* flattenTree(fork, depth + 1)
 }
 
-function* drawnAll(roots: readonly Node[], named: string | undefined, terminal: Terminal): Generator<string> {
-  for (const root of roots) yield* drawn(root, '', '', named, terminal)
+function* treeLines(roots: readonly Node[], named: string | undefined, terminal: Terminal): Generator<string> {
+  for (const root of roots) yield* nodeLines(root, '', '', named, terminal)
 }
 
-function* drawn(
+function* nodeLines(
   node: Node,
   before: string,
   below: string,
@@ -113,11 +113,11 @@ function* drawn(
   const facts =
     info === undefined
       ? 'removed'
-      : `${marksText(marks)}${isFork ? `from ${info.forkedFrom.at}, ` : ''}${counted(info.len, 'message')}${isFork ? '' : `  ${oneLine(titleOf(info) ?? '')}`}`.trimEnd()
+      : `${marksText(marks)}${isFork ? `from ${info.forkedFrom.at}, ` : ''}${countText(info.len, 'message')}${isFork ? '' : `  ${oneLine(titleOf(info) ?? '')}`}`.trimEnd()
   const name = oneLine(id)
-  yield `${before}${id === named ? terminal.paint('bold', name) : name}  ${fit(facts, Math.max(10, terminal.columns - before.length - name.length - 2))}`
+  yield `${before}${id === named ? terminal.paint('bold', name) : name}  ${fitColumns(facts, Math.max(10, terminal.columns - before.length - name.length - 2))}`
   for (const [index, fork] of forks.entries()) {
     const isLast = index === forks.length - 1
-    yield* drawn(fork, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, named, terminal)
+    yield* nodeLines(fork, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, named, terminal)
   }
 }

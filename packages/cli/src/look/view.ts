@@ -2,10 +2,10 @@
 import { describeSession } from 'indelible/session'
 import { startView, type View } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { answer, storeOption, withStore } from '../sources/place.ts'
+import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { onTerminate, openInBrowser } from '../terminal/program.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
-import { defaultStorePath, givenStore } from '../sources/store.ts'
+import { defaultStorePath, storeOptionOf } from '../sources/store.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
 import { version } from '../terminal/version.ts'
 
@@ -45,13 +45,13 @@ without it, you can paste keys in the proof's window.`,
     if (port < 0 || port > 65_535) throw new Misuse('--port takes a number from 0 to 65535')
     const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
     const trust = trustOf(values, terminal)
-    const name = givenStore(values, terminal)?.replace(/:[^:@/]*@/, '@') ?? defaultStorePath(terminal.env)
+    const name = storeOptionOf(values, terminal)?.replace(/:[^:@/]*@/, '@') ?? defaultStorePath(terminal.env)
     await withStore(call, {}, async (store) => {
       const id = named === undefined ? undefined : await sessionOrAdvice(store, named, terminal)
-      if (id !== undefined) await answer(describeSession(store, id))
+      if (id !== undefined) await valueOrUnreadable(describeSession(store, id))
       const served = await startView({ store, name, version: version(), host, port, ...(trust && { trust }) }).catch(
         (cause: Error) => {
-          const reason = whyNot[(cause as NodeJS.ErrnoException).code ?? '']?.(host, port)
+          const reason = listenErrors[(cause as NodeJS.ErrnoException).code ?? '']?.(host, port)
           throw new Unreadable(reason ?? cause.message)
         },
       )
@@ -73,7 +73,7 @@ without it, you can paste keys in the proof's window.`,
 }
 
 /** Why a server can't listen, with advice. */
-const whyNot: { readonly [code: string]: ((host: string, port: number) => string) | undefined } = {
+const listenErrors: { readonly [code: string]: ((host: string, port: number) => string) | undefined } = {
   EADDRINUSE: (host, port) =>
     `port ${port} of ${host} is in use, perhaps by another view; choose another with --port, or omit --port for any free one`,
   EACCES: (_, port) => `port ${port} needs special rights on this machine; choose one from 1024 on with --port`,

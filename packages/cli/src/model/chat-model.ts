@@ -9,7 +9,7 @@ import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { localModel } from './local-model.ts'
 
-export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 'terminal'>): Promise<Model> => {
+export const modelFromOptions = async ({ values, terminal }: Pick<Call, 'values' | 'terminal'>): Promise<Model> => {
   const { model: name, type, 'base-url': baseURL } = values
   if (name === undefined) {
     if (type !== undefined || baseURL !== undefined)
@@ -26,17 +26,21 @@ export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 't
 
 /** Loads the providers' clients, which are optional peers, only if a model is requested. */
 const registry = async (baseURL: string | undefined, { env }: Terminal): Promise<ModelRegistry> => {
-  const anthropic = await installed('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'))
-  const openai = await installed('openai', () => import('openai'))
+  const anthropic = await importIfInstalled('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'))
+  const openai = await importIfInstalled('openai', () => import('openai'))
   if (anthropic === undefined && openai === undefined)
     throw new Unreadable('no provider client is installed; npm install openai or @anthropic-ai/sdk beside indelible')
   return {
-    ...(anthropic && ofAnthropic(anthropic.Anthropic, env['ANTHROPIC_API_KEY'], baseURL)),
-    ...(openai && ofOpenAI(openai.OpenAI, env['OPENAI_API_KEY'], baseURL)),
+    ...(anthropic && anthropicRegistry(anthropic.Anthropic, env['ANTHROPIC_API_KEY'], baseURL)),
+    ...(openai && openAIRegistry(openai.OpenAI, env['OPENAI_API_KEY'], baseURL)),
   }
 }
 
-const ofAnthropic = (Client: typeof Anthropic, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
+const anthropicRegistry = (
+  Client: typeof Anthropic,
+  key: string | undefined,
+  baseURL: string | undefined,
+): ModelRegistry => {
   const at = (server: { readonly baseURL?: string }) => (model: string) =>
     anthropicModel(new Client({ apiKey: key ?? '', ...server }), { model })
   return {
@@ -45,7 +49,7 @@ const ofAnthropic = (Client: typeof Anthropic, key: string | undefined, baseURL:
   }
 }
 
-const ofOpenAI = (Client: typeof OpenAI, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
+const openAIRegistry = (Client: typeof OpenAI, key: string | undefined, baseURL: string | undefined): ModelRegistry => {
   // The client requires a key; a server that needs none ignores it.
   const at = (modelOf: typeof openaiChatModel, server: { readonly baseURL?: string }) => (model: string) =>
     modelOf(new Client({ apiKey: key || 'none', ...server }), { model })
@@ -58,7 +62,7 @@ const ofOpenAI = (Client: typeof OpenAI, key: string | undefined, baseURL: strin
   }
 }
 
-const installed = async <T>(name: string, load: () => Promise<T>): Promise<T | undefined> => {
+const importIfInstalled = async <T>(name: string, load: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await load()
   } catch (error) {

@@ -6,14 +6,14 @@ import { assistant, system, textOf, toolCall, type Message } from 'indelible/mes
 import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from 'indelible/run'
 import { openOrCreateSession, openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { chosenModel } from './chat-model.ts'
+import { modelFromOptions } from './chat-model.ts'
 import { withPlace } from '../sources/advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
 import { folderTools } from './folder-tools.ts'
-import { counted, oneLine, shellWord } from '../terminal/screen.ts'
+import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 import { scopeOf, storeOption, withKeysOf, withOpened } from '../sources/place.ts'
-import { idsFrom, severalText } from '../sources/sessions.ts'
-import { givenStore, openStore } from '../sources/store.ts'
+import { idsFrom, ambiguousText } from '../sources/sessions.ts'
+import { storeOptionOf, openStore } from '../sources/store.ts'
 
 export const chat: Command = {
   name: 'chat',
@@ -54,25 +54,25 @@ Without an API key, a few fixed rules answer, and say that they are not a model.
       throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
     const model = demo
       ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 })
-      : await chosenModel({ values, terminal })
+      : await modelFromOptions({ values, terminal })
     const tools = await toolsOf(values['folder'], terminal)
-    await withOpened(await openStore(givenStore(values, terminal), true, terminal), (whole, name) =>
+    await withOpened(await openStore(storeOptionOf(values, terminal), true, terminal), (whole, name) =>
       withKeysOf({ values, terminal }, whole, async (keyed) => {
         const store = scopeOf(keyed, values['scope'])
         const given = values['session']
-        const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
-        let session = await sessionThere(store, id)
+        const id = typeof given === 'string' ? await resolveSessionId(store, given, terminal) : randomUUID()
+        let session = await openIfPresent(store, id)
         const state = session === undefined ? 'new session' : 'session'
         await terminal.print([
-          `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}`,
+          `${state} ${id} in ${name}${session === undefined ? '' : `, after ${countText(session.len, 'message')}`}`,
           `model ${model.name}; tools: list, read, search`,
         ])
-        if (session !== undefined) await printWhatIsOpen(session, terminal)
+        if (session !== undefined) await printOpenCalls(session, terminal)
         const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
         const talk: Talk = { begin, model, tools, budget, terminal }
         await (demo ? play(talk) : converse(talk))
         if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
-        await terminal.print(['', `${counted(session.len, 'message')} in session ${id}; continue with:`])
+        await terminal.print(['', `${countText(session.len, 'message')} in session ${id}; continue with:`])
         await terminal.printWhole([`  ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}`])
       }),
     )
@@ -104,14 +104,14 @@ const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly To
  * The id of the session to continue, or of a new one. At a terminal the beginning of an id is
  * enough, as in other commands, because the user sees the whole id.
  */
-const idMeant = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
+const resolveSessionId = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
   if (given === '') throw new Misuse('--session takes an ID')
   const ids = asks ? await idsFrom(store, given) : []
-  if (ids.length > 1 && !ids.includes(given)) throw new Unreadable(severalText(ids, given))
+  if (ids.length > 1 && !ids.includes(given)) throw new Unreadable(ambiguousText(ids, given))
   return ids.length === 1 ? (ids[0] as string) : given
 }
 
-const sessionThere = async (store: Store, id: string): Promise<Session | undefined> => {
+const openIfPresent = async (store: Store, id: string): Promise<Session | undefined> => {
   const opened = await openSession(store, id)()
   if (!isLeft(opened)) return opened.right
   if (opened.left._tag === 'NoSuchLog') return undefined
@@ -126,7 +126,7 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
 }
 
 /** Report an interrupted session. The next turn settles the calls that a crash left open. */
-const printWhatIsOpen = async (session: Session, terminal: Terminal): Promise<void> => {
+const printOpenCalls = async (session: Session, terminal: Terminal): Promise<void> => {
   if (session.openSteps().length > 0 || session.openCalls().length > 0)
     await terminal.print(['this session was interrupted; its finished parts are kept'])
 }

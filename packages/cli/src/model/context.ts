@@ -20,7 +20,7 @@ import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
 import { residencyReason } from './residency-reason.ts'
 import { storeOption } from '../sources/place.ts'
 import { policyOf, tokensOf } from './replay.ts'
-import { counted, fit, grouped, padEnd, padStart, widthOf, wrapped } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const context: Command = {
@@ -56,10 +56,10 @@ summaries of a session are used.`,
     const derived = deriveContext(view, {
       budget,
       policy,
-      notes: [...notes].filter((note) => speaksOf(note) <= (view.positionAt(view.length) as number)),
+      notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
     if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
-    const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
+    const explained = values['explain'] === true ? explainPages(derived.right, view, policy) : undefined
     if (values['json'] === true)
       return terminal.printJson([
         {
@@ -77,7 +77,7 @@ summaries of a session are used.`,
 }
 
 /** The length that a record must have for a note to apply. */
-const speaksOf = (note: Note): number =>
+const neededLength = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
 const policies: readonly Policy[] = [paged(), window]
@@ -94,7 +94,7 @@ const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest 
 
 function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
   const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
-  yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the whole record: ${grouped(all)}); ${context.provenance.join(', ')}`
+  yield `context: ${countText(context.messages.length, 'message')}, ${groupedNumber(context.tokens)} of ${groupedNumber(context.budget)} tokens (the whole record: ${groupedNumber(all)}); ${context.provenance.join(', ')}`
   yield ''
   const rows = Array.from(
     context.messages,
@@ -102,7 +102,7 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
       [
         sourceText(context.sources.at(index) as ContextSource),
         message.role,
-        grouped(estimateTokens(message)),
+        groupedNumber(estimateTokens(message)),
         gistOf(message),
       ] as const,
   )
@@ -112,8 +112,8 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
   const isBelow = columns < from + role + tokens + 6 + 30 // the content gets its own line
   for (const row of [['source', 'role', 'tokens', 'content'] as const, ...rows]) {
     const facts = `${padEnd(row[0], from)}  ${padEnd(row[1], role)}  ${padStart(row[2], tokens)}`
-    yield fit(isBelow ? facts : `${facts}  ${row[3]}`, columns)
-    if (isBelow) yield fit(`  ${row[3]}`, columns)
+    yield fitColumns(isBelow ? facts : `${facts}  ${row[3]}`, columns)
+    if (isBelow) yield fitColumns(`  ${row[3]}`, columns)
   }
 }
 
@@ -131,7 +131,7 @@ const sourceText = (source: ContextSource): string => {
   }
 }
 
-interface Explained {
+interface ExplainedPage {
   readonly position: number
   readonly role: Message['role']
   readonly page: PageKind
@@ -141,7 +141,7 @@ interface Explained {
 }
 
 /** The reason for the level of each page. */
-const explain = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly Explained[] =>
+const explainPages = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly ExplainedPage[] =>
   Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number
     const page = view.pages.at(index) as PageKind
@@ -153,14 +153,14 @@ const explain = (context: DerivedContext, view: View<Message>, { name }: Policy)
 
 /** One line; a reason that does not fit follows on its own lines. */
 const explanationLines = (
-  { position, role, page, residency, reason }: Explained,
+  { position, role, page, residency, reason }: ExplainedPage,
   columns: number,
 ): readonly string[] => {
   const facts = `${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}`
   if (widthOf(facts) + 2 + widthOf(reason) <= columns) return [`${facts}  ${reason}`]
   const indent = ' '.repeat(Math.min(7, Math.max(0, columns - 20)))
   return [
-    fit(facts.trimEnd(), columns),
-    ...wrapped(reason, columns - indent.length).map((line) => fit(`${indent}${line}`, columns)),
+    fitColumns(facts.trimEnd(), columns),
+    ...wrapText(reason, columns - indent.length).map((line) => fitColumns(`${indent}${line}`, columns)),
   ]
 }

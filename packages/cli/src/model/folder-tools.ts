@@ -7,32 +7,33 @@ import { tool, type Tool } from 'indelible/run'
 const maxBytes = 64 * 1024
 const maxEntries = 500
 const maxMatches = 100
-const leftOut: ReadonlySet<string> = new Set(['.git', 'node_modules'])
+const ignoredNames: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
 /** @param folder the folder; a link is resolved */
 export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
   const top = await realpath(folder)
-  const inside = (path: unknown): Promise<string> => insideOf(top, path)
+  const resolveInFolder = (path: unknown): Promise<string> => resolveInside(top, path)
   const path = { type: 'string', description: 'A path inside the folder; "." is the folder itself.' }
   return [
     tool({
       name: 'list',
       description: 'List a folder: one entry a line. Folders end with a slash.',
       parameters: { type: 'object', properties: { path } },
-      run: async (input) => listed(await inside(field(input, 'path') ?? '.')),
+      run: async (input) => listFolder(await resolveInFolder(field(input, 'path') ?? '.')),
     }),
     tool({
       name: 'read',
       description: `Read a text file, up to ${maxBytes / 1024} kB of it from line "from" on.`,
       parameters: { type: 'object', properties: { path, from: { type: 'integer', minimum: 1 } }, required: ['path'] },
-      run: async (input) => readFrom(await inside(field(input, 'path')), Number(field(input, 'from') ?? 1)),
+      run: async (input) =>
+        readFileFrom(await resolveInFolder(field(input, 'path')), Number(field(input, 'from') ?? 1)),
     }),
     tool({
       name: 'search',
       description: 'Find lines that contain a text, in all text files of a folder. Gives path:line: text.',
       parameters: { type: 'object', properties: { text: { type: 'string' }, path }, required: ['text'] },
       run: async (input, { signal }) =>
-        searched(top, await inside(field(input, 'path') ?? '.'), String(field(input, 'text') ?? ''), signal),
+        searched(top, await resolveInFolder(field(input, 'path') ?? '.'), String(field(input, 'text') ?? ''), signal),
     }),
   ]
 }
@@ -41,7 +42,7 @@ const field = (input: unknown, name: string): unknown =>
   typeof input === 'object' && input !== null ? (input as { readonly [key: string]: unknown })[name] : undefined
 
 /** The target of a path, with links resolved. Throws if it is not in the folder. */
-const insideOf = async (top: string, path: unknown): Promise<string> => {
+const resolveInside = async (top: string, path: unknown): Promise<string> => {
   if (typeof path !== 'string' || path === '') throw new Error('give a path')
   if (path.includes('\0')) throw new Error('a path must not contain NUL')
   const way = relative(top, join(top, path))
@@ -59,7 +60,7 @@ const insideOf = async (top: string, path: unknown): Promise<string> => {
 
 const leaves = (way: string): boolean => way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)
 
-const listed = async (path: string): Promise<string> => {
+const listFolder = async (path: string): Promise<string> => {
   const entries = await readdir(path, { withFileTypes: true })
   const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted()
   const shown = names.slice(0, maxEntries)
@@ -69,7 +70,7 @@ const listed = async (path: string): Promise<string> => {
   )
 }
 
-const readFrom = async (path: string, from: number): Promise<string> => {
+const readFileFrom = async (path: string, from: number): Promise<string> => {
   const { size } = await stat(path)
   const text = await textOf(path, Math.min(size, 16 * 1024 * 1024))
   if (text === undefined) return '(not a text file)'
@@ -104,7 +105,7 @@ const searched = async (top: string, path: string, text: string, signal: AbortSi
 async function* filesOf(path: string): AsyncGenerator<string> {
   if (!(await stat(path)).isDirectory()) return yield path
   for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (entry.isDirectory() && !leftOut.has(entry.name)) yield* filesOf(join(path, entry.name))
+    if (entry.isDirectory() && !ignoredNames.has(entry.name)) yield* filesOf(join(path, entry.name))
     else if (entry.isFile()) yield join(path, entry.name)
   }
 }

@@ -25,14 +25,14 @@ export interface SentJob {
 }
 
 /** The policies available for a replay. */
-export const judged: readonly Policy[] = [paged(), window]
+export const judgedPolicies: readonly Policy[] = [paged(), window]
 
 /** A replay with the cost of its contexts. */
 export type PricedReplay = Replay & ReplayCosts
 
 /** Do one replay. */
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {
-  const policy = judged.find(({ name }) => name === job.policy)
+  const policy = judgedPolicies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
   const costs = costCounter({ model })
@@ -40,7 +40,10 @@ export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done:
   return { ...measured, ...costs.sum() }
 }
 
-export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })
+export const toSentConversation = (view: View<Message>): SentConversation => ({
+  messages: [...view],
+  pages: [...view.pages],
+})
 
 export const viewOf = ({ messages, pages }: SentConversation): View<Message> => {
   const history = createHistory<Message>()

@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import { doReplay, sentOf, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
+import { doReplay, toSentConversation, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
 
 /** A conversation shorter than this is replayed faster than a thread starts. */
-const short = 200
+const shortestForThreads = 200
 
 /**
  * Run replays, and yield each as soon as it and the earlier ones are done.
@@ -19,16 +19,16 @@ export async function* replaysOf(
   progress: (done: number) => void,
 ): AsyncGenerator<PricedReplay> {
   const done = jobs.map(() => 0)
-  const tell = (index: number, messages: number): void => {
+  const reportProgress = (index: number, messages: number): void => {
     done[index] = messages
     progress(done.reduce((sum, each) => sum + each, 0))
   }
   const threads = Math.min(availableParallelism(), jobs.length)
-  if (threads < 2 || view.length < short) {
-    for (const [index, job] of jobs.entries()) yield doReplay(view, job, (messages) => tell(index, messages))
+  if (threads < 2 || view.length < shortestForThreads) {
+    for (const [index, job] of jobs.entries()) yield doReplay(view, job, (messages) => reportProgress(index, messages))
     return
   }
-  const conversation = sentOf(view)
+  const conversation = toSentConversation(view)
   const workers = new Set<Worker>()
   const replays: Promise<PricedReplay>[] = []
   const begin = (): void => {
@@ -40,8 +40,8 @@ export async function* replaysOf(
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { conversation, job } satisfies SentJob })
     workers.add(worker)
     worker.on('message', (said: number | PricedReplay) => {
-      if (typeof said === 'number') return tell(index, said)
-      tell(index, view.length)
+      if (typeof said === 'number') return reportProgress(index, said)
+      reportProgress(index, view.length)
       resolve(said)
       begin()
     })

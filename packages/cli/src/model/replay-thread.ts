@@ -4,10 +4,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { doReplay, viewOf, type SentJob } from './replay-job.ts'
 
 const { conversation, job } = workerData as SentJob
-let told = Date.now()
+let lastReport = Date.now()
 const replay = doReplay(viewOf(conversation), job, (done) => {
-  if (Date.now() - told < 100) return
-  told = Date.now()
+  if (Date.now() - lastReport < 100) return
+  lastReport = Date.now()
   parentPort?.postMessage(done)
 })
 parentPort?.postMessage(replay)

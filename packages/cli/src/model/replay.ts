@@ -4,10 +4,10 @@ import { Misuse, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
-import { judged, type PricedReplay } from './replay-job.ts'
+import { judgedPolicies, type PricedReplay } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
 import { dollarsText } from '../terminal/money.ts'
-import { counted, fit, grouped, padEnd, padStart } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
 
 export const replay: Command = {
   name: 'replay',
@@ -44,7 +44,7 @@ SESSION means the same as for "indelible show".`,
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
     const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
-    const bar = terminal.progress(`replaying ${counted(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
+    const bar = terminal.progress(`replaying ${countText(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
     const replays = replaysOf(view, jobs, bar.at)
     if (values['json'] !== true) {
       await terminal.print([title, ''])
@@ -62,7 +62,7 @@ SESSION means the same as for "indelible show".`,
       if (done.length < chosen.length) continue
       await terminal.print([
         ...(replay.budget === budgets[0] ? [] : ['']),
-        `budget ${grouped(replay.budget)} tokens, ${counted(replay.calls, 'call')}`,
+        `budget ${groupedNumber(replay.budget)} tokens, ${countText(replay.calls, 'call')}`,
         ...table(done, terminal.columns),
       ])
       done = []
@@ -95,7 +95,7 @@ const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, s
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
 const policiesOf = (given: string): readonly Policy[] =>
-  given === 'all' ? judged : given.split(',').map((name) => policyOf(name, judged))
+  given === 'all' ? judgedPolicies : given.split(',').map((name) => policyOf(name, judgedPolicies))
 
 /** The policy with a name. Throws Misuse. */
 export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
@@ -114,12 +114,12 @@ const columns: readonly (readonly [
 ])[] = [
   ['policy', ({ policy }) => policy],
   ['cacheable', ({ cacheable }) => `${(cacheable * 100).toFixed(1)} %`],
-  ['cost', ({ cost }) => grouped(Math.round(cost))],
+  ['cost', ({ cost }) => groupedNumber(Math.round(cost))],
   ['dollars', ({ dollars }) => (dollars === undefined ? '' : dollarsText(dollars.input + dollars.output))],
-  ['faults', ({ faults }) => grouped(total(faults))],
-  ['tokens', ({ tokens }) => grouped(tokens)],
-  ['epochs', ({ epochs }) => grouped(epochs)],
-  ['rereads', ({ rereads, repeats }) => `${grouped(rereads)} of ${grouped(repeats)}`],
+  ['faults', ({ faults }) => groupedNumber(total(faults))],
+  ['tokens', ({ tokens }) => groupedNumber(tokens)],
+  ['epochs', ({ epochs }) => groupedNumber(epochs)],
+  ['rereads', ({ rereads, repeats }) => `${groupedNumber(rereads)} of ${groupedNumber(repeats)}`],
   ['median', ({ median }) => time(median)],
   ['p99', ({ p99 }) => time(p99)],
   ['of window', ({ cost }, all) => share(cost, all.find(({ policy }) => policy === 'window')?.cost)],
@@ -139,17 +139,20 @@ function* table(replays: readonly PricedReplay[], width: number): Generator<stri
       .trimEnd()
   const expired = replays[0]?.expired ?? 0
   if (expired > 0)
-    yield fit(
-      `${counted(expired, 'call')} came more than five minutes after the previous one: their cache had expired`,
+    yield fitColumns(
+      `${countText(expired, 'call')} came more than five minutes after the previous one: their cache had expired`,
       width,
     )
   for (const { policy, faults, unfit, calls } of replays) {
     const named = Object.entries(faults).filter(([, count]) => count > 0)
     if (named.length > 0)
-      yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
+      yield fitColumns(
+        `${policy}: ${named.map(([name, count]) => `${name} ${groupedNumber(count)}`).join(', ')}`,
+        width,
+      )
     if (unfit > 0)
-      yield fit(
-        `${policy}: the minimum does not fit for ${grouped(unfit)} of ${counted(calls, 'call')}, which are not counted`,
+      yield fitColumns(
+        `${policy}: the minimum does not fit for ${groupedNumber(unfit)} of ${countText(calls, 'call')}, which are not counted`,
         width,
       )
   }

@@ -1,7 +1,7 @@
 /** `indelible head`: prints the head of a session, to verify the session against later. */
 import { describeSession } from 'indelible/session'
 import type { Command } from '../terminal/command.ts'
-import { answer, headText, sessionOfCall, shownHead, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, headText, sessionOfCall, headForTerminal, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 
 export const head: Command = {
@@ -20,8 +20,8 @@ whole root, and so does a pipe or a file.`,
     const given = sessionOfCall('head', call)
     const { terminal, values } = call
     await withSession(call, given, async (store, id) => {
-      const found = (await answer(describeSession(store, id))).head
-      await terminal.print([values['full'] === true ? headText(found) : shownHead(found, terminal)])
+      const found = (await valueOrUnreadable(describeSession(store, id))).head
+      await terminal.print([values['full'] === true ? headText(found) : headForTerminal(found, terminal)])
     })
   },
 }

@@ -17,8 +17,8 @@ import { isLeft } from 'indelible/json/kit'
 import type { Head, Store } from 'indelible/store'
 import { optionFile } from '../sources/input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { answer, headOfOption, headText, storeOption, withStore } from '../sources/place.ts'
-import { counted } from '../terminal/screen.ts'
+import { valueOrUnreadable, headOfOption, headText, storeOption, withStore } from '../sources/place.ts'
+import { countText } from '../terminal/screen.ts'
 import { shortIds } from '../sources/short-ids.ts'
 import { signerMemory } from './signer-memory.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
@@ -89,23 +89,25 @@ remove" also writes to it.
   },
 }
 
-type Verb = (call: Call, rest: readonly string[]) => (store: Store) => Promise<void>
+type LedgerCommand = (call: Call, rest: readonly string[]) => (store: Store) => Promise<void>
 
-const update: Verb =
+const update: LedgerCommand =
   ({ terminal, values }) =>
   async (store) => {
-    const { head, recorded, mismatches } = await terminal.waiting('reading heads', () => answer(updateLedger(store)))
+    const { head, recorded, mismatches } = await terminal.waiting('reading heads', () =>
+      valueOrUnreadable(updateLedger(store)),
+    )
     if (values['json'] === true) await terminal.printJson([{ head, recorded, mismatches }])
-    else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
+    else await terminal.print([`${headText(head)}  ${countText(recorded, 'session')} recorded`])
     if (mismatches.length === 0) return
     terminal.tell(mismatches.map(mismatchText))
-    throw new Unreadable(`${counted(mismatches.length, 'session')} not recorded: different from the ledger`)
+    throw new Unreadable(`${countText(mismatches.length, 'session')} not recorded: different from the ledger`)
   }
 
-const show: Verb =
+const show: LedgerCommand =
   ({ terminal, values }) =>
   async (store) => {
-    const { sessions, held, erasures } = await answer(readLedger(store))
+    const { sessions, held, erasures } = await valueOrUnreadable(readLedger(store))
     if (values['json'] === true)
       return terminal.printJson([
         ...sessions.values(),
@@ -117,18 +119,20 @@ const show: Verb =
       [...sessions.values()].map(({ id, head: { size, root }, at, removed, ...why }) =>
         [
           idOf(id),
-          counted(size, 'row'),
+          countText(size, 'row'),
           ...(terminal.columns < 80 && terminal.shows ? [] : [root.slice(0, 12)]),
           timeText(at, terminal),
-          ...(removed ? [`removed${saidText(why)}`] : []),
+          ...(removed ? [`removed${byAndReasonText(why)}`] : []),
         ].join('  '),
       ),
     )
     await terminal.print([
-      ...[...held.values()].map(({ id, at, ...why }) => `${idOf(id)}  held${saidText(why)}  ${timeText(at, terminal)}`),
+      ...[...held.values()].map(
+        ({ id, at, ...why }) => `${idOf(id)}  held${byAndReasonText(why)}  ${timeText(at, terminal)}`,
+      ),
       ...erasures.map(
         ({ id, at, rows, ...why }) =>
-          `${idOf(id)}  ${counted(rows.length, 'row')} erased${saidText(why)}  ${timeText(at, terminal)}`,
+          `${idOf(id)}  ${countText(rows.length, 'row')} erased${byAndReasonText(why)}  ${timeText(at, terminal)}`,
       ),
     ])
   }
@@ -139,10 +143,15 @@ const timeText = (at: number, { shows }: Terminal): string => {
   return shows ? whole.slice(0, 16).replace('T', ' ') : whole
 }
 
-const saidText = ({ by, reason }: { readonly by?: string | undefined; readonly reason?: string | undefined }): string =>
-  `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`
+const byAndReasonText = ({
+  by,
+  reason,
+}: {
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+}): string => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`
 
-const verify: Verb = ({ terminal, values }) => {
+const verify: LedgerCommand = ({ terminal, values }) => {
   const trust = trustOf(values, terminal)
   const given = headOfOption(values['head'])
   if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
@@ -155,13 +164,13 @@ const verify: Verb = ({ terminal, values }) => {
     if (isLeft(verified) && verified.left._tag === 'LedgerMismatch') {
       const { mismatches } = verified.left
       terminal.tell(mismatches.map(mismatchText))
-      throw new Unreadable(`${counted(mismatches.length, 'session')} different from the ledger`)
+      throw new Unreadable(`${countText(mismatches.length, 'session')} different from the ledger`)
     }
-    const { head, good, removed, held, erased, unrecorded } = await answer(async () => verified)
+    const { head, good, removed, held, erased, unrecorded } = await valueOrUnreadable(async () => verified)
     if (values['json'] === true)
       return terminal.printJson([{ head, headsOnly, good, removed, held, erased, unrecorded }])
     await terminal.print([
-      `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
+      `${headText(head)}  ${countText(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${countText(erased, 'row')} erased`}`,
     ])
     if (headsOnly) terminal.tell(['only heads were compared, so altered rows are not detected'])
     if (older === undefined)
@@ -182,14 +191,14 @@ const verifiedRows = async (store: Store, older: Head | undefined, terminal: Ter
 
 /** The head in the last checkpoint, if the checkpoint is trusted. */
 const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
-  const last = await answer(lastCheckpoint(store))
+  const last = await valueOrUnreadable(lastCheckpoint(store))
   if (last === undefined) throw new Unreadable('the ledger has no checkpoint; "indelible ledger sign" creates one')
   const checked = checkCheckpoint(last.note, trust)
   if (isLeft(checked)) throw new Unreadable(evidenceFaultMessage(checked.left))
   return checked.right.head
 }
 
-const sign: Verb = ({ terminal, values }) => {
+const sign: LedgerCommand = ({ terminal, values }) => {
   const files = values['key']
   const { origin, next } = values
   if (!Array.isArray(files) || files.length === 0) throw new Misuse('ledger sign needs --key FILE: a private key')
@@ -203,7 +212,7 @@ const sign: Verb = ({ terminal, values }) => {
   const places = typeof signed === 'string' ? [signed] : files.map((file) => `${String(file)}.signed`)
   return async (store) => {
     const memory = places.map((place) => signerMemory(place, terminal))
-    const { note } = await answer(signLedger(store, { origin, signers, memory, extensions }))
+    const { note } = await valueOrUnreadable(signLedger(store, { origin, signers, memory, extensions }))
     await terminal.printWhole(note.trimEnd().split('\n'))
   }
 }
@@ -214,7 +223,7 @@ const signerIn = (file: string, terminal: Terminal): NoteSigner => {
   return signer.right
 }
 
-const witness: Verb = ({ terminal }, rest) => {
+const witness: LedgerCommand = ({ terminal }, rest) => {
   if (rest.length === 0) throw new Misuse('ledger witness needs witnesses, each as URL=VKEY')
   const witnesses = rest.map((one) => {
     const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(one) ?? []
@@ -224,11 +233,11 @@ const witness: Verb = ({ terminal }, rest) => {
     return { url, vkey }
   })
   return async (store) => {
-    const { note, signedBy, refusals } = await answer(witnessLedger(store, witnesses))
+    const { note, signedBy, refusals } = await valueOrUnreadable(witnessLedger(store, witnesses))
     await terminal.printWhole(note.trimEnd().split('\n'))
     terminal.tell(refusals.map(evidenceFaultMessage))
     if (refusals.length > 0) throw new Unreadable(`${signedBy.length} of ${witnesses.length} witnesses signed`)
   }
 }
 
-const verbs: { readonly [verb: string]: Verb | undefined } = { update, show, verify, sign, witness }
+const verbs: { readonly [verb: string]: LedgerCommand | undefined } = { update, show, verify, sign, witness }

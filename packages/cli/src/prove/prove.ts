@@ -20,9 +20,9 @@ import {
 import type { ErasedRow, Head } from 'indelible/store'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { oneFile, pathOf, textOf } from '../sources/input.ts'
-import { answer, headOfOption, headText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, headOfOption, headText, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
 
 export const prove: Command = {
@@ -55,18 +55,20 @@ the record that had the head of --head, unchanged.`,
   run: async (call) => {
     const given = sessionOfCall('prove', call, 1)
     const older = headOfOption(call.values['head'])
-    if (call.values['consistency'] === true) return proveContinued(call, given, older)
+    if (call.values['consistency'] === true) return proveConsistency(call, given, older)
     if (older !== undefined)
       throw new Misuse('prove --head needs --consistency; a proof of a message is always for the current head')
     const position = wholeNumber('prove: N', call.positionals[1], undefined)
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
     await withSession(call, given, async (store, id) => {
       if (call.values['ledger'] === true)
-        return call.terminal.printJson([await answer(proveInLedger(store, id, position))])
+        return call.terminal.printJson([await valueOrUnreadable(proveInLedger(store, id, position))])
       const proof = await proveEntry(store, id, position)()
       const isErased = isLeft(proof) && proof.left._tag === 'MessageErased'
       await call.terminal.printJson([
-        isErased ? await answer(proveErased(store, id, position)) : await answer(async () => proof),
+        isErased
+          ? await valueOrUnreadable(proveErased(store, id, position))
+          : await valueOrUnreadable(async () => proof),
       ])
       if (isErased)
         call.terminal.tell([
@@ -82,10 +84,10 @@ export const erasedText = ({ at, by, reason }: { readonly [name in 'at' | 'by' |
 
 const erasedRows = (rows: readonly Pick<ErasedRow, 'kind'>[]): string => {
   const notes = rows.filter(({ kind }) => kind === 'note').length
-  return `${counted(rows.length - notes, 'message')}${notes === 0 ? '' : ` and ${counted(notes, 'note')}`}`
+  return `${countText(rows.length - notes, 'message')}${notes === 0 ? '' : ` and ${countText(notes, 'note')}`}`
 }
 
-const proveContinued = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
+const proveConsistency = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
   if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
   if (call.values['ledger'] === true) throw new Misuse('prove takes --consistency or --ledger, not both')
   if (older === undefined) throw new Misuse('prove --consistency needs --head SIZE:ROOT: the earlier head')
@@ -96,10 +98,10 @@ const proveContinued = async (call: Call, given: string, older: Head | undefined
     if (isLeft(proof) && proof.left._tag === 'Diverged')
       throw new Unreadable(
         proof.left.actual.size < older.size
-          ? `${id}: has ${counted(proof.left.actual.size, 'row')}, but the head has ${older.size}: the session was truncated, or the head belongs to another session`
-          : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head belongs to another session`,
+          ? `${id}: has ${countText(proof.left.actual.size, 'row')}, but the head has ${older.size}: the session was truncated, or the head belongs to another session`
+          : `${id}: its first ${countText(older.size, 'row')} do not have that head: they were changed, or the head belongs to another session`,
       )
-    await call.terminal.printJson([await answer(async () => proof)])
+    await call.terminal.printJson([await valueOrUnreadable(async () => proof)])
   })
 }
 
@@ -127,41 +129,41 @@ count. Check the receipt of "erase --json" with a head of the ledger.`,
     if (isLeft(value))
       throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
     const trust = trustOf(values, terminal)
-    const checked = <T>(read: Either<AnyEvidenceFault, T>, advice = ''): T => {
+    const orUnreadable = <T>(read: Either<AnyEvidenceFault, T>, advice = ''): T => {
       if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(read.left)}${advice}`)
       return read.right
     }
-    const told = async (said: readonly unknown[], line: string): Promise<void> => {
+    const printVerdict = async (said: readonly unknown[], line: string): Promise<void> => {
       await terminal.printJson(said)
       terminal.tell([line])
     }
     const withoutHead = (advice: string): string => (head === undefined ? advice : '')
     switch (isObject(value.right) ? value.right['indelible'] : undefined) {
       case 'growth': {
-        const { from, head: now } = checked(checkGrowth(value.right, head))
+        const { from, head: now } = orUnreadable(checkGrowth(value.right, head))
         return terminal.print([
           `the record with the head ${headText(now)} continues ${headText(from)}${withoutHead('; pass --head to compare one of them with a head that you know')}`,
         ])
       }
       case 'evidence': {
         if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
-        const { message, session, row, checkpoint } = checked(checkBundle(checked(readBundle(text)), trust))
+        const { message, session, row, checkpoint } = orUnreadable(checkBundle(orUnreadable(readBundle(text)), trust))
         const { origin, head: of, signedBy, witnessed } = checkpoint
-        return told(
+        return printVerdict(
           [message],
-          `row ${row} of session ${JSON.stringify(session)}, in the ledger ${origin} of ${counted(of.size, 'row')}, signed by ${[...signedBy, ...witnessed.map(({ name }) => name)].join(', ')}`,
+          `row ${row} of session ${JSON.stringify(session)}, in the ledger ${origin} of ${countText(of.size, 'row')}, signed by ${[...signedBy, ...witnessed.map(({ name }) => name)].join(', ')}`,
         )
       }
       case 'erased': {
-        const { row, leaf, ledger, said, head: of } = checked(checkErased(value.right, head))
-        return told(
+        const { row, leaf, ledger, said, head: of } = orUnreadable(checkErased(value.right, head))
+        return printVerdict(
           [{ row, leaf, ...said }],
           `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; pass --head to compare with a head that you know')}`,
         )
       }
       case 'erasure': {
-        const { session, rows, said, ledger } = checked(checkErasure(value.right, head))
-        return told(
+        const { session, rows, said, ledger } = orUnreadable(checkErasure(value.right, head))
+        return printVerdict(
           rows,
           `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; pass --head to compare it with a head that you know')}`,
         )
@@ -176,8 +178,8 @@ count. Check the receipt of "erase --json" with a head of the ledger.`,
       other && head
         ? `; if the session grew in between, "indelible prove SESSION --consistency --head ${headText(other.size < head.size ? other : head)}" proves that its record continues this one`
         : ''
-    const { message, row, head: of } = checked(proven, advice)
-    await told(
+    const { message, row, head: of } = orUnreadable(proven, advice)
+    await printVerdict(
       [message],
       `the message is row ${row} of the session with the head ${headText(of)}${withoutHead('; that head comes from the proof itself: pass --head to compare with one that you know')}`,
     )

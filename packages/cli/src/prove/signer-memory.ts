@@ -28,7 +28,7 @@ create table if not exists signed (origin text primary key, size integer not nul
   } catch (cause) {
     throw unwritable(given, cause)
   }
-  const within = <T>(work: (database: DatabaseSync) => T): T => {
+  const withDatabase = <T>(work: (database: DatabaseSync) => T): T => {
     const database = open()
     try {
       return work(database)
@@ -37,9 +37,9 @@ create table if not exists signed (origin text primary key, size integer not nul
     }
   }
   return {
-    read: async (origin) => within((database) => lastOf(database, origin)),
+    read: async (origin) => withDatabase((database) => lastOf(database, origin)),
     advance: async (origin, from, { size, root }) =>
-      within((database) => {
+      withDatabase((database) => {
         database.exec('begin immediate')
         const last = lastOf(database, origin)
         if (last?.size !== from?.size || last?.root !== from?.root) return false

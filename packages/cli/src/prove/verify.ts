@@ -7,18 +7,18 @@ import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import {
   allScopesOption,
-  answer,
+  valueOrUnreadable,
   faultText,
   headOfOption,
   headText,
   sessionOfCall,
-  shownHead,
+  headForTerminal,
   storeOption,
   withScopes,
 } from '../sources/place.ts'
 import { placeText } from '../sources/conversation.ts'
 import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
-import { counted, ranges } from '../terminal/screen.ts'
+import { countText, ranges } from '../terminal/screen.ts'
 
 export const verify: Command = {
   name: 'verify',
@@ -70,7 +70,7 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   const [any] = scopes
   const findings =
     values['deep'] === true && any !== undefined
-      ? await terminal.waiting('checking the tables of the store', () => answer(any.check()))
+      ? await terminal.waiting('checking the tables of the store', () => valueOrUnreadable(any.check()))
       : []
   terminal.tell(findings.map(findingText))
   const sessions: { readonly store: Store; readonly id: string; readonly rows: number }[] = []
@@ -81,7 +81,7 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   }
   const count = sessions.length
   const sum = sessions.reduce((all, { rows }) => all + rows, 0)
-  const bar = terminal.progress(`verifying ${counted(count, 'session')}`, sum, 'rows')
+  const bar = terminal.progress(`verifying ${countText(count, 'session')}`, sum, 'rows')
   let [bad, before] = [0, 0]
   for (const { store, id, rows } of sessions) {
     const problem = await problemOf(store, id, undefined, terminal, (read) => bar.at(before + read))
@@ -92,14 +92,14 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
     terminal.tell([problem])
   }
   bar.end()
-  await terminal.print([`${counted(count, 'session')} verified, ${bad} damaged`])
+  await terminal.print([`${countText(count, 'session')} verified, ${bad} damaged`])
   const others = values['all-scopes'] === true || any === undefined ? [] : await scopesBeside(any)
   if (others.length > 0) terminal.tell([`not verified: the sessions in ${namesOf(others)}; --all-scopes verifies all`])
   if (findings.length > 0)
     throw new Unreadable(
-      `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds as much as possible`,
+      `${countText(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds as much as possible`,
     )
-  if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
+  if (bad > 0) throw new Unreadable(`${countText(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
 }
 
 /** Verify one session. Returns its problem, or prints a line that says it is good. */
@@ -125,21 +125,21 @@ const problemOf = async (
       : ''
   const { missing } = verified.right
   if (missing.length > 0)
-    return `${id}: its record is good, but ${counted(missing.length, 'block')} that its receipts reference ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: the requests of those calls can't be shown; copy the session again from a store that has them`
+    return `${id}: its record is good, but ${countText(missing.length, 'block')} that its receipts reference ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: the requests of those calls can't be shown; copy the session again from a store that has them`
   await terminal.print([
-    `${id}: good, ${goodText(verified.right)}, head ${shownHead(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${counted(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
+    `${id}: good, ${goodText(verified.right)}, head ${headForTerminal(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${countText(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
   ])
   return undefined
 }
 
 const goodText = ({ len, erased }: VerifiedSession): string =>
   erased.length === 0
-    ? counted(len, 'message')
-    : `${erased.length} of ${counted(len, 'message')} erased (${erased.length === 1 ? 'position' : 'positions'} ${ranges(erased)})`
+    ? countText(len, 'message')
+    : `${erased.length} of ${countText(len, 'message')} erased (${erased.length === 1 ? 'position' : 'positions'} ${ranges(erased)})`
 
 /** Why the head has more rows than there are messages: for people. */
 const notesText = ({ len, head: { size } }: VerifiedSession): string =>
-  size === len ? '' : `; ${size - len} of its ${counted(size, 'row')} ${size - len === 1 ? 'is a note' : 'are notes'}`
+  size === len ? '' : `; ${size - len} of its ${countText(size, 'row')} ${size - len === 1 ? 'is a note' : 'are notes'}`
 
 const damageText = async (store: Store, fault: SessionFault | StoreFault | CallbackThrew): Promise<string> => {
   if (fault._tag === 'DamagedLog') {
@@ -151,6 +151,6 @@ const damageText = async (store: Store, fault: SessionFault | StoreFault | Callb
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
   return actual.size < expected.size
-    ? `truncated: it has ${counted(actual.size, 'row')}, but had ${expected.size}`
+    ? `truncated: it has ${countText(actual.size, 'row')}, but had ${expected.size}`
     : `rewritten: its first ${expected.size} rows do not have the head ${headText(expected)}`
 }

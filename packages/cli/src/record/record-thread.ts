@@ -6,7 +6,7 @@ import { Misuse, Unreadable, wholeNumber, type Call } from '../terminal/command.
 import { terminalOf } from '../terminal/output.ts'
 import { withStore } from '../sources/place.ts'
 import { Recorders, type ScopeSummary } from './recorders.ts'
-import { recordLeft, spoolsNear } from './spools.ts'
+import { recordLeftSpools, spoolPathPrefix } from './spools.ts'
 
 /** The data that starts the thread. */
 export interface ThreadStart {
@@ -31,10 +31,10 @@ export type FromThread =
 
 const { values, env } = workerData as ThreadStart
 const tell = (said: FromThread): void => parentPort?.postMessage(said)
-const nowhere = { write: () => undefined }
+const discardOutput = { write: () => undefined }
 const terminal = terminalOf({
   stdin: process.stdin,
-  stdout: nowhere,
+  stdout: discardOutput,
   stderr: { write: (text) => tell({ tell: text }) },
   env,
   cwd: '.',
@@ -43,12 +43,12 @@ const terminal = terminalOf({
 const call: Call = { values, positionals: [], terminal }
 
 /** Finished calls, reported together. */
-let over: number[] = []
+let finishedCalls: number[] = []
 const isOver = (one: number): void => {
-  if (over.push(one) > 1) return
+  if (finishedCalls.push(one) > 1) return
   setImmediate(() => {
-    tell({ over })
-    over = []
+    tell({ over: finishedCalls })
+    finishedCalls = []
   })
 }
 
@@ -64,24 +64,24 @@ try {
     })
     // Calls of a killed recorder come first, because new calls may continue them.
     const left = (async () => {
-      for (const reason of await recordLeft(store, call, (reads) => tell({ reads })))
+      for (const reason of await recordLeftSpools(store, call, (reads) => tell({ reads })))
         terminal.tell([`indelible: ${reason}`])
       recorders.begin()
     })()
-    const take = async (said: ToThread): Promise<void> => {
+    const receiveMessage = async (said: ToThread): Promise<void> => {
       await left
       if ('end' in said) return ended.resolve()
       for (const frame of framesIn(said.records)) reader.take(frame, said.segment)
       tell({ taken: said.records.length })
     }
-    parentPort?.on('message', (said: ToThread) => void take(said))
+    parentPort?.on('message', (said: ToThread) => void receiveMessage(said))
     const timer = setInterval(() => recorders.removeOld(), 3_600_000)
-    tell({ ready: { scope: store.scope, near: spoolsNear(values, terminal) } })
+    tell({ ready: { scope: store.scope, near: spoolPathPrefix(values, terminal) } })
     await ended.promise
     clearInterval(timer)
     await recorders.settled()
     recorders.tellRedacted()
-    tell({ over })
+    tell({ over: finishedCalls })
     tell({ summaries: recorders.summaries() })
   })
   parentPort?.close()

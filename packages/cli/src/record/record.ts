@@ -6,11 +6,11 @@ import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy
 import { vertexUrl } from '@indelible/recorder/proxy/kit'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { storeOption } from '../sources/place.ts'
-import { onTerminate, programEnded } from '../terminal/program.ts'
+import { onTerminate, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { dollarsText } from '../terminal/money.ts'
-import { counted, shellWord } from '../terminal/screen.ts'
+import { countText, shellWord } from '../terminal/screen.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
@@ -92,7 +92,7 @@ machine's, such as a container's name for it. Give a token for these.`,
   examples: ['indelible record -- claude -p "fix the build"'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const listen = listenOf(values['listen'])
+    const listen = parseListenOption(values['listen'])
     const [command, ...args] = positionals
     if (command === '' || (command === undefined) === (listen === undefined))
       throw new Misuse('record needs a COMMAND after --, or --listen HOST:PORT')
@@ -110,7 +110,7 @@ machine's, such as a container's name for it. Give a token for these.`,
     let code: number
     let summaries: readonly ScopeSummary[]
     try {
-      const proxy = await listening({
+      const proxy = await startListening({
         ...(listen ?? { host: '127.0.0.1', port: 0 }),
         token: typeof token === 'string' ? token : listen === undefined ? randomBytes(12).toString('hex') : '',
         upstreams,
@@ -120,7 +120,7 @@ machine's, such as a container's name for it. Give a token for these.`,
         code =
           command === undefined
             ? await untilStopped(proxy, upstreams, terminal)
-            : await programEnded(command, told(args, proxy), environment(proxy, terminal), terminal)
+            : await runProgram(command, fillAddresses(args, proxy), environment(proxy, terminal), terminal)
       } finally {
         await proxy.close()
       }
@@ -138,7 +138,7 @@ interface Place {
   readonly port: number
 }
 
-const listenOf = (given: unknown): Place | undefined => {
+const parseListenOption = (given: unknown): Place | undefined => {
   if (given === undefined) return undefined
   const [, host, port] = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(String(given)) ?? []
   if (host === undefined || Number(port) > 65_535) throw new Misuse(`--listen takes HOST:PORT, not "${String(given)}"`)
@@ -166,7 +166,7 @@ const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => 
   })
 }
 
-const listening = async (options: Parameters<typeof startProxy>[0]): Promise<Proxy> => {
+const startListening = async (options: Parameters<typeof startProxy>[0]): Promise<Proxy> => {
   try {
     return await startProxy(options)
   } catch (cause) {
@@ -184,7 +184,7 @@ const environment = (proxy: Proxy, { env }: Terminal): { readonly [name: string]
 })
 
 /** The arguments, with each `{VARIABLE}` replaced by its address: for programs that read no variables. */
-const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
+const fillAddresses = (args: readonly string[], proxy: Proxy): readonly string[] =>
   providers.reduce(
     (all, { name, variables }) =>
       variables.reduce((some, variable) => some.map((arg) => arg.replaceAll(`{${variable}}`, proxy.urlOf(name))), all),
@@ -200,8 +200,8 @@ const withoutPassword = (url: string): string => {
 
 const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
   const stopped = new Promise<void>((resolve) => {
-    const ends = [terminal.onInterrupt(() => done()), onTerminate(() => done())]
-    const done = (): void => {
+    const ends = [terminal.onInterrupt(() => endWaits()), onTerminate(() => endWaits())]
+    const endWaits = (): void => {
       for (const end of ends) end()
       resolve()
     }
@@ -228,7 +228,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     calls === 0 && lost > 0
       ? []
       : [
-          `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+          `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
         ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
@@ -238,16 +238,16 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     )
   }
   const silent = sum((one) => one.silent)
-  if (silent > 0) lines.push(`${counted(silent, 'call')} without token counts: the provider sent none`)
+  if (silent > 0) lines.push(`${countText(silent, 'call')} without token counts: the provider sent none`)
   const breaks = summaries.flatMap((one) => one.breaks)
   lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
   const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
   if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)
-  if (passed > 0) lines.push(`${counted(passed, 'other request')} forwarded`)
+  if (passed > 0) lines.push(`${countText(passed, 'other request')} forwarded`)
   const unanswered = sum((one) => one.unanswered)
-  if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
-  if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)
+  if (lost > unanswered) lines.push(`${countText(lost - unanswered, 'call')} not recorded`)
+  if (unanswered > 0) lines.push(`${countText(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
   if (count > Math.min(10, sessions.length)) lines.push('  …')
   return lines

@@ -6,10 +6,10 @@ import type { Run } from '@indelible/recorder/proxy'
 import { beginRun, decompress } from '@indelible/recorder/proxy/kit'
 import type { Store } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'
-import { answer, scopeOf } from '../sources/place.ts'
-import { redactorIn, tellRedacted } from '../sources/redacted.ts'
+import { valueOrUnreadable, scopeOf } from '../sources/place.ts'
+import { redactorIn, reportRedactions } from '../sources/redacted.ts'
 import { removeOld } from './retention.ts'
-import { counted } from '../terminal/screen.ts'
+import { countText } from '../terminal/screen.ts'
 
 /** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {
@@ -129,7 +129,7 @@ export class Recorders {
   async #end({ recorder, run }: Scope): Promise<void> {
     await recorder.settled()
     const summary = recorder.summary()
-    this.#past = this.#past === undefined ? withoutNames(summary) : added(this.#past, summary)
+    this.#past = this.#past === undefined ? withoutNames(summary) : addSummaries(this.#past, summary)
     await run.end()
   }
 
@@ -139,11 +139,11 @@ export class Recorders {
     if (days === undefined) return
     this.#next(async () => {
       try {
-        const names = !this.#isNamed ? undefined : await answer(this.#store.scopes())
+        const names = !this.#isNamed ? undefined : await valueOrUnreadable(this.#store.scopes())
         const others = names?.filter((name) => name !== this.#store.scope).map((name) => scopeOf(this.#store, name))
         let removed = 0
         for (const store of [this.#store, ...(others ?? [])]) removed += await removeOld(store, days)
-        if (removed > 0) this.#terminal.tell([`${counted(removed, 'session')} older than ${days} days removed`])
+        if (removed > 0) this.#terminal.tell([`${countText(removed, 'session')} older than ${days} days removed`])
       } catch (cause) {
         this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
       }
@@ -161,7 +161,7 @@ export class Recorders {
 
   async #tellMarked({ marked }: Run): Promise<void> {
     const count = await marked
-    if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
+    if (count > 0) this.#tell(`${countText(count, 'call')} of a recorder that was killed: marked as without an answer`)
   }
 
   /** Resolves when everything is recorded. Call it after the last request. */
@@ -180,7 +180,7 @@ export class Recorders {
 
   /** Report the removed secrets. */
   tellRedacted(): void {
-    tellRedacted(this.#redactor, this.#terminal)
+    reportRedactions(this.#redactor, this.#terminal)
   }
 
   #tell(line: string): void {
@@ -205,13 +205,13 @@ const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
   models: new Map(),
 })
 
-const added = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
+const addSummaries = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
   const other = withoutNames(more)
-  return { ...plus(one, other), usage: plus(one.usage, other.usage) }
+  return { ...addNumbers(one, other), usage: addNumbers(one.usage, other.usage) }
 }
 
 /** The first object with the numbers of both added up. */
-const plus = <T extends object>(one: T, other: T): T => {
+const addNumbers = <T extends object>(one: T, other: T): T => {
   const entries = Object.entries(one).map(([name, value]: [string, unknown]) => [
     name,
     typeof value === 'number' ? value + Number(other[name as keyof T]) : value,

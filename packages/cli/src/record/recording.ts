@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import type { Recorder } from '@indelible/recorder'
 import { carriesConversation } from '@indelible/recorder/kit'
-import { Frames, setAside, Spool, type SpoolKeys } from '@indelible/recorder/proxy/kit'
+import { Frames, failedSuffix, Spool, type SpoolKeys } from '@indelible/recorder/proxy/kit'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
 import type { ScopeSummary } from './recorders.ts'
@@ -21,7 +21,7 @@ export interface Recording {
 /** Begin recording. Throws Misuse or Unreadable if the store can't be opened. */
 export const beginRecording = async (call: Call): Promise<Recording> => {
   const { values, terminal } = call
-  const tell = teller(terminal)
+  const tell = limitedReporter(terminal)
   const isSpooled = values['redact'] !== true && values['no-content'] !== true
   const keys = isSpooled ? spoolKeys(call) : undefined
   const header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
@@ -69,13 +69,13 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     )
     if (reads === undefined) return
     try {
-      renameSync(reads, `${reads}${setAside}`)
+      renameSync(reads, `${reads}${failedSuffix}`)
     } catch {
       tell(`${reads} made it fail: move this file away, or the next recorder fails too`)
     }
   })
   const { scope, near } = await ready.promise
-  const spool = isSpooled ? madeSpool(near, keys, tell) : undefined
+  const spool = isSpooled ? openSpool(near, keys, tell) : undefined
   const known = (frames = new Frames({
     spool,
     post: (records, segment) => {
@@ -99,14 +99,14 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
       if (isAlive) worker.postMessage({ end: true } satisfies ToThread) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
       const summaries = await ended.promise
       spool?.close()
-      const beside = { ...nothing, passed, lost: known.open + known.unanswered, unanswered: known.unanswered }
+      const beside = { ...emptySummary, passed, lost: known.open + known.unanswered, unanswered: known.unanswered }
       return [...summaries, beside]
     },
   }
 }
 
 /** The spool of this process; undefined if it can't be created. */
-const madeSpool = (
+const openSpool = (
   near: string | undefined,
   keys: SpoolKeys | undefined,
   tell: (line: string) => void,
@@ -121,7 +121,7 @@ const madeSpool = (
 }
 
 /** Prints lines, up to a limit. */
-const teller = (terminal: Terminal): ((line: string) => void) => {
+const limitedReporter = (terminal: Terminal): ((line: string) => void) => {
   let told = 0
   return (line) => {
     if (told++ < 20) terminal.tell([`indelible: ${line}`])
@@ -129,7 +129,7 @@ const teller = (terminal: Terminal): ((line: string) => void) => {
 }
 
 /** The summary of no calls. */
-const nothing: ScopeSummary = {
+const emptySummary: ScopeSummary = {
   sessions: [],
   moreSessions: 0,
   calls: 0,

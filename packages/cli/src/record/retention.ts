@@ -1,7 +1,7 @@
 /** Removes recorded sessions after some time. */
 import { removeRecorded } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
-import { answer } from '../sources/place.ts'
+import { valueOrUnreadable } from '../sources/place.ts'
 import { sessionsIn } from '../sources/sessions.ts'
 
 /**
@@ -15,6 +15,6 @@ export const removeOld = async (store: Store, days: number): Promise<number> => 
     ({ appended, metadata }) => appended < before && metadata['recorder'] !== undefined,
   )
   for (const { id } of old)
-    await answer(removeRecorded(store, id, { reason: `older than ${days} days`, by: 'indelible record' }))
+    await valueOrUnreadable(removeRecorded(store, id, { reason: `older than ${days} days`, by: 'indelible record' }))
   return old.length
 }

@@ -4,20 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
-import { isSpooledBefore, replayLeft, type SpoolKeys } from '@indelible/recorder/proxy/kit'
+import { isSpooledBefore, replayLeftSpools, type SpoolKeys } from '@indelible/recorder/proxy/kit'
 import type { Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { readKeyFile } from '../sources/key-file.ts'
 import { Recorders } from './recorders.ts'
-import { counted } from '../terminal/screen.ts'
-import { defaultStorePath, givenStore, isAddress, keyFileOf } from '../sources/store.ts'
+import { countText } from '../terminal/screen.ts'
+import { defaultStorePath, storeOptionOf, isAddress, keyFileOf } from '../sources/store.ts'
 
 /**
  * The path that the spools of a store begin with. Those of a database are in the user's data
  * folder; undefined if that can't be written.
  */
-export const spoolsNear = (values: Call['values'], terminal: Terminal): string | undefined => {
-  const given = givenStore(values, terminal)
+export const spoolPathPrefix = (values: Call['values'], terminal: Terminal): string | undefined => {
+  const given = storeOptionOf(values, terminal)
   const path = defaultStorePath(terminal.env)
   try {
     if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
@@ -49,12 +49,12 @@ export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => 
 }
 
 /** Record the calls in the spools of killed recorders. Returns the files that can't be recorded, with reasons. */
-export const recordLeft = async (
+export const recordLeftSpools = async (
   store: Store,
   call: Call,
   onFile: (path: string | undefined) => void = () => {},
 ): Promise<readonly string[]> => {
-  const near = spoolsNear(call.values, call.terminal)
+  const near = spoolPathPrefix(call.values, call.terminal)
   if (near === undefined) return []
   let now: () => number = Date.now
   const recorders = new Recorders(store, call, {
@@ -63,7 +63,7 @@ export const recordLeft = async (
     marks: false,
   })
   const failed: string[] = []
-  const calls = await replayLeft({
+  const calls = await replayLeftSpools({
     near,
     keys: spoolKeys(call),
     storeOf: (scope) => {
@@ -78,7 +78,7 @@ export const recordLeft = async (
     onNotice: (reason) => failed.push(reason),
   })
   await recorders.settled()
-  if (calls > 0) call.terminal.tell([`indelible: ${counted(calls, 'call')} of a recorder that was killed: recorded`])
+  if (calls > 0) call.terminal.tell([`indelible: ${countText(calls, 'call')} of a recorder that was killed: recorded`])
   return failed
 }
 
@@ -87,11 +87,11 @@ export const recordLeft = async (
  *
  * Throws  Unreadable with `otherwise`, such as "nothing was erased", if a file of a killed recorder can't be recorded
  */
-export const afterSpools = async (store: Store, call: Call, otherwise: string): Promise<void> => {
-  const near = spoolsNear(call.values, call.terminal)
+export const waitForSpools = async (store: Store, call: Call, otherwise: string): Promise<void> => {
+  const near = spoolPathPrefix(call.values, call.terminal)
   const now = Date.now()
   for (let told = false; ; told = true) {
-    const [failed] = await recordLeft(store, call)
+    const [failed] = await recordLeftSpools(store, call)
     if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
     if (near === undefined || !isSpooledBefore(near, now)) return
     if (!told) call.terminal.tell(['waiting for a recorder with calls that are not stored yet'])

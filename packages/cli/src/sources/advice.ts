@@ -69,11 +69,13 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
     const given = placeOptions.flatMap((option) => {
       const value = values[option]
       const takes = typeof value === 'string' && command !== undefined && option in command.options
-      return takes && !rest.includes(`--${option} `) && !rest.includes(value) ? [` --${option} ${shown(value)}`] : []
+      return takes && !rest.includes(`--${option} `) && !rest.includes(value)
+        ? [` --${option} ${shownValue(value)}`]
+        : []
     })
     return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
   })
 
 /** An option value for display. */
-const shown = (value: string): string =>
+const shownValue = (value: string): string =>
   shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)

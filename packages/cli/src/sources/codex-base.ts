@@ -13,7 +13,7 @@ import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit
 
 /** The bytes of a file: decompressed (`.zst`), and with its base for a Codex session. Throws read errors. */
 export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>
-  /^rollout-.*\.jsonl(?:\.zst)?$/.test(basename(path)) ? withBase(path) : plainBytes(path)
+  /^rollout-.*\.jsonl(?:\.zst)?$/.test(basename(path)) ? bytesWithBase(path) : plainBytes(path)
 
 const plainBytes = (path: string): AsyncIterable<Uint8Array> => {
   const file = createReadStream(path, { highWaterMark: 1 << 20 })
@@ -33,7 +33,7 @@ interface Fork {
   readonly seen: readonly string[]
 }
 
-async function* withBase(path: string): AsyncGenerator<Uint8Array> {
+async function* bytesWithBase(path: string): AsyncGenerator<Uint8Array> {
   const fork = await forkOf(path, [])
   if (fork === undefined) return yield* plainBytes(path)
   const { header, length, base } = fork

@@ -19,10 +19,10 @@ import {
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { readConversation, type Conversation } from './input.ts'
-import { answer, faultText, withStore } from './place.ts'
-import { counted } from '../terminal/screen.ts'
-import { sessionNamed } from './sessions.ts'
-import { defaultStorePath, givenStore, isAddress } from './store.ts'
+import { valueOrUnreadable, faultText, withStore } from './place.ts'
+import { countText } from '../terminal/screen.ts'
+import { findSessionId } from './sessions.ts'
+import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
 
 export interface NamedConversation extends Conversation {
   /** The session; undefined for a file. It reads from memory, because its store is closed. */
@@ -48,11 +48,11 @@ export const readableConversation = (name: string, call: Call, position?: number
     ? namedConversation(name, call)
     : withStore(call, {}, async (store) => {
         const id = await sessionIn(store, name, call)
-        return (await ownOfFork(store, id, call, position)) ?? storedConversation(store, id, call)
+        return (await ownMessagesOfFork(store, id, call, position)) ?? storedConversation(store, id, call)
       })
 
 /** The messages that an encrypted fork does not share, if the shared ones can't be read. */
-const ownOfFork = async (
+const ownMessagesOfFork = async (
   store: Store,
   id: string,
   { terminal }: Call,
@@ -71,13 +71,13 @@ const ownOfFork = async (
   for (let before = 0; before < at; before++) history.append(user('')) // placeholders: the others keep their positions
   for (const message of view) history.append(message)
   terminal.tell([
-    `${id}: its first ${counted(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
+    `${id}: its first ${countText(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
   ])
   return {
     view: position === undefined ? without(history.view(), [{ from: 0, to: at }]) : history.view(),
     left: [],
     timeOf: (place) => times[place - at],
-    title: `${id}: session, ${counted(len, 'message')}; the first ${at}, shared with ${forkedFrom.id}, can't be read`,
+    title: `${id}: session, ${countText(len, 'message')}; the first ${at}, shared with ${forkedFrom.id}, can't be read`,
   }
 }
 
@@ -85,7 +85,7 @@ const ownOfFork = async (
 export const isFile = (path: string, { values, terminal }: Call): boolean => {
   if (values['store'] !== undefined || values['scope'] !== undefined) return false
   if (path === '-' || isThere(path, terminal)) return true
-  const store = givenStore(values, terminal)
+  const store = storeOptionOf(values, terminal)
   const hasStore = store !== undefined && isAddress(store) ? true : existsSync(store ?? defaultStorePath(terminal.env))
   return !hasStore
 }
@@ -105,7 +105,7 @@ const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
 /** The session that a name means. Throws Unreadable; if the name looks like a file name, the error mentions both. */
 export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
   try {
-    return await sessionNamed(store, name)
+    return await findSessionId(store, name)
   } catch (error) {
     if (!(error instanceof Unreadable) || values['store'] !== undefined) throw error
     throw isFolder(name, terminal) === true
@@ -122,14 +122,14 @@ const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySe
   if (isLeft(opened)) {
     const { _tag } = opened.left
     return _tag === 'SessionSealed' || _tag === 'DamagedLog'
-      ? answer(readSession(store, id))
-      : answer(async () => opened)
+      ? valueOrUnreadable(readSession(store, id))
+      : valueOrUnreadable(async () => opened)
   }
   try {
     opened.right.view().toArray()
     return opened.right
   } catch (error) {
-    if (error instanceof FaultError) return answer(readSession(store, id)) // a message of another program that is none
+    if (error instanceof FaultError) return valueOrUnreadable(readSession(store, id)) // a message of another program that is none
     throw error
   }
 }
@@ -150,12 +150,12 @@ export const storedConversation = async (
   const left = leftOut(session.conversation())
   return {
     session,
-    lease: session.state === 'open' ? await answer(store.leaseOf(id)) : undefined,
+    lease: session.state === 'open' ? await valueOrUnreadable(store.leaseOf(id)) : undefined,
     left,
     view: values['all'] === true ? record : without(record, left),
     notes,
     timeOf: session.timeOf,
-    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
+    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${countText(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
   }
 }
 
@@ -164,7 +164,7 @@ const notesText = (notes: Sequence<Note>): string => {
   const calls = Array.from(notes).filter(({ type }) => type === 'receipt').length
   return notes.length === 0
     ? ''
-    : `, ${counted(notes.length, 'note')}${calls === 0 ? '' : ` (${calls} of them ${calls === 1 ? 'a call record' : 'call records'})`}`
+    : `, ${countText(notes.length, 'note')}${calls === 0 ? '' : ` (${calls} of them ${calls === 1 ? 'a call record' : 'call records'})`}`
 }
 
 /** Reports which messages and notes of a session were changed. */

@@ -22,7 +22,7 @@ import { assembleTranscript } from '@indelible/transcripts/kit'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
-import { counted, shellWord } from '../terminal/screen.ts'
+import { countText, shellWord } from '../terminal/screen.ts'
 
 /** The single FILE argument of a command. Throws Misuse. */
 export const oneFile = (command: string, positionals: readonly string[], what = 'FILE: the conversation'): string => {
@@ -136,7 +136,7 @@ const largest = 2 ** 28
 
 /** A summary of the input: name, format, index if there are several, number of messages. */
 export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
-  `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${counted(messages.length, 'message')}`
+  `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${countText(messages.length, 'message')}`
 
 export interface Conversation {
   readonly view: View<Message>

@@ -49,7 +49,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
   try {
     const keys = lines.filter((line) => !line.startsWith(placeKey)).map(hostKeyOf)
     keyRing(keys)
-    return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
+    return { path, keys, keysIn: place === undefined ? undefined : resolvePlace(path, place) }
   } catch (cause) {
     throw new Unreadable(
       `${option} ${given}: is not a key file ("indelible encryption new FILE" creates one): ${(cause as Error).message}`,
@@ -58,7 +58,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
 }
 
 /** A relative path starts at the key file's folder. */
-const placed = (file: string, place: string): string =>
+const resolvePlace = (file: string, place: string): string =>
   /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
 
 /**
@@ -155,7 +155,7 @@ export const openRing = async (
       throw new Unreadable(
         `${file.keysIn}: does not exist; it has the wrapped keys of ${file.path}, and without it nobody can read the sessions: restore it, or use another key file`,
       )
-    ownFile(file.keysIn)
+    makePrivateFile(file.keysIn)
   }
   const { store } = await openStore(file.keysIn, true, terminal)
   return { ring: keyRing(file.keys, { keysIn: store }), close: async () => store.close()() }
@@ -165,7 +165,7 @@ export const openRing = async (
  * Create a file that only its owner may read; SQLite gives its companion files the same mode. A
  * file that an earlier version created with wider permissions is restricted.
  */
-const ownFile = (path: string): void => {
+const makePrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, 'a', 0o600))
     for (const each of [path, `${path}-wal`, `${path}-shm`]) {

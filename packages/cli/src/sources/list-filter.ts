@@ -16,7 +16,7 @@ export const filterOf = (values: Call['values']): ((info: SessionInfo, marks: Ma
     if (name === undefined || operator === undefined || wanted === undefined)
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
     return (info: SessionInfo, marks: Marks) =>
-      valuesOf(info, marks, name.trim()).some((value) => holds(value, operator, wanted.trim()))
+      valuesOf(info, marks, name.trim()).some((value) => matchesCondition(value, operator, wanted.trim()))
   })
   return (info, marks) => tests.every((test) => test(info, marks))
 }
@@ -49,7 +49,7 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   },
 }
 
-const holds = (value: Json, operator: string, wanted: string): boolean => {
+const matchesCondition = (value: Json, operator: string, wanted: string): boolean => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (operator === '=') return text === wanted
   if (operator === '~') return text.toLowerCase().includes(wanted.toLowerCase())

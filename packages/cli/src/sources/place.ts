@@ -7,8 +7,8 @@ import type { SearchOnlyFault } from 'indelible/search'
 import type { Head, Store, StoreNotice } from 'indelible/store'
 import { storeNoticeText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
-import { counted, shellWord } from '../terminal/screen.ts'
-import { givenStore, keyFileOf, openStore, type OpenedStore } from './store.ts'
+import { countText, shellWord } from '../terminal/screen.ts'
+import { storeOptionOf, keyFileOf, openStore, type OpenedStore } from './store.ts'
 
 /** The option of commands on a whole store. */
 export const wholeStoreOption: Command['options'] = {
@@ -69,7 +69,7 @@ export const withScopes = async <T>(
 /** The scopes selected by `--scope` and `--all-scopes`. */
 export const scopesOf = async (store: Store, values: Call['values']): Promise<readonly Store[]> => {
   if (values['all-scopes'] !== true) return [scopeOf(store, values['scope'])]
-  const names = await answer(store.scopes())
+  const names = await valueOrUnreadable(store.scopes())
   if (names === undefined) throw new Unreadable('this kind of store can not list its scopes: name one with --scope')
   return names.map((name) => scopeOf(store, name))
 }
@@ -105,9 +105,9 @@ const withWholeStore = async <T>(
   const onNotice = (notice: StoreNotice): void => {
     if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // the command itself reports damage
   }
-  return withOpened(await openStore(givenStore(values, terminal), make, terminal, onNotice), async (store, name) => {
-    if (values['store'] === undefined && !told.has(terminal)) terminal.tell([`store: ${name}`])
-    told.add(terminal)
+  return withOpened(await openStore(storeOptionOf(values, terminal), make, terminal, onNotice), async (store, name) => {
+    if (values['store'] === undefined && !informedTerminals.has(terminal)) terminal.tell([`store: ${name}`])
+    informedTerminals.add(terminal)
     return work(store)
   })
 }
@@ -122,12 +122,12 @@ export const withOpened = async <T>(
   } catch (error) {
     throw unreadableOf(error)
   } finally {
-    await answer(store.close())
+    await valueOrUnreadable(store.close())
   }
 }
 
 /** The terminals on which the store's name was already printed, which is done once. */
-const told = new WeakSet<Terminal>()
+const informedTerminals = new WeakSet<Terminal>()
 
 /** A scope of a store. Throws Misuse if the name is invalid. */
 export const scopeOf = (store: Store, name: unknown): Store => {
@@ -138,7 +138,7 @@ export const scopeOf = (store: Store, name: unknown): Store => {
 }
 
 /** The value of a task. Throws Unreadable with the fault's sentence. */
-export const answer = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
+export const valueOrUnreadable = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
@@ -155,9 +155,9 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
     : fault._tag === 'LogExists'
       ? `this store already has a session ${JSON.stringify(fault.id)}; nothing was changed: choose another id`
       : fault._tag === 'BeyondEnd'
-        ? `${fault.id}: there is no message ${fault.at}: it has ${counted(fault.size, 'message')}${fault.size === 0 ? '' : `, from 0 to ${fault.size - 1}`}`
+        ? `${fault.id}: there is no message ${fault.at}: it has ${countText(fault.size, 'message')}${fault.size === 0 ? '' : `, from 0 to ${fault.size - 1}`}`
         : fault._tag === 'SessionConflict' && fault.len > fault.expectedLen
-          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}, so nothing was appended; "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" prints the new ones`
+          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${countText(fault.len, 'message')}, so nothing was appended; "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" prints the new ones`
           : fault._tag === 'NoKey'
             ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
             : fault._tag === 'EmptyQuery'
@@ -169,7 +169,7 @@ export const positionIn = (name: string, len: number, at: number, otherwise = ''
   const position = at < 0 ? len + at : at
   if (position >= 0 && position < len) return position
   throw new Unreadable(
-    `${name}: there is no message ${at}: ${len === 0 ? 'there are none' : `there are ${counted(len, 'message')}, from 0 to ${len - 1}`}${otherwise}`,
+    `${name}: there is no message ${at}: ${len === 0 ? 'there are none' : `there are ${countText(len, 'message')}, from 0 to ${len - 1}`}${otherwise}`,
   )
 }
 
@@ -189,7 +189,7 @@ export const sessionOfCall = (command: string, { positionals }: Call, more = 0):
 export const headText = ({ size, root }: Head): string => `${size}:${root}`
 
 /** A head: short on a terminal, complete for a program. */
-export const shownHead = (head: Head, { shows }: Pick<Terminal, 'shows'>): string =>
+export const headForTerminal = (head: Head, { shows }: Pick<Terminal, 'shows'>): string =>
   shows ? `${head.size}:${head.root.slice(0, shortRoot)}…` : headText(head)
 
 /** Enough of a root to recognize it at a glance; to compare, print the whole root. */

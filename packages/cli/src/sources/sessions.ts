@@ -5,9 +5,9 @@ import { describeSession, listSessions, type SessionInfo } from 'indelible/sessi
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { answer, headText, withStore } from './place.ts'
-import { isLongOn, isMeantBy, shortIds } from './short-ids.ts'
-import { counted, oneLine, shellWord } from '../terminal/screen.ts'
+import { valueOrUnreadable, headText, withStore } from './place.ts'
+import { isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
+import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 
 /**
  * Sessions of a scope, newest first or in the order `by`; unreadable logs go into `damaged`. Pages grow from `first`.
@@ -20,7 +20,7 @@ export async function* allSessions(
   let after: string | undefined
   let limit = first
   do {
-    const page = await answer(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
+    const page = await valueOrUnreadable(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
     limit = Math.min(500, 2 * limit)
     yield* page.sessions
     damaged.push(...(page.damaged ?? []))
@@ -36,7 +36,7 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
 }
 
 /** The fields of a session for programs. */
-export const described = (info: SessionInfo): object =>
+export const sessionFields = (info: SessionInfo): object =>
   present({
     ...info,
     encrypted: undefined,
@@ -52,10 +52,10 @@ export const withSession = async <T>(
   work: (store: Store, id: string) => Promise<T>,
 ): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrAdvice(store, given, call.terminal)))
 
-/** Like `sessionNamed`; if a file of that name exists, the error mentions it. */
+/** Like `findSessionId`; if a file of that name exists, the error mentions it. */
 export const sessionOrAdvice = async (store: Store, given: string, { path }: Terminal): Promise<string> => {
   try {
-    return await sessionNamed(store, given)
+    return await findSessionId(store, given)
   } catch (error) {
     if (!(error instanceof Unreadable) || !existsSync(path(given))) throw error
     const file = shellWord(given)
@@ -83,21 +83,21 @@ export const wholeId = async (store: Store, given: string, terminal: Terminal): 
  * The id of the session that a text names: a whole id, or a unique beginning. Throws Unreadable
  * with suggestions if there is none or more than one.
  */
-export const sessionNamed = async (store: Store, given: string): Promise<string> => {
+export const findSessionId = async (store: Store, given: string): Promise<string> => {
   const whole = await describeSession(store, given)()
   if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // the command reports other problems
   const found = await idsFrom(store, given)
   if (found.length === 1) return found[0] as string
-  if (found.length > 1) throw new Unreadable(severalText(found, given))
+  if (found.length > 1) throw new Unreadable(ambiguousText(found, given))
   const near = didYouMean(given, await idsFrom(store, ''))
   throw new Unreadable(
-    `this store has no session ${JSON.stringify(given)}${near === '' ? `${await elsewhere(store, given)}; "indelible list" shows its sessions` : near}`,
+    `this store has no session ${JSON.stringify(given)}${near === '' ? `${await otherScopeAdvice(store, given)}; "indelible list" shows its sessions` : near}`,
   )
 }
 
 /** The ids in a scope that a text means: by their beginning, or in a list's shortened form. */
 export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> =>
-  (await sessionsIn(store)).map(({ id }) => id).filter((id) => isMeantBy(given, id))
+  (await sessionsIn(store)).map(({ id }) => id).filter((id) => matchesIdPattern(given, id))
 
 /**
  * Shortens ids of a store on a terminal; elsewhere they stay whole.
@@ -113,11 +113,11 @@ export const shortIdsIn = async (
   return shortIds([...(await sessionsIn(store)).map(({ id }) => id), ...ids], terminal)
 }
 
-export const severalText = (ids: readonly string[], beginning: string): string =>
-  `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
+export const ambiguousText = (ids: readonly string[], beginning: string): string =>
+  `${countText(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
 
 /** Another scope with a session of that id. */
-const elsewhere = async (store: Store, id: string): Promise<string> => {
+const otherScopeAdvice = async (store: Store, id: string): Promise<string> => {
   for (const other of await otherScopes(store)) {
     const scoped = store.scoped(other)
     if (isLeft(scoped)) continue
@@ -130,7 +130,7 @@ const elsewhere = async (store: Store, id: string): Promise<string> => {
 
 /** The other scopes; empty if the store can't list them. */
 const otherScopes = async (store: Store): Promise<readonly string[]> =>
-  ((await answer(store.scopes())) ?? []).filter((name) => name !== store.scope)
+  ((await valueOrUnreadable(store.scopes())) ?? []).filter((name) => name !== store.scope)
 
 /** The other scopes that have sessions; empty if there are none or the store can't list them. */
 export const scopesBeside = async (store: Store): Promise<readonly string[]> => {
@@ -138,7 +138,7 @@ export const scopesBeside = async (store: Store): Promise<readonly string[]> => 
   for (const name of await otherScopes(store)) {
     const scoped = store.scoped(name)
     if (isLeft(scoped)) continue
-    const { sessions } = await answer(listSessions(scoped.right, { limit: 1 }))
+    const { sessions } = await valueOrUnreadable(listSessions(scoped.right, { limit: 1 }))
     if (sessions.length > 0) names.push(name)
     if (names.length > mostNamed) break
   }

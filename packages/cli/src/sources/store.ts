@@ -31,7 +31,7 @@ export const defaultStorePath = (
 }
 
 /** The store given by the option or by INDELIBLE_STORE; undefined for the user's default. Throws Misuse. */
-export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+export const storeOptionOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
   const { store } = values
   if (store === '') throw new Misuse('--store takes a PATH')
   return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
@@ -43,7 +43,7 @@ export const storeFile = (
   terminal: Pick<Terminal, 'env' | 'path'>,
   otherwise: string,
 ): string => {
-  const given = givenStore(values, terminal)
+  const given = storeOptionOf(values, terminal)
   if (given !== undefined && isAddress(given)) throw new Misuse(otherwise)
   return given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
 }
@@ -94,7 +94,7 @@ export const openStore = async (
     )
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: make, onNotice })()
-  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? unopened(opened.left, path)
+  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? openFailure(opened.left, path)
   return { store: opened.right, name: path }
 }
 
@@ -137,11 +137,11 @@ const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> 
   })
   const opened = await postgresStore({ connectionString: given, create: make })()
   const name = addressWithoutPassword(given)
-  if (isLeft(opened)) throw unopened(opened.left, name)
+  if (isLeft(opened)) throw openFailure(opened.left, name)
   return { store: opened.right, name }
 }
 
-const unopened = (fault: StoreFault, name: string): Unreadable =>
+const openFailure = (fault: StoreFault, name: string): Unreadable =>
   new Unreadable(
     fault._tag === 'NoStore'
       ? `${name}: this store does not exist; "indelible import FILE" creates it`

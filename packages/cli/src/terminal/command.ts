@@ -127,7 +127,7 @@ export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, lea
 }
 
 /** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined for other texts. */
-export const ageIn = (given: string): number | undefined => {
+export const parseAge = (given: string): number | undefined => {
   const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
   return unit === undefined
     ? undefined
@@ -141,7 +141,7 @@ export const becauseOptions: Command['options'] = {
 }
 
 /** Whether a command asks before an irreversible step. Throws Misuse if it can't ask. */
-export const asksFirst = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {
+export const mustConfirm = (name: string, { values, terminal }: Pick<Call, 'values' | 'terminal'>): boolean => {
   if (values['yes'] === true) return false
   if (!terminal.asks) throw new Misuse(`${name} needs --yes, because there is no terminal to ask`)
   return true

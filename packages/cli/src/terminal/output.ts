@@ -12,7 +12,7 @@ import { inspect } from 'node:util'
 import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
 import { leftOutLine } from './report.ts'
-import { escaped, hung, oneLine, printable } from './screen.ts'
+import { escapeUnprintable, wrapHanging, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
 export interface Sink extends Drawing {
@@ -50,7 +50,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
     return `${mark}${codes[0]};${text}${mark}${codes[1]};`
   }
   /** The final text: `clean` sanitizes each piece, and the marks of `paint` become colors. */
-  const rendered = (text: string, clean: (text: string) => string): string => {
+  const renderText = (text: string, clean: (text: string) => string): string => {
     if (mark === undefined) return clean(text) // nothing was painted yet
     return text
       .split(mark)
@@ -61,20 +61,20 @@ export const terminalOf = (around: Surroundings): Terminal => {
       })
       .join('')
   }
-  const written = (text: string): Promise<void> => {
+  const writeOut = (text: string): Promise<void> => {
     makeRoom()
     return new Promise((done, failed) => void stdout.write(text, (error) => (error ? failed(error) : done())))
   }
   const lines = async (texts: Iterable<string>, clean: (text: string) => string, most?: number): Promise<void> => {
     let pending = ''
     for (const text of texts) {
-      const line = rendered(text, clean)
-      pending += `${most === undefined ? line : hung(line, most).join('\n')}\n`
+      const line = renderText(text, clean)
+      pending += `${most === undefined ? line : wrapHanging(line, most).join('\n')}\n`
       if (pending.length < 1 << 16) continue
-      await written(pending)
+      await writeOut(pending)
       pending = ''
     }
-    if (pending !== '') await written(pending)
+    if (pending !== '') await writeOut(pending)
   }
 
   // A dumb terminal can't redraw a line.
@@ -100,7 +100,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
     const most = stderr.isTTY === true ? widthOfSink(stderr) : Infinity
     for (const text of texts) {
       makeRoom()
-      stderr.write(`${hung(rendered(text, printable), most).join('\n')}\n`)
+      stderr.write(`${wrapHanging(renderText(text, printable), most).join('\n')}\n`)
     }
   }
   const damaged = new Set<string>()
@@ -118,23 +118,23 @@ export const terminalOf = (around: Surroundings): Terminal => {
     printWhole: (texts) => lines(texts, printable),
     page: async (texts) => {
       const all = [...texts]
-      const text = all.map((line) => `${rendered(line, printable)}\n`).join('')
+      const text = all.map((line) => `${renderText(line, printable)}\n`).join('')
       const isLong =
         all.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / (stdout.columns || 80))), 0) >=
         (stdout.rows || 24)
       if (stdout.isTTY === true && isLong) {
-        const { pagerShowed } = await import('./program.ts')
-        if (await pagerShowed(text, env)) return
+        const { showInPager } = await import('./program.ts')
+        if (await showInPager(text, env)) return
       }
       await lines(all, printable)
     },
     printJson: (values) =>
       lines(
         Array.from(values, (value) => JSON.stringify(value)),
-        escaped,
+        escapeUnprintable,
       ),
-    printJsonLines: (texts) => lines(texts, escaped),
-    say: (text) => void stdout.write(rendered(text, printableLines)),
+    printJsonLines: (texts) => lines(texts, escapeUnprintable),
+    say: (text) => void stdout.write(renderText(text, printableLines)),
     tell,
     tellDamage: (name, damage) => {
       if (damage.length === 0) return
@@ -143,7 +143,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
       damaged.add(line)
     },
     hasDamage: () => damaged.size > 0,
-    tellJson: (value) => void stderr.write(`${escaped(JSON.stringify(value))}\n`),
+    tellJson: (value) => void stderr.write(`${escapeUnprintable(JSON.stringify(value))}\n`),
     progress,
     waiting: async (label, work) => {
       const began = now()
@@ -161,7 +161,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
         input: stdin,
         ...(stdin.isTTY === true && {
           output: stdout as unknown as NodeJS.WritableStream, // a stream: standard input is a terminal
-          prompt: rendered(prompt, printable),
+          prompt: renderText(prompt, printable),
         }),
       }),
     answerTo: (question) =>

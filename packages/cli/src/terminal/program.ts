@@ -22,7 +22,7 @@ export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (
  *
  * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
-export const programEnded = (
+export const runProgram = (
   command: string,
   args: readonly string[],
   env: { readonly [name: string]: string | undefined },
@@ -52,7 +52,7 @@ export const programEnded = (
   })
 
 /** Run a program without a terminal, and return its standard output and standard error. */
-export const programSaid = (
+export const programOutput = (
   command: string,
   args: readonly string[],
   env: Terminal['env'],
@@ -63,7 +63,7 @@ export const programSaid = (
   })
 
 /** Whether a pager showed a text: PAGER, or else `less`, which quits by itself if the text fits the screen. */
-export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean> =>
+export const showInPager = (text: string, env: Terminal['env']): Promise<boolean> =>
   new Promise((resolve) => {
     const pager = env['PAGER'] || 'less'
     if (pager === 'cat') return resolve(false)

@@ -1,5 +1,5 @@
 /** Progress of long work on standard error: a bar if a person watches, otherwise occasional lines. */
-import { fit, grouped, padStart } from './screen.ts'
+import { fitColumns, groupedNumber, padStart } from './screen.ts'
 
 export interface Progress {
   /** Report how much is done. Cheap: it draws at most ten times a second, and prints a line at most every 5 seconds. */
@@ -18,12 +18,12 @@ export interface Drawing {
 }
 
 /** In milliseconds: the delay before a bar appears, and between redraws. */
-const patience = 400
-const between = 100
+const showAfterMs = 400
+const redrawMs = 100
 /** The same for lines without a terminal. */
 const betweenLines = 5000
 /** The milliseconds before the remaining time is shown: any earlier it would be a guess. */
-const least = 2000
+const timeLeftAfterMs = 2000
 
 /**
  * A bar for `total` units; without a total (a pipe), a count. If `drawing` is not a terminal, a line every 5 seconds.
@@ -40,17 +40,17 @@ export const createProgress = (
 ): Progress => {
   const began = now()
   const isBar = drawing.isTTY === true
-  let next = began + (isBar ? patience : betweenLines)
+  let next = began + (isBar ? showAfterMs : betweenLines)
   let drawn = false
   return {
     at: (done) => {
       const time = now()
       if (time < next) return
-      next = time + (isBar ? between : betweenLines)
+      next = time + (isBar ? redrawMs : betweenLines)
       const facts = factsOf(done, total, unit, time - began)
       if (!isBar) return void drawing.write(`${label}: ${facts.join(', ')}\n`)
       drawn = true
-      drawing.write(`\r${fit(barOf(label, done, total, facts), (drawing.columns || 80) - 1)}\u001b[K`)
+      drawing.write(`\r${fitColumns(barOf(label, done, total, facts), (drawing.columns || 80) - 1)}\u001b[K`)
     },
     pause: () => {
       if (drawn) drawing.write('\r\u001b[K')
@@ -70,13 +70,14 @@ const factsOf = (
   unit: string | undefined,
   elapsed: number,
 ): readonly string[] => {
-  const said = (count: number): string => (unit === undefined ? bytes(count) : `${grouped(count)} ${unit}`)
-  if (total === undefined || total === 0) return [said(done)]
+  const progressAmount = (count: number): string =>
+    unit === undefined ? bytes(count) : `${groupedNumber(count)} ${unit}`
+  if (total === undefined || total === 0) return [progressAmount(done)]
   const left = (elapsed * (total - done)) / done
-  const isKnown = elapsed >= least && done > 0 && done < total
+  const isKnown = elapsed >= timeLeftAfterMs && done > 0 && done < total
   return [
     `${Math.floor(shareOf(done, total) * 100)} %`,
-    `${said(done)} of ${said(total)}`,
+    `${progressAmount(done)} of ${progressAmount(total)}`,
     ...(isKnown ? [`${duration(left)} left`] : []),
   ]
 }

@@ -4,31 +4,31 @@ import type { Loss } from 'indelible/codecs'
 import type { Repair } from 'indelible/message'
 import type { Damage, Transcript, TranscriptLoss } from '@indelible/transcripts'
 import type { Terminal } from './command.ts'
-import { counted, fit, grouped, oneLine, padStart } from './screen.ts'
+import { countText, fitColumns, groupedNumber, oneLine, padStart } from './screen.ts'
 
 /** The lines that were skipped or only partly read. */
 export function* damageLines(damage: readonly Damage[], columns: number): Generator<string> {
   if (damage.length === 0) return
-  yield `damage: ${counted(damage.length, 'line')}`
+  yield `damage: ${countText(damage.length, 'line')}`
   for (const { line, reason, offset } of damage.slice(0, mostShown))
-    yield fit(
+    yield fitColumns(
       `  line ${padStart(String(line), 5)}  ${oneLine(reason)}${offset === undefined ? '' : ` (byte ${offset})`}`,
       columns,
     )
-  if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
+  if (damage.length > mostShown) yield `  … and ${groupedNumber(damage.length - mostShown)} more`
 }
 
 /** A single line about damage, for commands that continue with the rest. */
 export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
-  const lines = damage.slice(0, mostPlaces).map(({ line }) => grouped(line))
+  const lines = damage.slice(0, mostPlaces).map(({ line }) => groupedNumber(line))
   const more = damage.length > mostPlaces ? ', …' : ''
-  return `${name}: ${counted(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
+  return `${name}: ${countText(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
 }
 
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
   if (losses.length === 0) return
-  yield `changed while reading: ${counted(losses.length, 'value')}`
-  yield* groups(
+  yield `changed while reading: ${countText(losses.length, 'value')}`
+  yield* groupEqual(
     losses,
     ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`,
     ({ line }) => `line ${line}`,
@@ -44,8 +44,8 @@ export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { 
 
 export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {
   if (losses.length === 0) return
-  yield `losses: ${counted(losses.length, 'value')} that the format can't hold`
-  yield* groups(
+  yield `losses: ${countText(losses.length, 'value')} that the format can't hold`
+  yield* groupEqual(
     losses,
     ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`,
     ({ position }) => String(position),
@@ -55,16 +55,16 @@ export function* lossLines(losses: readonly Loss[], columns: number): Generator<
 
 export function* repairLines(repairs: readonly Repair[], columns: number): Generator<string> {
   if (repairs.length === 0) return
-  yield `repairs: ${counted(repairs.length, 'problem')} that a provider would refuse`
-  yield* groups(
+  yield `repairs: ${countText(repairs.length, 'problem')} that a provider would refuse`
+  yield* groupEqual(
     repairs,
-    ({ problem, done }) => `${said[problem._tag]}: ${done}`,
+    ({ problem, done }) => `${repairTexts[problem._tag]}: ${done}`,
     ({ problem }) => String(problem.position),
     columns,
   )
 }
 
-const said = {
+const repairTexts = {
   UnansweredCall: 'a call without a result',
   DuplicateCallId: 'a call with the id of an earlier one',
   OrphanResult: 'a result without its call',
@@ -74,7 +74,7 @@ const said = {
 } as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
 
 /** Groups equal problems: the number, the problem, and the first few places. */
-export function* groups<T>(
+export function* groupEqual<T>(
   all: readonly T[],
   kindOf: (each: T) => string,
   placeOf: (each: T) => string,
@@ -91,8 +91,8 @@ export function* groups<T>(
   }
   for (const [kind, found] of [...places].slice(0, mostShown)) {
     const first = [...found].slice(0, mostPlaces)
-    yield fit(`  ${padStart(grouped(times.get(kind) ?? 0), 6)} × ${kind}`, columns)
-    yield fit(`           at ${first.join(', ')}${found.size > mostPlaces ? ', …' : ''}`, columns)
+    yield fitColumns(`  ${padStart(groupedNumber(times.get(kind) ?? 0), 6)} × ${kind}`, columns)
+    yield fitColumns(`           at ${first.join(', ')}${found.size > mostPlaces ? ', …' : ''}`, columns)
   }
   if (places.size > mostShown) yield `  … and ${places.size - mostShown} more`
 }
@@ -112,17 +112,18 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
     [
       'tokens',
       usage &&
-        `${grouped(usage.input)} in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`,
+        `${groupedNumber(usage.input)} in (${groupedNumber(usage.cacheRead ?? 0)} from a cache), ${groupedNumber(usage.output)} out`,
     ],
-    ['notes', notes.length === 0 ? undefined : grouped(notes.length)],
+    ['notes', notes.length === 0 ? undefined : groupedNumber(notes.length)],
     [
       'aside',
       Object.keys(aside).length === 0
         ? undefined
         : Object.entries(aside)
-            .map(([kind, count]) => `${grouped(count)} × ${kind}`)
+            .map(([kind, count]) => `${groupedNumber(count)} × ${kind}`)
             .join(', '),
     ],
   ]
-  for (const [name, fact] of facts) if (fact !== undefined) yield fit(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
+  for (const [name, fact] of facts)
+    if (fact !== undefined) yield fitColumns(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
 }

@@ -14,7 +14,7 @@ export const oneLine = (text: string): string => {
 export const printable = (text: string): string => text.replace(unprintable, '')
 
 /** Equivalent JSON text with those characters escaped. */
-export const escaped = (json: string): string =>
+export const escapeUnprintable = (json: string): string =>
   json.replace(unprintable, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
@@ -28,7 +28,7 @@ export const widthOf = (text: string): number => {
 }
 
 /** A text truncated to a number of columns, with an ellipsis. */
-export const fit = (text: string, columns: number): string => {
+export const fitColumns = (text: string, columns: number): string => {
   if (columns <= 0) return ''
   if (narrow.test(text.slice(0, columns + 1))) return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`
   if (widthOf(text) <= columns) return text
@@ -44,7 +44,7 @@ export const fit = (text: string, columns: number): string => {
 }
 
 /** A text wrapped between words to a number of columns. */
-export const wrapped = (text: string, columns: number): readonly string[] => {
+export const wrapText = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
@@ -60,14 +60,14 @@ export const fitMiddle = (text: string, columns: number): string => {
   const characters = Array.from(graphemesOf(text), ({ segment }) => segment)
   let end = ''
   while (widthOf(end) + widthOf(characters.at(-1) ?? '') <= (columns - 1) >> 1) end = characters.pop() + end
-  return `${fit(characters.join(''), columns - widthOf(end))}${end}`
+  return `${fitColumns(characters.join(''), columns - widthOf(end))}${end}`
 }
 
 /**
  * A line wrapped between words to a number of columns, with later lines indented below the first
  * word. Longer words stay whole. Colors have no width.
  */
-export const hung = (line: string, columns: number, hang?: number): readonly string[] => {
+export const wrapHanging = (line: string, columns: number, hang?: number): readonly string[] => {
   const columnsOf = (text: string): number => widthOf(text.replace(colour, ''))
   if (columnsOf(line) <= columns) return [line]
   const start = line.search(/[^ ]/)
@@ -94,11 +94,11 @@ export const padStart = (text: string, columns: number): string =>
   ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 
 /** A whole number with thousands separators. */
-export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+export const groupedNumber = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `18 repairs`, `1 repair`, `no repairs`. */
-export const counted = (count: number, what: string, many = `${what}s`): string =>
-  `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
+export const countText = (count: number, what: string, many = `${what}s`): string =>
+  `${count === 0 ? 'no' : groupedNumber(count)} ${count === 1 ? what : many}`
 
 /** A text quoted as one word of a shell command. */
 export const shellWord = (text: string): string =>

@@ -7,7 +7,7 @@ import { erasedMark } from 'indelible/message/kit'
 import { pageKinds, type PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from './command.ts'
-import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 
 export interface TimelineOptions {
   /** Show only these page kinds. */
@@ -28,7 +28,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const { answers, calls } = pairing(view)
   const positionWidth = Math.max(3, String(Math.max(0, (view.positionAt(view.length) ?? 0) - 1)).length)
   const tokensWidth = 7
-  const messages = [...shown(view, options)]
+  const messages = [...rowsToShow(view, options)]
   const isTimed = messages.some(({ time }) => time !== undefined)
   // position, role, kind, tokens, each followed by two spaces
   const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
@@ -58,7 +58,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
       ...(timed ? [paint('dim', padEnd(moment?.slice(11, 19) ?? '', timeWidth))] : []),
       paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
       paint(colours[page], padEnd(page, kindWidth)),
-      ...(narrow ? [] : [padStart(grouped(estimateTokens(message)), tokensWidth)]),
+      ...(narrow ? [] : [padStart(groupedNumber(estimateTokens(message)), tokensWidth)]),
     ].join('  ')
     const lines = contentLines(message, position, room, { answers, calls, paint })
     if (narrow) yield first
@@ -79,7 +79,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
  */
 export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
   const { calls } = pairing(view)
-  for (const { position, message, page } of shown(view, options)) {
+  for (const { position, message, page } of rowsToShow(view, options)) {
     const [at, sourceTime] = [options.timeOf?.(position), sourceTimeOf(message)]
     const made = calls
       .get(position)
@@ -122,12 +122,12 @@ interface Pairing {
 const pairing = (view: View<Message>): Pairing => {
   const answers = new Map<Part, PairedCall>()
   const calls = new Map<number, PairedCall[]>()
-  const placed = <T extends { readonly position: number }>(place: T): T => ({
+  const withFileTime = <T extends { readonly position: number }>(place: T): T => ({
     ...place,
     position: view.positionAt(place.position),
   })
   for (const found of pairCalls(view)) {
-    const paired = placed({ ...found, answer: found.answer && placed(found.answer) })
+    const paired = withFileTime({ ...found, answer: found.answer && withFileTime(found.answer) })
     if (paired.answer !== undefined) answers.set(paired.answer.result, paired)
     const same = calls.get(paired.position)
     if (same === undefined) calls.set(paired.position, [paired])
@@ -137,7 +137,7 @@ const pairing = (view: View<Message>): Pairing => {
 }
 
 /** With the time from the imported file if it has one; otherwise the session's. */
-function* shown(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
+function* rowsToShow(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
   const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
   const range = view.slice(indexOf(from), indexOf(to))
   let index = 0
@@ -162,16 +162,16 @@ const contentLines = (
     if (part.type === 'tool_call') {
       const answer = made.get(index)?.answer
       const where = answer === undefined ? ' no result' : ` → ${answer.position}`
-      const call = fit(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
+      const call = fitColumns(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
       lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
     } else if (part.type === 'tool_result') {
       const call = answers.get(part)
-      const name = fit(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
+      const name = fitColumns(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
       const from = call === undefined ? ' has no call' : ''
       const label = part.isError === true ? `${name} failed` : name
       const body = part.content.map(plainText).join(' ')
       const size = room < 30 ? '' : lineCount(body)
-      const content = fit(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
+      const content = fitColumns(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
       const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
       lines.push(
         `${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`,
@@ -179,7 +179,7 @@ const contentLines = (
     } else {
       const line = oneLine(plainText(part))
       const label = part.type === 'text' ? '' : `(${part.type}) `
-      if (line !== '' || label !== '') lines.push(paint('dim', label) + fit(line, room - widthOf(label)))
+      if (line !== '' || label !== '') lines.push(paint('dim', label) + fitColumns(line, room - widthOf(label)))
     }
   }
   return lines
@@ -202,7 +202,7 @@ export const plainText = (part: Part | ResultPart): string => {
       return part.source.type === 'url'
         ? part.source.url
         : part.source.type === 'base64'
-          ? `${part.source.mediaType}, ${grouped(Math.floor((part.source.data.length * 3) / 4))} bytes`
+          ? `${part.source.mediaType}, ${groupedNumber(Math.floor((part.source.data.length * 3) / 4))} bytes`
           : `block ${part.source.id}`
     case 'provider':
       return `${part.provider} ${JSON.stringify(part.raw)}`
@@ -227,7 +227,7 @@ export const gistOf = ({ content }: Message): string =>
 
 const lineCount = (text: string): string => {
   const lines = text.trimEnd().split('\n').length
-  return lines > 1 ? ` (${grouped(lines)} lines)` : ''
+  return lines > 1 ? ` (${groupedNumber(lines)} lines)` : ''
 }
 
 function* totals(view: View<Message>, paint: Paint, columns: number): Generator<string> {
@@ -249,15 +249,20 @@ function* totals(view: View<Message>, paint: Paint, columns: number): Generator<
     const share = all === 0 ? 0 : sum / all
     const bar = paint(colours[kind], '▪'.repeat(Math.round(share * Math.max(0, Math.min(24, columns - 40)))))
     const percent = padStart(`${Math.round(share * 100)} %`, 5)
-    yield row(paint(colours[kind], padEnd(kind, kindWidth)), grouped(count), grouped(sum), `  ${percent}  ${bar}`)
+    yield row(
+      paint(colours[kind], padEnd(kind, kindWidth)),
+      groupedNumber(count),
+      groupedNumber(sum),
+      `  ${percent}  ${bar}`,
+    )
   }
-  yield row(padEnd('all', kindWidth), grouped(view.length), grouped(all), '')
+  yield row(padEnd('all', kindWidth), groupedNumber(view.length), groupedNumber(all), '')
   yield ''
   const open = openCalls(view)
   if (open.length === 0) yield 'open calls: none'
   else {
-    yield paint('red', `open calls: ${grouped(open.length)} without a result`)
+    yield paint('red', `open calls: ${groupedNumber(open.length)} without a result`)
     for (const { position, name, id } of open)
-      yield fit(`  ${padStart(String(view.positionAt(position)), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
+      yield fitColumns(`  ${padStart(String(view.positionAt(position)), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
   }
 }

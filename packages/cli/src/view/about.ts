@@ -55,18 +55,18 @@ const plainOf = (text: string): string =>
   ).trim()
 
 /** A text without such blocks; empty if a program wrote all of it, or it is only a /command. */
-const ownIn = (text: string): string => {
+const ownTextIn = (text: string): string => {
   let own = text
   while (preamble.test(own)) own = own.replace(preamble, '')
   return /^\s*(?:<|# AGENTS\.md|\/\S+\s*$)/.test(own) || !/\p{L}/u.test(own) ? '' : own.trim()
 }
 
 /** Texts that a program writes in every session. */
-const alike = /^\s*(?:# AGENTS\.md|<environment_context>|\/\S+\s*$)/
+const programText = /^\s*(?:# AGENTS\.md|<environment_context>|\/\S+\s*$)/
 
 /** Whether the user wrote some of the text in these messages. */
 export const hasOwnWords = (messages: Iterable<Message>): boolean =>
-  Array.from(messages).some((message) => message.role === 'user' && ownIn(plainOf(textOf(message))) !== '')
+  Array.from(messages).some((message) => message.role === 'user' && ownTextIn(plainOf(textOf(message))) !== '')
 
 /**
  * The user's first own words beyond a /command. If there are none, the text that the program wrote for
@@ -76,10 +76,10 @@ export const firstWordsOf = (messages: Iterable<Message>): string => {
   let [byProgram, byHabit, byOthers] = ['', '', '']
   for (const message of messages) {
     const text = plainOf(textOf(message).slice(0, 20_000))
-    const own = message.role === 'user' ? ownIn(text) : ''
+    const own = message.role === 'user' ? ownTextIn(text) : ''
     if (own !== '') return own
     if (message.role !== 'user') byOthers ||= text
-    else if (alike.test(text)) byHabit ||= text
+    else if (programText.test(text)) byHabit ||= text
     else byProgram ||= text.replaceAll(/<\/?[a-z][\w-]*>/gi, ' ').trim()
   }
   return byProgram || byHabit || byOthers

@@ -63,8 +63,8 @@ export const htmlOf = async (
       // A note belongs to the message before it; a note before the first message belongs to that
       // message. A partial file contains only notes that reveal nothing about the rest.
       const goes = isIn(row.kind === 'entry' ? row.index : Math.max(0, last)) && (whole || isOfPart(row))
-      if (!goes) rows.push(leftOut(row, store))
-      else if (redactor !== undefined) rows.push(await redacted(row, store, redactor, wanted, own))
+      if (!goes) rows.push(omittedRow(row, store))
+      else if (redactor !== undefined) rows.push(await redactRow(row, store, redactor, wanted, own))
       else {
         rows.push(viewedRow(row))
         for (const block of blocksIn(row, whole)) wanted.add(block)
@@ -78,8 +78,8 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
-  const shown = whole ? session : describedInPart(session)
-  const described = redactor === undefined ? shown : describedWithout(shown, redactor)
+  const shown = whole ? session : describePartly(session)
+  const described = redactor === undefined ? shown : describeRedacted(shown, redactor)
   const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its ledger row names the session
   return fileOf({
     indelible: 'view',
@@ -102,13 +102,13 @@ const isOfPart = ({ kind, body }: StoredRow): boolean => {
 }
 
 /** A session without its description, because a title is often its first words. */
-const describedInPart = ({ id, len, head, created, appended, encrypted }: ViewedSession): ViewedSession => ({
+const describePartly = ({ id, len, head, created, appended, encrypted }: ViewedSession): ViewedSession => ({
   ...{ id, len, head, created, appended, metadata: {} },
   ...(encrypted && { encrypted }),
 })
 
 /** The description of a session with secrets removed. No proof covers it. */
-const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
+const describeRedacted = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
   ...session,
   id: text(session.id),
   metadata: json(session.metadata),
@@ -116,7 +116,7 @@ const describedWithout = (session: ViewedSession, { text, json }: Redactor): Vie
 })
 
 /** A row as its leaf: it reveals nothing, and the proof still covers it. */
-const leftOut = (row: StoredRow, { hash }: Store): ViewedRow => ({
+const omittedRow = (row: StoredRow, { hash }: Store): ViewedRow => ({
   position: row.position,
   kind: row.kind,
   index: row.index,
@@ -139,7 +139,7 @@ const blocksIn = (row: StoredRow, whole: boolean): readonly BlockId[] => {
 }
 
 /** A row with secrets removed; unchanged if there are none. */
-const redacted = async (
+const redactRow = async (
   row: StoredRow,
   store: Store,
   redactor: Redactor,
@@ -149,32 +149,32 @@ const redacted = async (
   if (row.erased !== undefined) return viewedRow(row)
   // Without its salt: with it, somebody could confirm guessed secrets against the leaf.
   const { salt: _, stored: __, ...unsalted } = row
-  const changed = (body: string): ViewedRow => ({
+  const changedRow = (body: string): ViewedRow => ({
     ...viewedRow({ ...unsalted, body }),
     leaf: bytesToHex(rowLeaf(row, store.hash)),
     state: 'redacted',
   })
   if (row.kind === 'note') {
     const note = noteIn(row.body)
-    if (note === undefined) return leftOut(row, store)
+    if (note === undefined) return omittedRow(row, store)
     const clean = redactor.note(note)
-    return clean === note ? viewedRow(row) : changed(JSON.stringify(clean))
+    return clean === note ? viewedRow(row) : changedRow(JSON.stringify(clean))
   }
   const decoded = decodeRow(row.body)
-  if (isLeft(decoded)) return leftOut(row, store)
+  if (isLeft(decoded)) return omittedRow(row, store)
   const message = await messageOf(store, decoded.right)
-  if (message === undefined) return leftOut(row, store)
+  if (message === undefined) return omittedRow(row, store)
   const clean = redactor.message(message)
   if (clean === message) {
     for (const block of blocksIn(row, false)) wanted.add(block)
     return viewedRow(row)
   }
   const encoded = encodeRow(clean, decoded.right.page, decoded.right.tagged, store.hash)
-  if (isLeft(encoded)) return leftOut(row, store)
+  if (isLeft(encoded)) return omittedRow(row, store)
   const { row: clear, blocks, attachments } = encoded.right
   for (const bytes of blocks) own.set(blockIdOf(bytes, store.hash), bytes)
   for (const block of attachments) wanted.add(block)
-  return changed(clear.body)
+  return changedRow(clear.body)
 }
 
 const messageOf = async (store: Store, row: DecodedRow): Promise<Message | undefined> => {

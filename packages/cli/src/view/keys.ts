@@ -15,7 +15,7 @@ export class Keys {
 
   /** A key in exchange for a token, which becomes invalid; undefined if the token is unknown or was used. */
   exchange(token: unknown): string | undefined {
-    const known = typeof token === 'string' ? among(this.#tokens, token) : undefined
+    const known = typeof token === 'string' ? findSecret(this.#tokens, token) : undefined
     if (known === undefined) return undefined
     this.#tokens.delete(known)
     const key = secret()
@@ -26,14 +26,14 @@ export class Keys {
   /** Whether an `authorization` header carries a key. */
   opens(authorization: string | undefined): boolean {
     const given = /^Bearer ([\w-]+)$/.exec(authorization ?? '')?.[1]
-    return given !== undefined && among(this.#keys, given) !== undefined
+    return given !== undefined && findSecret(this.#keys, given) !== undefined
   }
 }
 
 const secret = (): string => randomBytes(24).toString('base64url')
 
 /** Compares in constant time, so that the duration reveals nothing. */
-const among = (secrets: ReadonlySet<string>, given: string): string | undefined => {
+const findSecret = (secrets: ReadonlySet<string>, given: string): string | undefined => {
   const bytes = Buffer.from(given)
   let found: string | undefined
   for (const one of secrets) {

@@ -14,7 +14,11 @@ import { noteIn } from './viewed.ts'
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
   const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
   let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
-  const looked = async (id: string, ledger: Pick<LedgerContent, 'held'>, erasedRows: ErasedRows): Promise<Overview> => {
+  const overviewOf = async (
+    id: string,
+    ledger: Pick<LedgerContent, 'held'>,
+    erasedRows: ErasedRows,
+  ): Promise<Overview> => {
     const info = await describeSession(store, id)
     const erasures = await erasuresFrom(store, info, erasedRows)
     const erased = erasures.reduce((sum, { rows }) => sum + rows.length, 0)
@@ -43,11 +47,11 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     const ledger = isLeft(found) ? noLedger : found.right
     if (erased.of !== ledger.erasures) erased = { of: ledger.erasures, rows: erasedRowsIn(ledger.erasures) }
     const overviews: Overview[] = []
-    for (let from = 0; from < ids.length; from += together) {
-      const some = ids.slice(from, from + together).map((id) =>
-        looked(id, ledger, erased.rows).catch((cause: unknown): Overview => {
+    for (let from = 0; from < ids.length; from += sessionsAtOnce) {
+      const some = ids.slice(from, from + sessionsAtOnce).map((id) =>
+        overviewOf(id, ledger, erased.rows).catch((cause: unknown): Overview => {
           known.delete(id)
-          return { ...empty, id, unreadable: reasonOf(cause) }
+          return { ...emptyOverview, id, unreadable: reasonOf(cause) }
         }),
       )
       overviews.push(...(await Promise.all(some)))
@@ -58,10 +62,10 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
 }
 
 /** The most sessions to inspect at the same time: a remote store answers slowly. */
-const together = 16
+const sessionsAtOnce = 16
 
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
-const empty: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
+const emptyOverview: Omit<Overview, 'id'> = { words: '', models: [], input: 0, output: 0 }
 
 /** The erased messages by log identity: each row, with the ledger's entry about it. */
 type ErasedRows = ReadonlyMap<string, ReadonlyMap<number, Erasure>>

@@ -78,7 +78,7 @@ export const startView = async ({
   const about: ViewedStore = { name, scope: store.scope, version }
   const calls: Calls = { store, about, keys, trust, overviews: overviewsOf(store), followers: new Set() }
   const server = createServer((request, response) => {
-    answer(request, response, host, assets, calls).catch((cause: unknown) => fail(response, cause))
+    answer(request, response, host, assets, calls).catch((cause: unknown) => sendFailure(response, cause))
   })
   await new Promise<void>((listening, failed) => {
     server.once('error', failed)
@@ -108,7 +108,7 @@ interface Calls {
 }
 
 /** A request for something that does not exist or is invalid, with its status. */
-class Wrong extends Error {
+class BadCall extends Error {
   readonly status: number
   constructor(status: number, message: string) {
     super(message)
@@ -124,15 +124,15 @@ const answer = async (
   calls: Calls,
 ): Promise<void> => {
   for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
-  const reason = whyRefused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
-  if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
+  const reason = whyRefused(opensPage(request) ? { host: request.headers.host } : request.headers, host, hostname())
+  if (reason !== undefined) throw new BadCall(403, `refused: ${reason}`)
   const address = URL.parse(request.url ?? '/', 'http://view')
-  if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
+  if (address === null) throw new BadCall(400, `expected a path, found ${JSON.stringify(request.url)}`)
   const { pathname, searchParams } = address
   if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw new Wrong(405, 'this server only reads')
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw new BadCall(405, 'this server only reads')
   const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
-  if (asset === undefined) throw new Wrong(404, `there is no ${pathname}`)
+  if (asset === undefined) throw new BadCall(404, `there is no ${pathname}`)
   send(response, asset)
 }
 
@@ -140,7 +140,7 @@ const answer = async (
  * Whether a browser opens the page in a window, which any link or file may do. The page alone
  * contains nothing of the store.
  */
-const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
+const opensPage = ({ method, url, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   url === '/' &&
   headers['sec-fetch-mode'] === 'navigate' &&
@@ -179,9 +179,9 @@ const send = (response: ServerResponse, { type, bytes }: Pick<Asset, 'type' | 'b
 const sendJson = (response: ServerResponse, value: unknown): void =>
   send(response, { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) })
 
-const fail = (response: ServerResponse, cause: unknown): void => {
+const sendFailure = (response: ServerResponse, cause: unknown): void => {
   if (response.headersSent) return void response.destroy()
-  response.statusCode = cause instanceof Wrong ? cause.status : isMissing(cause) ? 404 : 500
+  response.statusCode = cause instanceof BadCall ? cause.status : isMissing(cause) ? 404 : 500
   const position = damagedRow(cause)
   sendJson(response, { error: reasonOf(cause), ...(position !== undefined && { position }) } satisfies Failure)
 }
@@ -203,15 +203,15 @@ const call = async (
 ): Promise<void> => {
   const posted = isPosted.has(name)
   if (request.method !== (posted ? 'POST' : 'GET'))
-    throw new Wrong(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
+    throw new BadCall(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
   if (name === 'enter') {
     const body = await jsonOf(request)
     const key = keys.exchange((body as { readonly token?: unknown } | null)?.token)
-    if (key === undefined) throw new Wrong(401, 'this address was already used, or belongs to another server')
+    if (key === undefined) throw new BadCall(401, 'this address was already used, or belongs to another server')
     return sendJson(response, { key })
   }
   if (!keys.opens(request.headers.authorization))
-    throw new Wrong(401, 'the key of this browser belongs to another server')
+    throw new BadCall(401, 'the key of this browser belongs to another server')
   const id = query.get('id') ?? ''
   switch (name) {
     case 'store':
@@ -234,13 +234,13 @@ const call = async (
     case 'blocks': {
       const ids = await jsonOf(request)
       if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
-        throw new Wrong(400, `expected at most ${mostBlocks} ids of blocks`)
+        throw new BadCall(400, `expected at most ${mostBlocks} ids of blocks`)
       return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
     }
     case 'evidence':
       return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
     case 'search':
-      return sendJson(response, await found(store, query))
+      return sendJson(response, await findInStore(store, query))
     case 'html': {
       const { id: session, ...selection } = selectionOf(await jsonOf(request))
       const lines = await htmlOf(store, session, { ...selection, version: about.version })
@@ -249,7 +249,7 @@ const call = async (
     }
     case 'follow': {
       if (followers.size >= mostFollowers)
-        throw new Wrong(503, `${mostFollowers} pages already get live updates; close one of them`)
+        throw new BadCall(503, `${mostFollowers} pages already get live updates; close one of them`)
       followers.add(response)
       response.on('close', () => followers.delete(response))
       return stream(request, response, store, id, {
@@ -258,7 +258,7 @@ const call = async (
       })
     }
     default:
-      throw new Wrong(404, `there is no api/${name}`)
+      throw new BadCall(404, `there is no api/${name}`)
   }
 }
 
@@ -267,7 +267,7 @@ const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', '
 
 const idsIn = (given: unknown): readonly string[] => {
   if (!Array.isArray(given) || given.length > mostOverviews || !given.every((id) => typeof id === 'string'))
-    throw new Wrong(400, `expected at most ${mostOverviews} ids of sessions`)
+    throw new BadCall(400, `expected at most ${mostOverviews} ids of sessions`)
   return given
 }
 
@@ -276,7 +276,7 @@ const mostFound = 50
 /** The most followers: each holds a connection, and keeps polling the store. */
 const mostFollowers = 100
 
-const found = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
+const findInStore = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
   const after = query.get('after')
   const words = query.get('words') ?? ''
   const page = await searchStore(store, words, {
@@ -306,7 +306,7 @@ const selectionOf = (given: unknown): HtmlSelection => {
     ![from, to].every((value) => value === undefined || isPosition(value)) ||
     !(only === undefined || (Array.isArray(only) && only.every(isPosition)))
   )
-    throw new Wrong(400, 'expected a selection of a session')
+    throw new BadCall(400, 'expected a selection of a session')
   return {
     id,
     ...(isPosition(from) && { from }),
@@ -323,7 +323,7 @@ const rangeOf = (query: URLSearchParams): { readonly from: number; readonly to: 
 
 const positionIn = (query: URLSearchParams, name: string): number => {
   const given = query.get(name) ?? ''
-  if (!/^\d{1,15}$/.test(given)) throw new Wrong(400, `${name} takes a position, not ${JSON.stringify(given)}`)
+  if (!/^\d{1,15}$/.test(given)) throw new BadCall(400, `${name} takes a position, not ${JSON.stringify(given)}`)
   return Number(given)
 }
 
@@ -334,13 +334,13 @@ const jsonOf = async (request: IncomingMessage): Promise<unknown> => {
   let length = 0
   for await (const piece of request as AsyncIterable<Buffer>) {
     length += piece.length
-    if (length > mostPosted) throw new Wrong(413, `a call takes at most ${mostPosted} bytes`)
+    if (length > mostPosted) throw new BadCall(413, `a call takes at most ${mostPosted} bytes`)
     pieces.push(piece)
   }
   try {
     return JSON.parse(Buffer.concat(pieces).toString()) as unknown
   } catch {
-    throw new Wrong(400, 'expected JSON')
+    throw new BadCall(400, 'expected JSON')
   }
 }
 
@@ -362,7 +362,7 @@ const stream = async (
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(': follows\n\n')
   const beat = setInterval(() => response.write(': still here\n\n'), 20_000)
-  const tell = async (event: string, value: unknown): Promise<void> => {
+  const sendEvent = async (event: string, value: unknown): Promise<void> => {
     if (response.writableEnded) return
     if (response.write(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`) || gone.signal.aborted) return
     await new Promise<void>((ready) => {
@@ -377,20 +377,20 @@ const stream = async (
     const range = await rangeAt(store, id, size)()
     return isLeft(range) || headOf(range.right, store.hash).root === root
   }
-  const looked = async (): Promise<void> => {
+  const refreshFollower = async (): Promise<void> => {
     if (root === undefined || gone.signal.aborted || (await isSame()) || gone.signal.aborted) return
-    await tell('replaced', {})
+    await sendEvent('replaced', {})
     gone.abort()
   }
   let unwatch: (() => void) | undefined
   try {
-    unwatch = await store.watch(id, () => void looked().catch(() => {}))
-    await looked()
+    unwatch = await store.watch(id, () => void refreshFollower().catch(() => {}))
+    await refreshFollower()
     for await (const row of follow({ store, id }, { from: size, signal: gone.signal }))
-      await tell('row', viewedRow(row))
-    await tell('end', {})
+      await sendEvent('row', viewedRow(row))
+    await sendEvent('end', {})
   } catch (cause) {
-    await tell(isMissing(cause) ? 'removed' : 'fault', { error: reasonOf(cause) } satisfies Failure)
+    await sendEvent(isMissing(cause) ? 'removed' : 'fault', { error: reasonOf(cause) } satisfies Failure)
   } finally {
     unwatch?.()
     clearInterval(beat)

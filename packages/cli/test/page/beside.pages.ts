@@ -69,7 +69,7 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 }
 
 /** A call, with something beside it. */
-const opened = async (call: number, choice: string, how: How = {}): Promise<Page> => {
+const openCall = async (call: number, choice: string, how: How = {}): Promise<Page> => {
   const page = await here.at(`#/saw/${encodeURIComponent(id)}`, how)
   await page.locator('.strip').waitFor()
   await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
@@ -80,7 +80,7 @@ const opened = async (call: number, choice: string, how: How = {}): Promise<Page
 
 describe('a call beside the call before', () => {
   it('shows to the character what changed in its tools', async () => {
-    const page = await opened(7, 'Beside the previous call')
+    const page = await openCall(7, 'Beside the previous call')
     const part = page.locator('.pair').first()
     await part.locator('ins').first().waitFor()
     expect((await part.locator('ins').allTextContents()).join('')).toContain('"name": "search"')
@@ -90,7 +90,7 @@ describe('a call beside the call before', () => {
     await page.close()
   })
   it('shows to the character what changed in a message, and what is the same once', async () => {
-    const page = await opened(11, 'Beside the previous call')
+    const page = await openCall(11, 'Beside the previous call')
     const changed = page.locator('.pair').filter({ has: page.locator('del') })
     await changed.first().waitFor()
     expect(await changed.count()).toBe(1)
@@ -107,7 +107,7 @@ describe('a call beside the call before', () => {
 })
 
 it('a call beside the record has each message beside its own, says what was not sent, and folds what is unchanged', async () => {
-  const page = await opened(11, 'Beside the record')
+  const page = await openCall(11, 'Beside the record')
   const pairs = page.locator('.pair')
   expect(await pairs.count()).toBe(2)
   const folded = page.locator('.item').filter({ hasText: '18 unchanged messages' })
@@ -128,7 +128,7 @@ it('a call beside the record has each message beside its own, says what was not 
 describe('at 390 pixels', () => {
   it.each(['Beside the record', 'Beside the previous call'])('%s, nothing sticks out', async (choice) => {
     for (const dark of [false, true]) {
-      const page = await opened(11, choice, { width: 390, dark })
+      const page = await openCall(11, choice, { width: 390, dark })
       await page.locator('.pair').first().waitFor()
       const out = await page.evaluate(() =>
         [...document.querySelectorAll('.saw .scroll *, .controls *')]
@@ -178,7 +178,7 @@ describe('at 390 pixels', () => {
 })
 
 /** What the page gave its worker: counted where it is given. */
-const counted = async (page: Page): Promise<{ readonly messages: number; readonly asked: readonly string[] }> =>
+const workerMessages = async (page: Page): Promise<{ readonly messages: number; readonly asked: readonly string[] }> =>
   page.evaluate(() => (globalThis as unknown as { given: { messages: number; asked: string[] } }).given)
 
 /** A page whose messages to its worker are counted. */
@@ -210,25 +210,25 @@ describe('the worker', () => {
     await page.locator('.strip').waitFor()
     await page.locator('.item').first().waitFor()
     process.stdout.write(`first look at a call of 20,000 messages: ${(performance.now() - began).toFixed(0)} ms\n`)
-    expect((await counted(page)).asked.filter((name) => name !== 'sums' && name !== 'ends')).toEqual([])
+    expect((await workerMessages(page)).asked.filter((name) => name !== 'sums' && name !== 'ends')).toEqual([])
     await page.locator('.figures').filter({ hasNotText: '…' }).waitFor({ timeout: 300_000 })
-    expect((await counted(page)).messages).toBeLessThanOrEqual(many + 1)
+    expect((await workerMessages(page)).messages).toBeLessThanOrEqual(many + 1)
     await page.close()
   })
   it('is given each message once, up to the call that is looked at, and derives it while others are compared', async () => {
     const page = await counting(`#/saw/large/${few / 2 + 1}`)
     await page.getByText(`${grouped(few / 4 + 1)} of`).waitFor()
     await page.locator('.strip').waitFor()
-    const first = await counted(page)
+    const first = await workerMessages(page)
     expect(first.messages).toBe(few / 2 + 1)
     expect(first.asked.filter((name) => name === 'context')).toHaveLength(1)
     await page.getByText('Compare policies').click()
-    await expect.poll(async () => (await counted(page)).asked).toContain('compare')
+    await expect.poll(async () => (await workerMessages(page)).asked).toContain('compare')
     // Another call is looked at while all of them are compared.
     await page.getByRole('button', { name: 'next call' }).click()
     await page.getByText(`${grouped(few / 4 + 2)} of`).waitFor()
     await page.locator('.strip').waitFor()
-    const then = await counted(page)
+    const then = await workerMessages(page)
     expect(then.messages).toBeLessThanOrEqual(few)
     expect(then.asked.filter((name) => name === 'context')).toHaveLength(2)
     await page.close()

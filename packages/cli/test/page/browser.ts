@@ -29,7 +29,7 @@ export interface How {
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
 
-export const heard = (page: Page, complaints: string[]): Page => {
+export const watchErrors = (page: Page, complaints: string[]): Page => {
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
@@ -51,7 +51,7 @@ export const looking = async (fill: (store: Store) => Promise<void>): Promise<Lo
   const context: BrowserContext = await browser.newContext()
   const base = view.open().replace(/#.*/, '')
   const complaints: string[] = []
-  const first = heard(await context.newPage(), complaints)
+  const first = watchErrors(await context.newPage(), complaints)
   await first.goto(view.open())
   await first.getByRole('heading', { name: 'Sessions' }).waitFor()
   await first.close()
@@ -62,7 +62,7 @@ export const looking = async (fill: (store: Store) => Promise<void>): Promise<Lo
     view,
     browser,
     at: async (hash, { width = 1280, dark = false } = {}) => {
-      const page = heard(await context.newPage(), complaints)
+      const page = watchErrors(await context.newPage(), complaints)
       await page.setViewportSize({ width, height: width < 500 ? 740 : 860 })
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
       await page.goto(base + hash)

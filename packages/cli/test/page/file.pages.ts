@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
 import { htmlOf, type HtmlOptions } from '@indelible/cli/view'
 import { everything } from './conversation.ts'
-import { heard, looking, type Looking } from './browser.ts'
+import { watchErrors, looking, type Looking } from './browser.ts'
 
 let here: Looking
 const complaints: string[] = []
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => here?.end())
 afterEach(() => expect([...complaints.splice(0), ...here.complaints()]).toEqual([]))
 
-const written = async (name: string, options: Partial<HtmlOptions> = {}): Promise<string> => {
+const writePage = async (name: string, options: Partial<HtmlOptions> = {}): Promise<string> => {
   const path = join(here.folder, name)
   writeFileSync(path, `${(await htmlOf(here.store, 'everything', { version: '0.0.0', ...options })).join('\n')}\n`)
   return path
@@ -24,14 +24,14 @@ const written = async (name: string, options: Partial<HtmlOptions> = {}): Promis
 
 const fromDisk = async (path: string, hash = ''): Promise<Page> => {
   const context = await here.browser.newContext({ offline: true, viewport: { width: 1280, height: 1000 } })
-  const page = heard(await context.newPage(), complaints)
+  const page = watchErrors(await context.newPage(), complaints)
   await page.goto(pathToFileURL(path).href + hash)
   return page
 }
 
 describe('a file of a session', () => {
   it('opens without a network, verifies itself, and shows what the served page shows', async () => {
-    const page = await fromDisk(await written('whole.html'))
+    const page = await fromDisk(await writePage('whole.html'))
     await page.locator('.verified.good').waitFor()
     expect(await page.locator('article').count()).toBe(9)
     await page.locator('#m7 img').waitFor()
@@ -41,12 +41,12 @@ describe('a file of a session', () => {
     await page.context().close()
   })
   it('opens at the message of a link', async () => {
-    const page = await fromDisk(await written('linked.html'), '#/s/everything/8')
+    const page = await fromDisk(await writePage('linked.html'), '#/s/everything/8')
     await page.locator('#m8.current').waitFor()
     await page.context().close()
   })
   it('of a part still proves that it is part of the whole', async () => {
-    const page = await fromDisk(await written('part.html', { from: 7, to: 9 }))
+    const page = await fromDisk(await writePage('part.html', { from: 7, to: 9 }))
     await page.getByText('Messages 0 to 6 are not in this file').waitFor()
     await page.locator('.verified.good').click()
     await page.getByText('by their leaf hash alone').waitFor()
@@ -59,7 +59,7 @@ describe('a file of a session', () => {
     await page.context().close()
   })
   it('that somebody has changed says so', async () => {
-    const path = await written('changed.html')
+    const path = await writePage('changed.html')
     const file = readFileSync(path, 'utf8')
     expect(file).toContain('Forgotten.')
     writeFileSync(path, file.replace('Forgotten.', 'Remembered.'))

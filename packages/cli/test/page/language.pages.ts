@@ -1,7 +1,7 @@
 /** A browser can have a language that no `Intl` function accepts: Chromium in a container says `en-US@posix`. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { everything } from './conversation.ts'
-import { heard, looking, type Looking } from './browser.ts'
+import { watchErrors, looking, type Looking } from './browser.ts'
 
 let here: Looking
 beforeAll(async () => {
@@ -11,7 +11,7 @@ afterAll(() => here?.end())
 
 it('every view is there in a browser whose language is en-US@posix', async () => {
   const complaints: string[] = []
-  const page = heard(await (await here.browser.newContext({ locale: 'en-US@posix' })).newPage(), complaints)
+  const page = watchErrors(await (await here.browser.newContext({ locale: 'en-US@posix' })).newPage(), complaints)
   page.setDefaultTimeout(10_000)
   await page.goto(here.view.open())
   expect(await page.evaluate(() => navigator.language)).toBe('en-US@posix')

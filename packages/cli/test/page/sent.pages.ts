@@ -7,7 +7,7 @@ import { htmlOf } from '@indelible/cli/view'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { heard, looking, type Looking } from './browser.ts'
+import { watchErrors, looking, type Looking } from './browser.ts'
 import { provider, tool, type Chat } from './recorded.ts'
 
 /** Four calls: the second continues the first; the third has a shortened message; the fourth has another tool. */
@@ -98,7 +98,7 @@ describe('as sent', () => {
   it('is in a file, too', async () => {
     const path = join(here.folder, 'sent.html')
     writeFileSync(path, (await htmlOf(here.store, id, { version: '0.0.0' })).join('\n'))
-    const page = heard(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
+    const page = watchErrors(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
     await page.goto(`${pathToFileURL(path).href}#/saw/${encodeURIComponent(id)}`)
     await look(page)
     await page.context().close()

@@ -8,7 +8,7 @@ import { assistant, createSession, openSession, orThrow, user, type Store } from
 import { newKey, signerOf, signLedger, updateLedger, witnessLedger, type Trust } from '@indelible/evidence'
 import { htmlOf, startView, type View } from '@indelible/cli/view'
 import { startWitness, type LoopbackWitness } from '../../../evidence/test/loopback-witness.ts'
-import { heard, looking, type Looking } from './browser.ts'
+import { watchErrors, looking, type Looking } from './browser.ts'
 
 const key = newKey('example.com/agents')
 const origin = 'example.com/agents/default'
@@ -49,7 +49,7 @@ const give = async (page: Page, keys: string): Promise<void> =>
   page.getByRole('textbox', { name: 'Keys that you trust' }).fill(keys)
 const trusting = async (trust: Trust, look: (page: Page, view: View) => Promise<void>): Promise<void> => {
   const view = await startView({ store: here.store, name: 'trusting', version: '0.0.0', trust })
-  const page = heard(await here.browser.newPage(), complaints)
+  const page = watchErrors(await here.browser.newPage(), complaints)
   await page.goto(view.open('s/signed'))
   await look(page, view)
   await page.close()
@@ -123,23 +123,23 @@ describe('a session in a signed ledger', () => {
     await page.close()
   })
   it('carries its proof in a file, and the file no key', async () => {
-    const opened = async (id: string, store = here.store): Promise<Page> => {
+    const openFile = async (id: string, store = here.store): Promise<Page> => {
       const path = join(here.folder, `${id}.html`)
       const lines = await htmlOf(store, id, { version: '0.0.0', ...(id === 'signed' && { from: 1, to: 2 }) })
       writeFileSync(path, lines.join('\n'))
-      const page = heard(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
+      const page = watchErrors(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
       await page.goto(pathToFileURL(path).href)
       await page.locator('.verified.good').click()
       return page
     }
-    const page = await opened('signed')
+    const page = await openFile('signed')
     await page.getByRole('heading', { name: 'Signed, not verified' }).waitFor()
     await give(page, key.vkey)
     await page.getByRole('heading', { name: 'Signed', exact: true }).waitFor()
     await page.context().close()
     const other = orThrow(here.store.scoped('without-ledger'))
     await createSession(other, { id: 'plain', messages: [user('nobody signed this')] })
-    const plain = await opened('plain', other)
+    const plain = await openFile('plain', other)
     await plain.getByText('This file has no signature').waitFor()
     await plain.context().close()
   })

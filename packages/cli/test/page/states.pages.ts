@@ -7,7 +7,7 @@ import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption
 import { holdSession } from '@indelible/evidence'
 import { eraseMessages } from 'indelible/session'
 import { startView } from '@indelible/cli/view'
-import { heard, looking, type Looking } from './browser.ts'
+import { watchErrors, looking, type Looking } from './browser.ts'
 
 const ring = keyRing([newHostKey('now')])
 
@@ -103,7 +103,7 @@ describe('a session without its key', () => {
   it('is verified as it is stored, and says that nobody can read it', async () => {
     for (const store of [keyed, here.store]) {
       const view = await startView({ store, name: 'encrypted', version: '0.0.0' })
-      const page = heard(await here.browser.newPage(), [])
+      const page = watchErrors(await here.browser.newPage(), [])
       await page.goto(view.open('s/destroyed'))
       await page.getByText('Messages 0 to 1 are encrypted, and this view has no key').waitFor()
       await page.locator('.verified.good').click()

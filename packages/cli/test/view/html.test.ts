@@ -95,7 +95,7 @@ describe('a session as a file', () => {
       },
       { type: 'application', namespace: hidden, content: hidden },
     ]
-    const beside = async (): Promise<void> => {
+    const appendNotes = async (): Promise<void> => {
       for (const note of notes) await session.note(note)
       const { len } = session
       await session.summarize({ from: len - 1, to: len, text: hidden })
@@ -104,10 +104,10 @@ describe('a session as a file', () => {
     await session.append(user('in the part'))
     await session.note({ type: 'pin', position: 2 })
     await session.append(assistant('also in the part'))
-    await beside()
+    await appendNotes()
     await session.rewind(3)
     await session.append(assistant(`${hidden.repeat(300)}`))
-    await beside()
+    await appendNotes()
     const rows = await store.read('one')
     const inPart = (row: (typeof rows)[number] | undefined): string => JSON.parse(row?.body ?? '{}').type ?? row?.kind
     for (const selection of [{ from: 2, to: 4 }, { only: [2, 3] }, { from: 2, to: 4, redact: true }]) {

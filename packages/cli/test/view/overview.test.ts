@@ -44,16 +44,16 @@ it('an overview counts the erased messages that a session has, its own and those
   await forkSession(store, 'a', { id: 'early', at: 1 })
   await forkSession(store, 'a', { id: 'late', at: 3 })
   const overviews = overviewsOf(store)
-  const erased = async (): Promise<readonly unknown[]> =>
+  const erasedCounts = async (): Promise<readonly unknown[]> =>
     (await overviews(['a', 'early', 'late'])).map((overview) => overview.erased)
-  expect(await erased()).toEqual([undefined, undefined, undefined])
+  expect(await erasedCounts()).toEqual([undefined, undefined, undefined])
   await eraseMessages(store, 'late', [1])
-  expect(await erased()).toEqual([1, undefined, 1])
+  expect(await erasedCounts()).toEqual([1, undefined, 1])
   await eraseMessages(store, 'a', [0])
-  expect(await erased()).toEqual([2, 1, 2])
+  expect(await erasedCounts()).toEqual([2, 1, 2])
   await store.remove('a')
   await createSession(store, { id: 'a' })
-  expect(await erased()).toEqual([undefined, 1, 2])
+  expect(await erasedCounts()).toEqual([undefined, 1, 2])
 })
 
 it('the first words are those of a person: no /command, no text that a program writes for each session, no tags', () => {

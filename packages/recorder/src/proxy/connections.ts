@@ -17,10 +17,10 @@ export interface Connections {
 export const openConnections = (): Connections => {
   const agentsFor = (keepAlive: boolean) => {
     const options = { keepAlive, proxyEnv: process.env }
-    return { 'http:': onlyAsked(new HttpAgent(options)), 'https:': onlyAsked(new HttpsAgent(options)) }
+    return { 'http:': closeUnasked(new HttpAgent(options)), 'https:': closeUnasked(new HttpsAgent(options)) }
   }
   const [shared, alone] = [agentsFor(true), agentsFor(false)]
-  const asking =
+  const requestWith =
     (agents: typeof shared) =>
     ({ url, path }: Target, options: Pick<RequestOptions, 'method' | 'headers'>): ClientRequest =>
       (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
@@ -29,8 +29,8 @@ export const openConnections = (): Connections => {
         agent: agents[url.protocol as keyof typeof shared],
       })
   return {
-    ask: asking(shared),
-    askAlone: asking(alone),
+    ask: requestWith(shared),
+    askAlone: requestWith(alone),
     close: () => {
       for (const agent of [...Object.values(shared), ...Object.values(alone)]) agent.destroy()
     },
@@ -38,7 +38,7 @@ export const openConnections = (): Connections => {
 }
 
 /** Closes an idle connection that receives data, which the next request would take for its answer. */
-const onlyAsked = <A extends HttpAgent>(agent: A): A => {
+const closeUnasked = <A extends HttpAgent>(agent: A): A => {
   const keep = agent.keepSocketAlive.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)
   const listening = new WeakMap<Duplex, () => void>()

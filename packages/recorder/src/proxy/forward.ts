@@ -36,9 +36,9 @@ export const forward = (
     written = true
     call?.sent()
     try {
-      if (!over) endAs(incoming, asking)
+      if (!over) endLike(incoming, asking)
     } catch (cause) {
-      broken(cause) // Node's parser accepts some input that it refuses to write
+      onBroken(cause) // Node's parser accepts some input that it refuses to write
     }
   })
   incoming.on('close', () => {
@@ -50,33 +50,33 @@ export const forward = (
     asking.destroy()
     incoming.resume()
   }
-  const broken = (cause: unknown): void => {
+  const onBroken = (cause: unknown): void => {
     if (over) return
     end()
     call?.fail(cause)
     if (outgoing.headersSent) outgoing.destroy()
     else refuse(incoming, outgoing, { status: 502, reason: `${to.url.origin} can't be reached: ${String(cause)}` })
   }
-  asking.on('error', broken)
+  asking.on('error', onBroken)
   asking.on('upgrade', (_, socket) => {
     socket.destroy()
-    broken('it switched to another protocol without being asked')
+    onBroken('it switched to another protocol without being asked')
   })
-  incoming.on('error', broken)
+  incoming.on('error', onBroken)
   outgoing.on('close', () => {
     if (outgoing.writableFinished) return
     call?.fail('the client closed the connection')
     end()
   })
   asking.on('response', (answer) => {
-    answer.on('error', broken)
+    answer.on('error', onBroken)
     const { statusCode = 0 } = answer
-    if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
+    if (statusCode < 100) return onBroken(`it answers with the status ${statusCode}`)
     call?.answered(statusCode, (name) => headerOf(answer, name))
     try {
       outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
     } catch (cause) {
-      return broken(cause) // Node's client accepts some headers that its server refuses to write
+      return onBroken(cause) // Node's client accepts some headers that its server refuses to write
     }
     // Send the headers with the first chunk of the body, if they arrived together.
     let isBegun = false
@@ -95,9 +95,9 @@ export const forward = (
       isBegun = true
       if (over) return
       try {
-        endAs(answer, outgoing)
+        endLike(answer, outgoing)
       } catch (cause) {
-        return broken(cause)
+        return onBroken(cause)
       }
       call?.end()
       // If a provider answers before it has the whole request, it might take the rest for a new one.
@@ -107,7 +107,7 @@ export const forward = (
 }
 
 /** End a message like the other one. Node omits the trailers if the body is not chunked. */
-const endAs = (ended: IncomingMessage, message: OutgoingMessage): void => {
+const endLike = (ended: IncomingMessage, message: OutgoingMessage): void => {
   message.addTrailers(trailersOf(ended))
   message.end()
 }

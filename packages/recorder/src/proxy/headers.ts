@@ -8,7 +8,7 @@ import type { Refusal } from './target.ts'
  * Hop-by-hop headers, and those that frame a body. `expect` is included because the proxy itself
  * answers with 100. Source: RFC 9110, sections 7.6.1 and 10.1.1
  */
-const betweenNeighbours: ReadonlySet<string> = new Set([
+const hopByHopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'expect',
   'keep-alive',
@@ -63,7 +63,7 @@ export const answerHeaders = (answer: IncomingMessage): string[] => forwardedHea
 export const trailersOf = ({ rawTrailers }: IncomingMessage): [name: string, value: string][] =>
   pairs(rawTrailers).flatMap(([name, value]): [string, string][] => {
     const lower = name.toLowerCase()
-    return betweenNeighbours.has(lower) || lower === 'host' ? [] : [[name, value]]
+    return hopByHopHeaders.has(lower) || lower === 'host' ? [] : [[name, value]]
   })
 
 /** The headers to forward: not hop-by-hop, neither by name nor because `connection` lists them. */
@@ -71,7 +71,7 @@ const forwardedHeaders = (message: IncomingMessage): readonly (readonly [name: s
   const named = new Set((message.headers.connection ?? '').toLowerCase().split(/[\s,]+/))
   return pairs(message.rawHeaders).filter(([name]) => {
     const lower = name.toLowerCase()
-    return !betweenNeighbours.has(lower) && !named.has(lower)
+    return !hopByHopHeaders.has(lower) && !named.has(lower)
   })
 }
 

@@ -58,7 +58,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
   /** Answers that are not complete. */
   const open = new Set<ServerResponse>()
 
-  const allowed = ({ url = '', headers }: IncomingMessage): Either<Refusal, Target> => {
+  const admitRequest = ({ url = '', headers }: IncomingMessage): Either<Refusal, Target> => {
     const reason = token === '' ? whyRefused(headers, host, hostname()) : undefined
     return reason === undefined ? targetOf(url, start, upstreams) : left({ status: 403, reason: `refused: ${reason}` })
   }
@@ -80,7 +80,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
   const server = createServer({ shouldUpgradeCallback: wantsWebSocket }, (incoming, outgoing) => {
     open.add(outgoing)
     outgoing.on('close', () => open.delete(outgoing))
-    const target = allowed(incoming)
+    const target = admitRequest(incoming)
     if (isLeft(target)) return refuse(incoming, outgoing, target.left)
     try {
       forward(incoming, outgoing, target.right, connections, () => observe(incoming, target.right))
@@ -93,8 +93,8 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
   server.requestTimeout = 0 // a model may take long to answer, and a client long to send
   const sockets = new Set<Duplex>()
 
-  const upgraded = (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const target = allowed(incoming)
+  const onUpgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const target = admitRequest(incoming)
     if (isLeft(target)) return refuseSocket(socket, target.left.status)
     if (hasBody(incoming)) return refuseSocket(socket, 400)
     // A conversation over a WebSocket can't be recorded. Codex and other clients then post their requests.
@@ -114,7 +114,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
     try {
-      upgraded(incoming, socket, head)
+      onUpgrade(incoming, socket, head)
     } catch {
       refuseSocket(socket, 400)
     }

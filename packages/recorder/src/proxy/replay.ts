@@ -7,7 +7,7 @@ import { problem } from '../conversation.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
 import { jsonIn, kinds, textIn, type Frame } from './frames.ts'
-import { appendFrame, leftSpools, openSegment, setAside, type OpenedSegment, type SpoolKeys } from './spool.ts'
+import { appendFrame, leftSpools, openSegment, failedSuffix, type OpenedSegment, type SpoolKeys } from './spool.ts'
 import type { AnsweredFrame, AskedFrame } from './spooling.ts'
 
 /** The recorder of a scope; undefined if the scope's name is invalid. */
@@ -122,7 +122,7 @@ export interface ReplayOptions {
  *
  * @returns the number of calls that had not been recorded
  */
-export const replayLeft = async (options: ReplayOptions): Promise<number> => {
+export const replayLeftSpools = async (options: ReplayOptions): Promise<number> => {
   let calls = 0
   for (const { paths, close } of leftSpools(options.near, options.onNotice)) {
     let recorded = true
@@ -142,7 +142,7 @@ export const replayLeft = async (options: ReplayOptions): Promise<number> => {
 }
 
 const replayFile = async (path: string, { keys, storeOf, recorderOf }: ReplayOptions): Promise<number> => {
-  if (path.endsWith(setAside)) throw new Error('an earlier attempt crashed the recorder')
+  if (path.endsWith(failedSuffix)) throw new Error('an earlier attempt crashed the recorder')
   const segment = await openSegment(path, keys)
   try {
     const over = await recordedIn(segment, storeOf)

@@ -297,7 +297,7 @@ export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
  * or if it belongs to another user, because a file planted next to the store must not be recorded.
  */
 export const openSegment = async (path: string, keys: SpoolKeys | undefined): Promise<OpenedSegment> => {
-  const fd = openOwned(path, constants.O_RDWR | constants.O_APPEND)
+  const fd = openOwnFile(path, constants.O_RDWR | constants.O_APPEND)
   try {
     const key = await keyIn(fd, keys)
     // Otherwise a partial record left by a kill would precede the new ones.
@@ -330,7 +330,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
 }
 
 /** The suffix of a file that crashed the process reading it. It is not read again. */
-export const setAside = '.failed'
+export const failedSuffix = '.failed'
 
 const infix = '-spool-'
 
@@ -371,7 +371,7 @@ const lockOf = (base: string): DatabaseSync | undefined => {
 const busy = 5
 
 /** Open a user's file without following a link or blocking on a pipe. Throws Error if it belongs to another user. */
-const openOwned = (path: string, flags: number): number => {
+const openOwnFile = (path: string, flags: number): number => {
   const fd = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     checkOwner(fstatSync(fd), path)
@@ -393,7 +393,7 @@ const checkOwner = (found: Stats, path: string): void => {
 const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {
-    fd = openOwned(path, constants.O_RDONLY)
+    fd = openOwnFile(path, constants.O_RDONLY)
     const first = recordsOf(fd).next()
     return first.done === true ? undefined : frameOf(first.value)
   } catch {

@@ -5,7 +5,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { joinBytes } from 'indelible/json/kit'
 import { isIdentity, mostWaiting } from '../body.ts'
-import { beforeBegin, type ObservedCall } from '../observed-call.ts'
+import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/task/kit'
 import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
@@ -104,8 +104,8 @@ export class Frames {
       if (this.#waiting + this.#bytes + bytes.length > mostWaiting) {
         isLost = true
         if (known.isSent) this.#unanswered++
-        else this.#hand(kinds.sent, recordOf({ kind: kinds.sent, call, at: this.#now(), bytes: slow }))
-        this.#hand(kinds.fail, recordOf({ kind: kinds.fail, call, at: this.#now(), bytes: slow }))
+        else this.#hand(kinds.sent, recordOf({ kind: kinds.sent, call, at: this.#now(), bytes: overloadedText }))
+        this.#hand(kinds.fail, recordOf({ kind: kinds.fail, call, at: this.#now(), bytes: overloadedText }))
         return
       }
       const record = recordOf({ kind, call, at: this.#now(), bytes })
@@ -183,7 +183,7 @@ export class Frames {
     this.#bytes += lengthOf(record)
     const isMuch = this.#bytes > mostBytes || this.#pending.length > mostRecords
     if (kind === kinds.end || kind === kinds.fail || isMuch) this.#flushing ??= setImmediate(() => this.flush())
-    else if (kind === kinds.sent) this.#waitingFor ??= setTimeout(() => this.flush(), beforeBegin)
+    else if (kind === kinds.sent) this.#waitingFor ??= setTimeout(() => this.flush(), recordDelayMs)
   }
 
   #now(): number {
@@ -210,7 +210,7 @@ const none = new Uint8Array(0)
 const mostBytes = 2 ** 22
 const mostRecords = 500
 
-const slow = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
+const overloadedText = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
 
 const namedHeaders = (
   names: readonly string[],

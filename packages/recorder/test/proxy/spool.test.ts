@@ -31,8 +31,8 @@ import {
   Frames,
   framesIn,
   isSpooledBefore,
-  replayLeft,
-  setAside,
+  replayLeftSpools,
+  failedSuffix,
   Spool,
   type Segment,
   type SpoolOptions,
@@ -56,7 +56,7 @@ beforeEach(() => {
 })
 
 const files = (): readonly string[] => readdirSync(join(near, '..')).filter((name) => !name.endsWith('.lock'))
-const made = (options: Partial<SpoolOptions> = {}): Spool =>
+const openTestSpool = (options: Partial<SpoolOptions> = {}): Spool =>
   new Spool({ near, onNotice: (reason) => notices.push(reason), ...options })
 const request = { method: 'POST', url: 'http://me:pass@x/chat/completions?key=hidden' }
 const headers: { readonly [name: string]: string } = { authorization: 'Bearer hidden', 'x-other': 'hidden' }
@@ -82,7 +82,7 @@ const untaken = (spool: Spool): Frames => new Frames({ spool, post: () => undefi
 const replayed = async (store: Store, keys?: SpoolOptions['keys']) => {
   let now: () => number = Date.now
   const recorder: Recorder = createRecorder({ store, decompress, now: () => now() })
-  const calls = await replayLeft({
+  const calls = await replayLeftSpools({
     near,
     keys,
     storeOf: () => store,
@@ -108,7 +108,7 @@ const recordedIn = async (store: Store): Promise<readonly (readonly string[])[]>
 }
 
 it('each piece is in the file before anybody can forward it, readable for its owner alone', () => {
-  const spool = made()
+  const spool = openTestSpool()
   const frames = untaken(spool)
   const call = frames.observe('default', { ...request, header: (name) => headers[name] })
   call.piece(Buffer.from('the first piece'))
@@ -123,7 +123,7 @@ it('each piece is in the file before anybody can forward it, readable for its ow
 })
 
 it('a file is cut when its calls are over, and nothing is left of a recorder that ends', () => {
-  const spool = made()
+  const spool = openTestSpool()
   const frames = untaken(spool)
   observed(frames, 'one')
   observed(frames, 'two')
@@ -138,7 +138,7 @@ it('a file is cut when its calls are over, and nothing is left of a recorder tha
 
 it('while calls overlap without end, files are removed all the same', () => {
   let now = 1000
-  const spool = made({ now: () => now })
+  const spool = openTestSpool({ now: () => now })
   const frames = untaken(spool)
   observed(frames, 'long')
   const bytes = (): number => files().reduce((sum, name) => sum + statSync(join(near, '..', name)).size, 0)
@@ -156,7 +156,7 @@ it('while calls overlap without end, files are removed all the same', () => {
 })
 
 it('a call after 16 MiB of others begins a file of its own', () => {
-  const spool = made({ now: () => 1000 })
+  const spool = openTestSpool({ now: () => 1000 })
   const frames = untaken(spool)
   observed(frames, 'small')
   observed(frames, 'x'.repeat(2 ** 24))
@@ -168,7 +168,7 @@ it('a call after 16 MiB of others begins a file of its own', () => {
 
 it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty one takes them however old it is', () => {
   let now = 1000
-  const spool = made({ now: () => now })
+  const spool = openTestSpool({ now: () => now })
   const filled = (segment: Segment, size: number): Segment => {
     const rest = size - segment.size
     expect(spool.write(segment, [[Buffer.alloc(rest), new Uint8Array(0)]])).toBe(true)
@@ -203,7 +203,7 @@ it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty
 })
 
 it('the next recorder records what is left: whole answers, cut ones, and those that never came', async () => {
-  const spool = made()
+  const spool = openTestSpool()
   const frames = untaken(spool)
   const whole = observed(frames, 'whole')
   answer(whole)
@@ -236,7 +236,7 @@ it('the next recorder records what is left: whole answers, cut ones, and those t
 
 it('a call whose receipt is stored is not recorded again, whenever the kill came', async () => {
   const store = memoryStore()
-  const spool = made()
+  const spool = openTestSpool()
   const handed: [Uint8Array, Segment | undefined][] = []
   const frames = new Frames({ spool, post: (records, segment) => handed.push([records, segment]) })
   for (const question of ['one', 'two']) {
@@ -265,7 +265,7 @@ it('a call whose receipt is stored is not recorded again, whenever the kill came
 
 it('what was removed after it was stored does not come back', async () => {
   const store = memoryStore()
-  const spool = made()
+  const spool = openTestSpool()
   const frames = untaken(spool)
   observed(frames, 'stays')
   const call = observed(frames, 'removed')
@@ -280,7 +280,7 @@ it('what was removed after it was stored does not come back', async () => {
 it('with keys it is encrypted; without its key it stays', async () => {
   const key = newHostKey()
   const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
-  const spool = made({ keys })
+  const spool = openTestSpool({ keys })
   const frames = untaken(spool)
   answer(observed(frames, 'a secret question'))
   const path = join(near, '..', files()[0] ?? '')
@@ -301,7 +301,7 @@ it.each([
 ])('%s', async (_, change, calls, told) => {
   const key = newHostKey()
   const keys = { current: key, byId: () => key.key }
-  const spool = made({ keys })
+  const spool = openTestSpool({ keys })
   const frames = untaken(spool)
   for (const question of ['one', 'two']) answer(observed(frames, question))
   spool.close()
@@ -314,18 +314,18 @@ it.each([
 })
 
 it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
-  const spool = made()
+  const spool = openTestSpool()
   observed(untaken(spool), 'one')
   spool.close()
   const path = join(near, '..', files()[0] ?? '')
-  renameSync(path, `${path}${setAside}`)
+  renameSync(path, `${path}${failedSuffix}`)
   expect((await replayed(memoryStore())).calls).toBe(0)
-  expect(notices).toEqual([expect.stringContaining(`${setAside} has calls of a killed recorder`)])
-  expect(existsSync(`${path}${setAside}`)).toBe(true)
+  expect(notices).toEqual([expect.stringContaining(`${failedSuffix} has calls of a killed recorder`)])
+  expect(existsSync(`${path}${failedSuffix}`)).toBe(true)
 })
 
 it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
-  const full = made({ most: 1000 })
+  const full = openTestSpool({ most: 1000 })
   const frames = untaken(full)
   observed(frames, 'x'.repeat(2000))
   observed(frames, 'fits')
@@ -340,7 +340,7 @@ it('the traffic goes on when it is full, when it can not be written, and when it
   expect(statSync(join(near, '..', files()[0] ?? '')).size).toBeGreaterThan(0)
   full.close()
 
-  const broken = made()
+  const broken = openTestSpool()
   const segment = broken.begin()
   closeSync(segment?.fd ?? -1)
   expect(broken.write(segment as Segment, [[Buffer.from('0123456789'), new Uint8Array(0)]])).toBe(false)
@@ -386,7 +386,7 @@ it('forwarding does the same for a request of any length: nothing is read or cop
     return write(fd, pieces)
   }
   syncBuiltinESMExports()
-  const spool = made()
+  const spool = openTestSpool()
   const frames = new Frames({ spool, post: (records) => posted.push(records) })
   try {
     for (const messages of [1, 400, 4000]) {
@@ -426,7 +426,7 @@ it('350,000 messages in 26 kB are 26 kB to the process that forwards, however ma
   const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
   const bomb = gzipSync(text)
   const posted: Uint8Array[] = []
-  const spool = made()
+  const spool = openTestSpool()
   const frames = new Frames({ spool, post: (records) => posted.push(records) })
   const header = (name: string) => (name === 'content-encoding' ? 'gzip' : undefined)
   for (let count = 0; count < 100; count++) {
@@ -447,7 +447,7 @@ afterAll(() => disk?.remove())
 
 it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted here'), async () => {
   near = join(disk?.path ?? '', 's.db')
-  const spool = made()
+  const spool = openTestSpool()
   const frames = untaken(spool)
   answer(observed(frames, 'before'))
   const large = observed(frames, 'x'.repeat(2 ** 20)) // half of it fits
@@ -465,7 +465,7 @@ it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted 
 
 /** A spool that a recorder left, with one question. */
 const leftWith = (question: string, options: Partial<SpoolOptions> = {}): string => {
-  const spool = made(options)
+  const spool = openTestSpool(options)
   answer(observed(untaken(spool), question))
   const path = join(near, '..', files()[0] ?? '')
   spool.close()
@@ -546,7 +546,7 @@ it('a record that says it is longer than the file is its end, whatever it says',
 
 it('two calls of one millisecond in one session: the receipt of one is not taken for that of the other', async () => {
   const store = memoryStore()
-  const spool = made({ now: () => 1000 })
+  const spool = openTestSpool({ now: () => 1000 })
   const posted: [Uint8Array, Segment | undefined][] = []
   const frames = new Frames({ spool, post: (records, segment) => posted.push([records, segment]), now: () => 1000 })
   const header = (name: string) => (name === 'session-id' ? 'one session' : undefined)
@@ -577,7 +577,7 @@ it('two calls of one millisecond in one session: the receipt of one is not taken
 
 it('while a store is busy, nobody can tell what it has: the file stays', async () => {
   const store = memoryStore()
-  const spool = made()
+  const spool = openTestSpool()
   const segment = spool.begin() as Segment
   observed(untaken(spool), 'one')
   spool.write(segment, [recordOf({ kind: kinds.place, call: 1, at: 1, bytes: Buffer.from('s') })])

@@ -6,7 +6,7 @@
  */
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
+import { idCounter, isoOf, linesOf, timeCounter, type Writer } from './program.ts'
 import type { TurnPart, Turn } from './turns.ts'
 
 export const claudeCode: Writer = {
@@ -23,8 +23,8 @@ export const claudeCode: Writer = {
   idOf: ({ id }) => id,
   write: ({ turns, id, now, cwd }) => {
     const lines: object[] = []
-    const next = counting(id)
-    const moment = moments(now, linesOf(turns))
+    const next = idCounter(id)
+    const moment = timeCounter(now, linesOf(turns))
     let before: string | null = null
     const add = (type: 'user' | 'assistant', message: object): void => {
       const uuid = next()

@@ -4,7 +4,7 @@
  *
  * Source  Codex 0.169.0 on loopback (2026-11)
  */
-import { isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
+import { isoOf, linesOf, timeCounter, textsOf, type Writer } from './program.ts'
 import type { Call, Media, Link, TurnPart, Text, ThoughtPart, Turn } from './turns.ts'
 
 export const codex: Writer = {
@@ -23,7 +23,7 @@ export const codex: Writer = {
   },
   idOf: ({ id }) => id,
   write: ({ turns, id, now, cwd }) => {
-    const moment = moments(now, linesOf(turns) + 1)
+    const moment = timeCounter(now, linesOf(turns) + 1)
     const line = (type: string, payload: object): object => ({ timestamp: isoOf(moment()), type, payload })
     const started = isoOf(now)
     // No provider name: the original provider may no longer be configured, and Codex falls back to the user's own.

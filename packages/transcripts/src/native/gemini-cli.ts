@@ -5,7 +5,7 @@
  * Source  Gemini CLI 0.61.0, chatRecordingService.ts and sessionUtils.ts, and on loopback (2026-11)
  */
 import { digestOf } from 'indelible/proof/kit'
-import { counting, isoOf, linesOf, moments, textsOf, type Writer } from './program.ts'
+import { idCounter, isoOf, linesOf, timeCounter, textsOf, type Writer } from './program.ts'
 import type { Call, TurnPart, Turn } from './turns.ts'
 
 export const geminiCli: Writer = {
@@ -26,8 +26,8 @@ export const geminiCli: Writer = {
   ],
   idOf: ({ id }) => id,
   write: ({ turns, id, now, cwd }) => {
-    const next = counting(id)
-    const moment = moments(now, linesOf(turns))
+    const next = idCounter(id)
+    const moment = timeCounter(now, linesOf(turns))
     const projectHash = digestOf(cwd)
     const started = isoOf(now)
     return [

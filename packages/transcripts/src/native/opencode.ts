@@ -4,7 +4,7 @@
  *
  * Source  opencode 1.18.33, session/message-v2.ts, and on loopback (2026-11)
  */
-import { linesOf, moments, type Writer, type Writing } from './program.ts'
+import { linesOf, timeCounter, type Writer, type Writing } from './program.ts'
 import type { Call, Media, TurnPart, Turn } from './turns.ts'
 
 export const opencode: Writer = {
@@ -22,7 +22,7 @@ export const opencode: Writer = {
     const { turns, now, cwd, title } = writing
     const session = sessionOf(writing)
     const next = ids(writing)
-    const moment = moments(now, linesOf(turns))
+    const moment = timeCounter(now, linesOf(turns))
     const created = moment()
     let asked = ''
     const messages = turns.map((turn) => {

@@ -5,7 +5,7 @@
  */
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import { counting, isoOf, linesOf, moments, type Writer } from './program.ts'
+import { idCounter, isoOf, linesOf, timeCounter, type Writer } from './program.ts'
 import type { Call, TurnPart, Turn } from './turns.ts'
 
 export const pi: Writer = {
@@ -25,8 +25,8 @@ export const pi: Writer = {
   idOf: ({ id }) => id,
   write: ({ turns, id, now, cwd }) => {
     const lines: object[] = [{ type: 'session', version: 3, id, timestamp: isoOf(now), cwd }]
-    const next = counting(id)
-    const moment = moments(now, linesOf(turns))
+    const next = idCounter(id)
+    const moment = timeCounter(now, linesOf(turns))
     let before: string | null = null
     const add = (message: object): void => {
       const at = moment()
@@ -61,12 +61,12 @@ const speakerOf = (message: Message | undefined): object | undefined => {
     : undefined
 }
 
-const elsewhere = { api: 'imported', provider: 'imported', model: 'imported' }
+const importedOrigin = { api: 'imported', provider: 'imported', model: 'imported' }
 
 const answer = ({ said, calls, message }: Turn): object => ({
   role: 'assistant',
   content: [...said.map(part), ...calls.map(({ id, name, args }) => ({ type: 'toolCall', id, name, arguments: args }))],
-  ...(speakerOf(message) ?? elsewhere),
+  ...(speakerOf(message) ?? importedOrigin),
   usage: {
     input: 0,
     output: 0,

@@ -1,5 +1,5 @@
 /** The input and output of a writer of session files. */
-import type { Holds, TurnPart, Turn } from './turns.ts'
+import type { HeldTypes, TurnPart, Turn } from './turns.ts'
 
 /** The session to write. */
 export interface Writing {
@@ -19,7 +19,7 @@ export interface Writing {
 
 /** Writes the files of one program. */
 export interface Writer {
-  readonly holds: Holds
+  readonly holds: HeldTypes
   readonly write: (writing: Writing) => readonly object[]
   /** The path segments from the program's folder to the file. */
   readonly place: (writing: Writing) => readonly string[]
@@ -28,13 +28,13 @@ export interface Writer {
 }
 
 /** Ids counted up from the session's: UUIDs, distinct for up to 2^40 of them. */
-export const counting = (id: string): (() => string) => {
+export const idCounter = (id: string): (() => string) => {
   let count = 0
   return () => `${id.slice(0, 24)}${id.slice(24, 26)}${(++count).toString(16).padStart(10, '0')}`
 }
 
 /** Distinct times that end at the time of writing, one millisecond for each line. */
-export const moments = (now: number, lines: number): (() => number) => {
+export const timeCounter = (now: number, lines: number): (() => number) => {
   let at = now - lines - 1
   return () => ++at
 }

@@ -20,7 +20,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from 'indelible/message'
-import { standIn } from 'indelible/message/kit'
+import { withErasedText } from 'indelible/message/kit'
 
 /** Consecutive content of one side. */
 export interface Turn {
@@ -67,7 +67,7 @@ export interface Call {
 }
 
 /** The content types that a program's files can hold. */
-export interface Holds {
+export interface HeldTypes {
   readonly pdfs: boolean
   readonly links: boolean
   /** Whether a call may have arguments that are not an object. */
@@ -91,9 +91,9 @@ export interface Turns {
 /** How reasoning is written: the program's own as it is and others' as text, all of it as text, or none. */
 export type Reasoning = 'own' | 'text' | 'omit'
 
-export const turnsOf = (messages: Sequence<Message>, holds: Holds, reasoning: Reasoning): Turns => {
+export const turnsOf = (messages: Sequence<Message>, holds: HeldTypes, reasoning: Reasoning): Turns => {
   const mended = mend(messages)
-  const { losses, turns, add } = new Gathering(mended.messages, holds, reasoning)
+  const { losses, turns, add } = new TurnBuilder(mended.messages, holds, reasoning)
   for (let position = 0; position < mended.messages.length; position++) add(position)
   if (turns[0]?.role === 'assistant') {
     losses.push(lossAt(0, [], `begins with the assistant: a user message ${JSON.stringify(opening)} was put before it`))
@@ -108,28 +108,28 @@ const lossAt = (position: number, path: Path, reason: string): Loss => Object.fr
 
 type Answer = NonNullable<PairedCall['answer']>
 
-class Gathering {
+class TurnBuilder {
   readonly losses: Loss[] = []
   readonly turns: Turn[] = []
   readonly #messages: Sequence<Message>
-  readonly #holds: Holds
+  readonly #holds: HeldTypes
   readonly #reasoning: Reasoning
   readonly #answers: ReadonlyMap<string, Answer>
   readonly #ids = new Map<string, string>()
   readonly #taken = new Set<string>()
 
-  constructor(messages: Sequence<Message>, holds: Holds, reasoning: Reasoning) {
+  constructor(messages: Sequence<Message>, holds: HeldTypes, reasoning: Reasoning) {
     this.#messages = messages
     this.#holds = holds
     this.#reasoning = reasoning
     const found = pairCalls(messages)
     this.#answers = new Map(found.flatMap(({ id, answer }) => (answer === undefined ? [] : [[id, answer]])))
-    for (const { id } of found) if (fits(id)) this.#taken.add(id)
+    for (const { id } of found) if (isValidCallId(id)) this.#taken.add(id)
   }
 
   /** Add the turns of one message. */
   readonly add = (position: number): void => {
-    const message = standIn(this.#messages.at(position) as Message)
+    const message = withErasedText(this.#messages.at(position) as Message)
     const { role, content } = message
     if (role === 'system' || role === 'developer')
       return this.#lose(position, [], `is a ${role} message: left out, because the program has its own instructions`)
@@ -209,7 +209,7 @@ class Gathering {
     let written = id
     for (
       let number = this.#ids.size;
-      !fits(written) || (written === id ? isOfOther : this.#taken.has(written));
+      !isValidCallId(written) || (written === id ? isOfOther : this.#taken.has(written));
       number++
     )
       written = `call-${number}`
@@ -264,7 +264,12 @@ class Gathering {
   }
 
   /** A part in the program's form. A part that it can't hold becomes a text that names it. */
-  #held(part: ResultPart, position: number, path: Path, holds: Holding = this.#holds): Text | Media | Link | undefined {
+  #held(
+    part: ResultPart,
+    position: number,
+    path: Path,
+    holds: HeldMedia = this.#holds,
+  ): Text | Media | Link | undefined {
     if (part.type === 'text') return this.#text(part.text, position, path)
     if (part.type === 'provider') {
       const words = wordsOfAgent(part.raw)
@@ -305,8 +310,8 @@ const wordsOfAgent = (raw: Json): string => {
     .join('\n')
 }
 
-type Holding = Pick<Holds, 'pdfs' | 'links'> & { readonly images?: false }
-const onlyText: Holding = { images: false, pdfs: false, links: false }
+type HeldMedia = Pick<HeldTypes, 'pdfs' | 'links'> & { readonly images?: false }
+const onlyText: HeldMedia = { images: false, pdfs: false, links: false }
 
 /** Image types that all providers accept. Source: their API references (2026-11) */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -317,7 +322,7 @@ const placeOf = (source: Source): string =>
   source.type === 'url' ? source.url.slice(0, 200) : source.type === 'block' ? source.id : source.mediaType
 
 /** Whether every provider accepts the call id. */
-const fits = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
+const isValidCallId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 const nameOf = (name: string): string => {
   const written = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)

@@ -22,7 +22,7 @@ class Extension {
   }
 }
 
-const snapshotOfDelta = 7
+const deltaSnapshotCode = 7
 const deepest = 500
 
 /**
@@ -42,7 +42,7 @@ const valueOf = (bytes: Uint8Array, depth: number): unknown => {
 /** Extensions hold msgpack, which may hold extensions. */
 const optionsAt = (depth: number): DecoderOptions & { readonly useBigInt64: true } => {
   const extensionCodec = new ExtensionCodec()
-  for (let type = 0; type <= snapshotOfDelta; type++)
+  for (let type = 0; type <= deltaSnapshotCode; type++)
     extensionCodec.register({
       type,
       encode: () => null,
@@ -61,21 +61,21 @@ const keyOf = (key: unknown): string => {
 
 const asJson = (value: unknown, depth: number): Json => {
   if (depth > deepest) throw new Error('values nested deeper than 500')
-  const inside = (item: unknown): Json => asJson(item, depth + 1)
+  const toJson = (item: unknown): Json => asJson(item, depth + 1)
   if (value === null || value === undefined) return null
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (value instanceof Uint8Array) return base64Of(value)
   if (value instanceof Date) return value.toISOString()
-  if (Array.isArray(value)) return value.map(inside)
-  if (value instanceof Extension) return objectOf(value, inside)
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inside(item)]))
+  if (Array.isArray(value)) return value.map(toJson)
+  if (value instanceof Extension) return objectOf(value, toJson)
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJson(item)]))
 }
 
-const objectOf = ({ type, value }: Extension, inside: (value: unknown) => Json): Json => {
-  const written = inside(value)
-  if (type === snapshotOfDelta) return { lc: 2, type: 'delta_snapshot', value: written }
+const objectOf = ({ type, value }: Extension, toJson: (value: unknown) => Json): Json => {
+  const written = toJson(value)
+  if (type === deltaSnapshotCode) return { lc: 2, type: 'delta_snapshot', value: written }
   if (!Array.isArray(written)) return { python: `extension ${type}`, value: written }
   const [module = null, name = null, given = null] = written as readonly Json[]
   if (typeof module !== 'string' || typeof name !== 'string') return { python: 'numpy.ndarray', args: written }

@@ -4,7 +4,7 @@ import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
-import { knownIn, nameOf, type Actions, type KnownAction } from './actions.ts'
+import { readKnownAction, nameOf, type Actions, type KnownAction } from './actions.ts'
 
 const start = 'indelible.action:'
 
@@ -17,7 +17,7 @@ export const actionsInLogs = (given: Store): Actions => {
   ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: KnownAction } | undefined>> => {
     const log = await store.info(idOf(action))()
     if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? right(undefined) : log
-    const known = knownIn(log.right.meta)
+    const known = readKnownAction(log.right.meta)
     return known === undefined
       ? left({ _tag: 'InvalidMeta', path: [], reason: 'is not that of an action' })
       : right({ log: log.right, known })

@@ -6,7 +6,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
 import type { OnceStore, StoreFault } from 'indelible/store'
-import { knownIn, nameOf, type Actions, type KnownAction } from './actions.ts'
+import { readKnownAction, nameOf, type Actions, type KnownAction } from './actions.ts'
 
 interface Place {
   readonly known: KnownAction | undefined
@@ -90,6 +90,6 @@ const decodeAction = (bytes: Uint8Array): { readonly at: number; readonly known:
   }
   if (isLeft(json) || typeof json.right !== 'object' || json.right === null) return undefined
   const { at, ...noted } = json.right as { readonly [field: string]: unknown }
-  const known = knownIn(noted)
+  const known = readKnownAction(noted)
   return known === undefined || typeof at !== 'number' ? undefined : { at, known }
 }

@@ -56,7 +56,7 @@ export const answerAction =
   }
 
 /** Record a failed attempt that another may follow. */
-export const failedOnce =
+export const recordFailure =
   (attempt: number, failure: FailureNote): Change =>
   (known) =>
     right(
@@ -96,7 +96,7 @@ export const whyRefused = (action: string, input: string, known: KnownAction): A
 export const nameOf = (action: string): string => digestOfName(action)
 
 /** Decodes a stored action. Undefined if it is something else. */
-export const knownIn = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {
+export const readKnownAction = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {
   const { input, attempt = 1, result, failure, ended: told } = noted
   if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined
   return {

@@ -12,7 +12,7 @@ import { isPlaceholder } from 'indelible/entry/kit'
 import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answerAction, whyRefused } from './actions.ts'
 import { checkAction, require } from './check.ts'
-import { Ending } from './ending.ts'
+import { ActionEnd } from './ending.ts'
 import { ActivityCancelled, ActivityFailed, faultOf, rightOrFail } from './failed.ts'
 import { failureOf } from './failure.ts'
 import { hostOf, jsonOf, storeMessage, type ActivityOptions, type Host } from './host.ts'
@@ -31,7 +31,7 @@ import type {
 } from './input.ts'
 import { manage } from './manage.ts'
 import { runTool } from './run-tool.ts'
-import { streamKey, streamWith, type Streams } from './stream.ts'
+import { streamKey, runStream, type Streams } from './stream.ts'
 
 /**
  * Make the activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
@@ -45,7 +45,7 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
   const streams: Streams = new Map()
   return Object.freeze<HistoryActivities>({
     appendMessage: (input) => reportFailure(host, () => append(host, input)),
-    adopt: ({ history }) => reportFailure(host, () => adopt(host, history)),
+    adopt: ({ history }) => reportFailure(host, () => adoptHistory(host, history)),
     keepRefs: (input) => reportFailure(host, () => keepRefs(host, input)),
     manage: (input) => reportFailure(host, () => manage(host, input)),
     runTool: (input) => reportFailure(host, () => runTool(host, input)),
@@ -54,9 +54,9 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
         const view = (await host.hydrated(input)).view()
         return { messages: view.toArray(), pages: [...view.pages] }
       }),
-    stream: (input) => reportFailure(host, () => streamWith(host, streams, input)),
-    endStream: (input) => reportFailure(host, () => end(host, streams, input)),
-    forgetActions: (input) => reportFailure(host, () => forget(host, input)),
+    stream: (input) => reportFailure(host, () => runStream(host, streams, input)),
+    endStream: (input) => reportFailure(host, () => endAction(host, streams, input)),
+    forgetActions: (input) => reportFailure(host, () => forgetOld(host, input)),
   })
 }
 
@@ -94,20 +94,20 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
 const whyNoMessage = (fault: MessageFault): string =>
   `${formatPath(fault.path) || 'the message'} should be ${fault._tag === 'UnexpectedShape' ? fault.expected : 'plain JSON data'}`
 
-const adopt = async (host: Host, history: HistoryInput['history']): Promise<AdoptResult> => {
+const adoptHistory = async (host: Host, history: HistoryInput['history']): Promise<AdoptResult> => {
   const { refs, losses } = await host.read(history)
   return { history: refs.toJSON(), losses }
 }
 
 const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<KeepResult> => {
   const { blocks } = host.open(scope)
-  const read = createdFrom(blocks.scope, tree, refs)
+  const read = checkRefs(blocks.scope, tree, refs)
   const kept = rightOrFail(await growRefTree(blocks, tree, read)())
   return { ...(kept !== undefined && { tree: kept }) }
 }
 
 /** Checks refs and returns them. Throws ActivityFailed. */
-const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
+const checkRefs = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
   try {
     return createRefHistory({ scope, tree, from }).since()
   } catch (error) {
@@ -118,7 +118,7 @@ const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly Me
   }
 }
 
-const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<ForgetResult> => {
+const forgetOld = async (host: Host, { olderThan, scope }: ForgetInput): Promise<ForgetResult> => {
   const isAge = typeof olderThan === 'number' && olderThan >= 0
   require(isAge, 'olderThan should be a number of milliseconds, at least 0')
   const { actions } = host.open(scope)
@@ -126,13 +126,13 @@ const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<Fo
 }
 
 /** Ends an action that was given up. Its attempt is one above the last, so a running one no longer counts. */
-const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
+const endAction = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
   checkAction(action)
   const opened = host.open(scope)
   const known = rightOrFail(await opened.actions.find(action))
   streams.get(streamKey(opened.blocks.scope, action))?.supersede()
   const attempt = (known?.attempt ?? 0) + 1
-  const ending = new Ending(host, action, () => opened.actions)
+  const ending = new ActionEnd(host, action, () => opened.actions)
   if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
   else
     await ending.tell(

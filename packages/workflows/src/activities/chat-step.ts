@@ -62,14 +62,14 @@ export const chatStep = async (
 }
 
 /** The most refs in one input: about 6 kB. */
-const most = 50
+const mostRefs = 50
 
 const keepAll = async ({ keepRefs }: StepActivities, history: RefHistory): Promise<void> => {
   if (keepRefs === undefined) return
-  for (let added = history.since(); added.length > most; added = history.since()) {
+  for (let added = history.since(); added.length > mostRefs; added = history.since()) {
     const { tree } = await keepRefs({
       scope: history.scope,
-      refs: added.slice(0, most),
+      refs: added.slice(0, mostRefs),
       ...(history.tree !== undefined && { tree: history.tree }),
     })
     if (tree === undefined) return

@@ -227,7 +227,7 @@ export const createChat = (options: ChatOptions): Chat => {
   }
 
   const run = async (host: ChatHost): Promise<ChatEnd> => {
-    const counted = countedOf(host.activities)
+    const counted = countActivities(host.activities)
     const cancellable = async <T>(work: () => Promise<T>): Promise<T> => {
       if (host.cancellable === undefined) return work()
       const scoped = host.cancellable(work)
@@ -241,17 +241,17 @@ export const createChat = (options: ChatOptions): Chat => {
     for (;;) {
       await host.poll?.()
       const isWaiting = history.len > seen
-      if (ended && !isWaiting) return { type: 'ended', state: stateNow() }
-      if (bytes >= mostBytes || calls >= mostCalls) return { type: 'continue', state: stateNow() }
+      if (ended && !isWaiting) return { type: 'ended', state: currentState() }
+      if (bytes >= mostBytes || calls >= mostCalls) return { type: 'continue', state: currentState() }
       if (isWaiting) {
-        await turnOn(host, counted, cancellable)
+        await runTurn(host, counted, cancellable)
         continue
       }
       await host.wait(() => ended || history.len > seen)
     }
   }
 
-  const stateNow = (): ChatState => ({
+  const currentState = (): ChatState => ({
     history: history.toReference(),
     turn,
     ...(origin !== undefined && { run: origin }),
@@ -263,7 +263,7 @@ export const createChat = (options: ChatOptions): Chat => {
   type Cancellable = <T>(work: () => Promise<T>) => Promise<T>
 
   /** One turn: the model and its tools, until it makes no more calls, fails or is stopped. */
-  const turnOn = async (
+  const runTurn = async (
     host: ChatHost,
     activities: ChatHost['activities'],
     cancellable: Cancellable,
@@ -294,7 +294,7 @@ export const createChat = (options: ChatOptions): Chat => {
         history.release()
       }
     } catch (error) {
-      if (stopped && cancelledBy(host)) return
+      if (stopped && canCancel(host)) return
       failure = host.failure?.(error)
       if (failure === undefined) throw error
     } finally {
@@ -307,7 +307,7 @@ export const createChat = (options: ChatOptions): Chat => {
   }
 
   /** Whether a stop can cancel an activity. Without `cancellable` every error is a failure, stopped or not. */
-  const cancelledBy = (host: ChatHost): boolean => host.cancellable !== undefined
+  const canCancel = (host: ChatHost): boolean => host.cancellable !== undefined
 
   /** Run the calls of an answer in parallel, and append their results in call order. */
   const callAll = async (
@@ -318,12 +318,12 @@ export const createChat = (options: ChatOptions): Chat => {
     step: string,
   ): Promise<void> => {
     const gated = made.filter((call) => needsApproval(call))
-    const undecided = (): readonly ChatCall[] => gated.filter((call) => !approvals.has(call.id))
-    const decided = (): boolean => stopped || undecided().length === 0
-    while (!decided()) {
+    const undecidedCalls = (): readonly ChatCall[] => gated.filter((call) => !approvals.has(call.id))
+    const isDecided = (): boolean => stopped || undecidedCalls().length === 0
+    while (!isDecided()) {
       phase = 'approval'
-      waiting = undecided()
-      await host.wait(() => decided() || undecided().length < waiting.length)
+      waiting = undecidedCalls()
+      await host.wait(() => isDecided() || undecidedCalls().length < waiting.length)
     }
     waiting = []
     phase = 'tools'
@@ -359,8 +359,8 @@ export const createChat = (options: ChatOptions): Chat => {
     }
   }
 
-  const countedOf = (activities: ChatHost['activities']): ChatHost['activities'] => {
-    const counting =
+  const countActivities = (activities: ChatHost['activities']): ChatHost['activities'] => {
+    const countActivity =
       <Input, Output>(activity: (input: Input) => Promise<Output>) =>
       async (input: Input): Promise<Output> => {
         calls += 1
@@ -370,10 +370,10 @@ export const createChat = (options: ChatOptions): Chat => {
         return output
       }
     return {
-      stream: counting(activities.stream),
-      runTool: counting(activities.runTool),
-      ...(activities.endStream !== undefined && { endStream: counting(activities.endStream) }),
-      ...(activities.keepRefs !== undefined && { keepRefs: counting(activities.keepRefs) }),
+      stream: countActivity(activities.stream),
+      runTool: countActivity(activities.runTool),
+      ...(activities.endStream !== undefined && { endStream: countActivity(activities.endStream) }),
+      ...(activities.keepRefs !== undefined && { keepRefs: countActivity(activities.keepRefs) }),
     }
   }
 

@@ -6,7 +6,7 @@
 import { reasonOf as causeText } from 'indelible/task/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'indelible/json/kit'
-import { endStream, failedOnce, type Actions, type KnownAction } from './actions.ts'
+import { endStream, recordFailure, type Actions, type KnownAction } from './actions.ts'
 import type { StreamEvent } from './event.ts'
 import { ActivityFailed, faultOf } from './failed.ts'
 import { failureNote, isRetryable } from './failure.ts'
@@ -17,13 +17,13 @@ import type { StreamResult } from './input.ts'
 import { publish } from './sink.ts'
 
 /** An end event without its action, attempt and number. */
-type End = StreamEvent extends infer Event
+type EndEvent = StreamEvent extends infer Event
   ? Event extends { readonly type: 'stream_end' }
     ? Omit<Event, 'action' | 'attempt' | 'seq'>
     : never
   : never
 
-export class Ending {
+export class ActionEnd {
   readonly #host: Host
   readonly #action: string
   readonly #actions: () => Actions
@@ -55,7 +55,7 @@ export class Ending {
       const isLast = (typeof last === 'function' ? last() : last) ?? fault === undefined
       if ((fault === undefined || isRetryable(fault)) && !isLast) {
         if (failure !== undefined)
-          await this.#ifAnswered(this.#actions().note(this.#action, failedOnce(attempt, failure)))
+          await this.#ifAnswered(this.#actions().note(this.#action, recordFailure(attempt, failure)))
         return
       }
       await this.tell(
@@ -72,7 +72,7 @@ export class Ending {
   }
 
   /** Ends of one action are published one at a time within a process, so the second sees the note of the first. */
-  async tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
+  async tell(end: EndEvent, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const { telling } = this.#host
     const tell = (): Promise<void> => this.#tell(end, attempt, seq, failure)
     const mine = (telling.get(this.#action) ?? Promise.resolve()).then(tell, tell)
@@ -85,7 +85,7 @@ export class Ending {
   }
 
   /** A superseded attempt publishes nothing: the later attempt will. */
-  async #tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
+  async #tell(end: EndEvent, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const actions = this.#actions()
     const known = await this.#ifAnswered(actions.find(this.#action))
     if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return

@@ -55,7 +55,7 @@ export interface EventLogOptions {
  *
  * Cost    O(1) for each event and reader; memory for every event until its topic is removed
  */
-export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): EventLog => {
+export const eventsInMemory = ({ topicOf = actionOf }: EventLogOptions = {}): EventLog => {
   const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
   const at = (topic: string) => {
     const found = topics.get(topic) ?? { events: [], wakes: new Set<() => void>() }
@@ -70,13 +70,13 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
     },
     read: (topic, { after = -1, signal } = {}) => ({
       [Symbol.asyncIterator]: async function* () {
-        let counts = counting()
+        let counts = createCounter()
         let { events, wakes } = at(topic)
         let next = 0
         for (;;) {
           if (signal?.aborted === true) return
           const current = at(topic)
-          if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, counting(), 0, -1] // removed
+          if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, createCounter(), 0, -1] // removed
           const found = events[next]
           if (found === undefined) await nextWake(wakes, signal)
           else {
@@ -100,7 +100,7 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  * Cost    an append for each event; for each new reader a read of the topic from its start, because
  *         earlier events decide which later ones count. Remove a topic once nobody reads it
  */
-export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
+export const eventsInStore = (given: Store, { topicOf = actionOf }: EventLogOptions = {}): EventLog => {
   const store = ownStore(given)
   const heads = new RecentMap<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
@@ -115,15 +115,15 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
       if (fault._tag === 'OperationMismatch') return
       if (fault._tag === 'Conflict') expected = fault.actual
       else if (fault._tag === 'NoSuchLog' || fault._tag === 'Diverged') expected = await headOf(store, topic)
-      else throw thrown(fault)
+      else throw faultError(fault)
     }
   }
   return Object.freeze<EventLog>({
     publish: (event) => append(topicOf(event), event),
     read: (topic, { after = -1, signal } = {}) => ({
       [Symbol.asyncIterator]: async function* () {
-        const counts = counting()
-        for await (const row of followed(store, topic, signal)) {
+        const counts = createCounter()
+        for await (const row of followTopic(store, topic, signal)) {
           const event = parseJson(row.body)
           if (isLeft(event)) continue // not written by this library
           const told = event.right as StreamEvent
@@ -134,7 +134,7 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
     remove: async (topic) => {
       heads.delete(topic)
       const removed = await store.remove(idOf(topic))()
-      if (isLeft(removed) && removed.left._tag !== 'NoSuchLog') throw thrown(removed.left)
+      if (isLeft(removed) && removed.left._tag !== 'NoSuchLog') throw faultError(removed.left)
     },
   })
 }
@@ -142,26 +142,26 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
 /** The most heads to cache, of the topics last appended to. Others are looked up. */
 const mostHeads = 1000
 
-const byAction = ({ action }: StreamEvent): string => action
+const actionOf = ({ action }: StreamEvent): string => action
 
 const idOf = (topic: string): string => `indelible.events:${digestOfName(topic)}`
 
-const thrown = (fault: StoreFault): FaultError => new FaultError(fault, storeFaultText(fault))
+const faultError = (fault: StoreFault): FaultError => new FaultError(fault, storeFaultText(fault))
 
 /** The head of the topic's log, which is created if missing. */
 const headOf = async (store: Store, topic: string): Promise<Head> => {
   for (;;) {
     const found = await store.info(idOf(topic))()
     if (!isLeft(found)) return found.right.head
-    if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
+    if (found.left._tag !== 'NoSuchLog') throw faultError(found.left)
     const made = await store.create({ id: idOf(topic), meta: { 'indelible.events': topic }, encrypt: true })()
     if (!isLeft(made)) return made.right.head
-    if (made.left._tag !== 'LogExists') throw thrown(made.left)
+    if (made.left._tag !== 'LogExists') throw faultError(made.left)
   }
 }
 
 /** The rows of a topic. Waits for the first row if the log does not exist yet. */
-async function* followed(store: Store, topic: string, signal: SignalLike | undefined): AsyncGenerator<StoredRow> {
+async function* followTopic(store: Store, topic: string, signal: SignalLike | undefined): AsyncGenerator<StoredRow> {
   const wakes = new Set<() => void>()
   const unwatch = await store.watch(idOf(topic), () => {
     for (const wake of wakes) wake()
@@ -172,7 +172,7 @@ async function* followed(store: Store, topic: string, signal: SignalLike | undef
       const news = nextWake(wakes, signal) // created before the lookup, so that no change is missed
       const found = await store.info(idOf(topic))()
       if (!isLeft(found)) break
-      if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
+      if (found.left._tag !== 'NoSuchLog') throw faultError(found.left)
       await news
     }
   } finally {
@@ -195,7 +195,7 @@ const nextWake = (wakes: Set<() => void>, signal: SignalLike | undefined): Promi
   })
 
 /** A filter for events: whether one counts, given the earlier ones. Call it once for each event, in order. */
-const counting = (): ((event: StreamEvent) => boolean) => {
+const createCounter = (): ((event: StreamEvent) => boolean) => {
   const actions = new Map<string, { attempt: number; ended: boolean }>()
   return ({ action, attempt, type }) => {
     const known = actions.get(action)

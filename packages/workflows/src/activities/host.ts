@@ -53,7 +53,7 @@ export interface ActivityOptions {
    * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every model event.
    * Not awaited. Default: no heartbeats.
    */
-  readonly heartbeat?: (beat: Heartbeat) => unknown
+  readonly heartbeat?: (sendHeartbeat: Heartbeat) => unknown
   /** The time between heartbeats, in milliseconds. Default: 5,000. */
   readonly heartbeatEvery?: number
   /**
@@ -122,7 +122,7 @@ export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly telling: Map<string, Promise<void>>
   readonly failure: (failure: ActivityFailure) => Error
   /** Never throws, whatever the callback does. */
-  readonly beat: (beat: Heartbeat) => void
+  readonly beat: (sendHeartbeat: Heartbeat) => void
   readonly failed: (fault: ActivityFault) => void
   /** This and the following throw ActivityFailed. */
   readonly open: (scope: string | undefined) => OpenedScope
@@ -160,7 +160,7 @@ export const hostOf = (options: ActivityOptions): Host => {
     return { blocks: cachedBlocks(scoped, cache), actions: actionsInLogs(scoped) }
   }
   const read: Host['read'] = async (history) => {
-    const parsed = parsedOf(history, store.scope)
+    const parsed = parseHistory(history, store.scope)
     const { scope } = parsed.history
     const losses = parsed.losses.length
     const { blocks } = open(scope)
@@ -192,10 +192,12 @@ export const hostOf = (options: ActivityOptions): Host => {
     const { refs } = await read(input.history)
     return rightOrFail(await hydrate(open(refs.scope).blocks, refs)())
   }
-  const failed = quietly(options.onFailure, () => undefined)
+  const failed = guardCallback(options.onFailure, () => undefined)
   const { heartbeat } = options
-  const beat = (told: Heartbeat): void =>
-    quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
+  const sendHeartbeat = (told: Heartbeat): void =>
+    guardCallback(heartbeat, (cause) =>
+      failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }),
+    )(told)
   const failure: Host['failure'] = (thrown) => {
     try {
       return options.failure?.(thrown) ?? thrown
@@ -204,7 +206,7 @@ export const hostOf = (options: ActivityOptions): Host => {
       return thrown
     }
   }
-  return { ...options, now, telling: new Map(), open, read, hydrated, beat, failed, failure }
+  return { ...options, now, telling: new Map(), open, read, hydrated, beat: sendHeartbeat, failed, failure }
 }
 
 const readHistoryOf = (refs: RefHistory, losses: number): ReadHistory => ({
@@ -216,7 +218,7 @@ const readHistoryOf = (refs: RefHistory, losses: number): ReadHistory => ({
 })
 
 /** Throws ActivityFailed. */
-const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
+const parseHistory = (history: HistoryInput['history'], scope: string): ParsedHistory => {
   const isSaved = typeof history === 'object' && (history as unknown) !== null
   require(isSaved, 'the history should be a RefHistory, or a saved history that parseHistoryJson reads')
   return rightOrFail(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
@@ -226,7 +228,7 @@ const isRefHistory = (history: HistoryInput['history']): history is RefHistory =
   'toJSON' in history && typeof history.toJSON === 'function'
 
 /** Wraps a callback so that errors and rejections go only to `otherwise`. */
-const quietly =
+const guardCallback =
   <T>(tell: ((value: T) => unknown) | undefined, otherwise: (cause: unknown) => void) =>
   (value: T): void => {
     try {

@@ -7,14 +7,14 @@ import { itemAt } from 'indelible/sequence/kit'
 import { checkLimit } from './check.ts'
 import { storeMessage, type Host } from './host.ts'
 import type { ManageInput, ManageResult } from './input.ts'
-import { readable } from './readable.ts'
+import { readHistory } from './readable.ts'
 
 /** Throws ActivityFailed. */
 export const manage = async (host: Host, { history, ...limit }: ManageInput): Promise<ManageResult> => {
   checkLimit(limit)
   const { refs, adopted } = await host.read(history)
   const { blocks } = host.open(refs.scope)
-  const { view, lost } = await readable(host, blocks, refs)
+  const { view, lost } = await readHistory(host, blocks, refs)
   const { messages, retained, residency, tokens: size, budget, overBudget } = manageHistory(view, limit)
   const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
   const known = new Map<Message, MessageRef>()

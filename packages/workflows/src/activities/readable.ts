@@ -19,7 +19,7 @@ export interface Readable {
  * Read a history. Lost or damaged messages become placeholders that say so, and the host is notified.
  * The user's latest message must be readable, or there is nothing to answer. Throws ActivityFailed.
  */
-export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
+export const readHistory = async (host: Host, blocks: BlockStore, refs: RefHistory): Promise<Readable> => {
   const read = rightOrFail(await hydratePartial(blocks, refs)())
   const { missing } = read
   const view = read.view()
@@ -34,7 +34,7 @@ export const readable = async (host: Host, blocks: BlockStore, refs: RefHistory)
   return { view: withPlaceholders(view, lost), lost: lost.size }
 }
 
-const notice = '[The content of this message was lost and can no longer be read.]'
+const lostContentText = '[The content of this message was lost and can no longer be read.]'
 
 /** Replaces lost messages by placeholders that a model accepts: a lost result still answers its call. */
 const withPlaceholders = (view: View<Message>, lost: ReadonlySet<number>): View<Message> => {
@@ -50,7 +50,7 @@ const withPlaceholders = (view: View<Message>, lost: ReadonlySet<number>): View<
 }
 
 const placeholder = ({ role }: Message, callIds: readonly string[]): Message => {
-  const content = [text(notice)]
+  const content = [text(lostContentText)]
   if (callIds.length > 0)
     return { role: 'tool', content: callIds.map((callId) => ({ type: 'tool_result', callId, content })) }
   return { role: role === 'tool' ? 'assistant' : role, content }

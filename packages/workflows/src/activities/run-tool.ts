@@ -8,7 +8,7 @@ import { checkAction } from './check.ts'
 import { ActivityCancelled, ActivityFailed, rightOrFail } from './failed.ts'
 import { jsonOf, storeMessage, type Host } from './host.ts'
 import type { AppendResult, ToolInput } from './input.ts'
-import { readable } from './readable.ts'
+import { readHistory } from './readable.ts'
 
 /** Throws ActivityFailed or ActivityCancelled. */
 export const runTool = async (host: Host, { action, history, call, refused }: ToolInput): Promise<AppendResult> => {
@@ -19,7 +19,7 @@ export const runTool = async (host: Host, { action, history, call, refused }: To
   const { attempt = 1, signal = new AbortController().signal } = host.invocation?.() ?? {}
   const known = rightOrFail(await actions.note(action, beginAction(action, input, attempt)))
   if (known.result !== undefined) return known.result as unknown as AppendResult // stored by this activity
-  const { view } = await readable(host, blocks, refs)
+  const { view } = await readHistory(host, blocks, refs)
   const open = openCalls(view).findLast(({ id, name }) => id === call.id && name === call.name)
   if (open === undefined)
     throw new ActivityFailed({

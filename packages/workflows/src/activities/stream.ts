@@ -7,12 +7,12 @@ import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type
 import { answerAction, beginAction, type KnownAction } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
 import { contextOf, type SentContext } from './context.ts'
-import { Ending } from './ending.ts'
+import { ActionEnd } from './ending.ts'
 import type { StreamEvent } from './event.ts'
 import { ActivityCancelled, ActivityFailed, faultOf, rightOrFail } from './failed.ts'
 import { jsonOf, storeMessage, type Host, type Invocation, type OpenedScope, type ReadHistory } from './host.ts'
 import type { StreamInput, StreamResult } from './input.ts'
-import { readable } from './readable.ts'
+import { readHistory } from './readable.ts'
 import { publish, SinkTimeout } from './sink.ts'
 
 /** The streams running in this process, by scope and action. */
@@ -21,7 +21,7 @@ export type Streams = Map<string, Stream>
 export const streamKey = (scope: string, action: string): string => JSON.stringify([scope, action])
 
 /** Throws ActivityFailed, ActivityCancelled, or the error of a function of the host. */
-export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
+export const runStream = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
   checkAction(input.action)
   const { invocation, read } = await readCall(host, input)
   const key = hasField(read, 'refs') ? streamKey(read.refs.scope, input.action) : ''
@@ -34,7 +34,7 @@ export const streamWith = async (host: Host, streams: Streams, input: StreamInpu
   const beat = setInterval(() => stream.beat(), host.heartbeatEvery ?? 5000)
   try {
     stream.beat()
-    return await untilCancelled(stream.result(), joins ? invocation.signal : undefined)
+    return await orCancelled(stream.result(), joins ? invocation.signal : undefined)
   } finally {
     clearInterval(beat)
     if (!joins && streams.get(key) === stream) streams.delete(key)
@@ -119,12 +119,12 @@ export class Stream {
       const cancelled = error instanceof ActivityCancelled
       const fault = cancelled ? undefined : faultOf(error)
       // If the scope is unknown, the end is noted in the store's own.
-      const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
+      const ending = new ActionEnd(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
       await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
       throw error
     }
     const { actions } = opened
-    await new Ending(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
+    await new ActionEnd(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
     return result
   }
 
@@ -136,7 +136,7 @@ export class Stream {
     const known = rightOrFail(await actions.note(action, beginAction(action, digest, this.#attempt)))
     if (known.result !== undefined) return resultOf(known)
     this.#attempt = known.attempt
-    const { view, lost } = await readable(this.#host, blocks, refs)
+    const { view, lost } = await readHistory(this.#host, blocks, refs)
     const model = rightOrFail(modelFor(wanted, this.#host.registry))
     const sent = contextOf(view, this.#input, this.#host)
     this.#throwIfOver()
@@ -208,7 +208,7 @@ export class Stream {
   }
 
   /** A failing sink does not delay the answer. */
-  async #tell(event: Untold): Promise<void> {
+  async #tell(event: UnattributedEvent): Promise<void> {
     const { action } = this.#input
     const seq = this.#seq++
     try {
@@ -229,7 +229,7 @@ export class Stream {
 }
 
 /** An event without its action, attempt and number. */
-type Untold = StreamEvent extends infer Event
+type UnattributedEvent = StreamEvent extends infer Event
   ? Event extends StreamEvent
     ? Omit<Event, 'action' | 'attempt' | 'seq'>
     : never
@@ -238,7 +238,7 @@ type Untold = StreamEvent extends infer Event
 const resultOf = ({ result }: KnownAction): StreamResult => result as unknown as StreamResult
 
 /** Lets a caller that joined a stream be cancelled alone. */
-const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+const orCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (signal === undefined) return work
   let onAbort = (): void => {}
   const cancelled = new Promise<never>((_, reject) => {

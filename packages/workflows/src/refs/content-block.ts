@@ -6,7 +6,7 @@
 import { isObject, readEach, readIn, anObject, aList, aString, type Json, type JsonObject } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
 import { type Meta, type Part, type ResultPart } from 'indelible/message'
-import { marks } from './marks.ts'
+import { marksByPurpose } from './marks.ts'
 
 /** Throws Unexpected. */
 export const partOfContent = (value: Json): Part => {
@@ -21,9 +21,9 @@ export const partOfContent = (value: Json): Part => {
         return {
           type: 'reasoning',
           text: textField(anObject(found), 'text'),
-          ...(isSaid(summary) && { summary: [summary] }),
-          ...(isSaid(signature) && { signature }),
-          ...(isSaid(encryptedContent) && { encrypted: encryptedContent }),
+          ...(isNonEmptyText(summary) && { summary: [summary] }),
+          ...(isNonEmptyText(signature) && { signature }),
+          ...(isNonEmptyText(encryptedContent) && { encrypted: encryptedContent }),
           ...meta,
         } as const
       })
@@ -33,7 +33,7 @@ export const partOfContent = (value: Json): Part => {
         id: requiredText(found, 'id'),
         name: requiredText(found, 'name'),
         arguments: textField(anObject(found), 'arguments'),
-        ...metaOf({ ...block, ...pick(found, 'signature') }, restOf(block)),
+        ...metaOf({ ...block, ...pickText(found, 'signature') }, restOf(block)),
       }))
     case 'tool_result':
       return readIn(block, 'toolResult', (found) => {
@@ -45,8 +45,8 @@ export const partOfContent = (value: Json): Part => {
         return {
           type: 'tool_result',
           callId: requiredText(found, 'toolCallId'),
-          content: parts.length === 0 && isSaid(text) ? [{ type: 'text', text }] : parts,
-          ...(isSaid(name) && { name }),
+          content: parts.length === 0 && isNonEmptyText(text) ? [{ type: 'text', text }] : parts,
+          ...(isNonEmptyText(name) && { name }),
           ...(isError === true && { isError }),
           ...meta,
         } as const
@@ -65,7 +65,7 @@ export const partOfContent = (value: Json): Part => {
         const source = sourceOf(url)
         return {
           type: block['type'] as 'image' | 'file',
-          source: source.type === 'url' && isSaid(mimeType) ? { ...source, mediaType: mimeType } : source,
+          source: source.type === 'url' && isNonEmptyText(mimeType) ? { ...source, mediaType: mimeType } : source,
           ...meta,
         }
       })
@@ -87,10 +87,10 @@ const textField = (owner: JsonObject, field: string): string =>
 
 const requiredText = (owner: Json | undefined, field: string): string => readIn(anObject(owner), field, aString)
 
-const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
+const isNonEmptyText = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
-const pick = (owner: Json | undefined, field: string): JsonObject =>
-  isObject(owner) && isSaid(owner[field]) ? { [field]: owner[field] } : {}
+const pickText = (owner: Json | undefined, field: string): JsonObject =>
+  isObject(owner) && isNonEmptyText(owner[field]) ? { [field]: owner[field] } : {}
 
 /** The fields of a block and of its content that the message model can hold. */
 const blockFields: ReadonlySet<string> = new Set(['id', 'type', 'cacheControl', 'signature', 'metadata'])
@@ -107,16 +107,18 @@ const heldFields: { readonly [type: string]: readonly [held: string, fields: rea
 /** All other fields. They are kept in `meta`. */
 const restOf = (block: JsonObject): JsonObject => {
   const [held = '', fields = []] =
-    (isSaid(block['type']) && Object.hasOwn(heldFields, block['type']) ? heldFields[block['type']] : undefined) ?? []
+    (isNonEmptyText(block['type']) && Object.hasOwn(heldFields, block['type'])
+      ? heldFields[block['type']]
+      : undefined) ?? []
   const inner = block[held]
   const { contextType: _, ...sidekick } = sidekickOf(block) as { readonly [field: string]: Json }
   const metadata = isObject(block['metadata'])
-    ? without(block['metadata'], ['sidekick', 'persistence'])
+    ? omitFields(block['metadata'], ['sidekick', 'persistence'])
     : block['metadata']
   const places = [
-    without(block, [...blockFields, held]),
+    omitFields(block, [...blockFields, held]),
     isObject(inner)
-      ? nonEmpty(held, without(inner, [...fields, ...(held === 'toolResult' && !hasContent(inner) ? ['text'] : [])]))
+      ? nonEmpty(held, omitFields(inner, [...fields, ...(held === 'toolResult' && !hasContent(inner) ? ['text'] : [])]))
       : {},
     isObject(metadata)
       ? nonEmpty('metadata', { ...metadata, ...nonEmpty('sidekick', sidekick) })
@@ -133,7 +135,7 @@ const nonEmpty = (name: string, value: JsonObject): JsonObject =>
   Object.keys(value).length === 0 ? {} : { [name]: value }
 
 /** An object without these fields and without empty ones, which Go also writes. */
-const without = (owner: JsonObject, names: readonly string[]): JsonObject =>
+const omitFields = (owner: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(owner).filter(([name, value]) => !names.includes(name) && !isNothing(value)))
 
 const isNothing = (value: Json | undefined): boolean =>
@@ -151,9 +153,9 @@ const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: Js
   const { cacheControl, signature } = block
   const { contextType } = sidekickOf(block) as { readonly [field: string]: Json }
   const kept = {
-    ...(isSaid(cacheControl) && { cacheControl }),
-    ...(isSaid(signature) && { signature }),
-    ...(isSaid(contextType) && { contextType }),
+    ...(isNonEmptyText(cacheControl) && { cacheControl }),
+    ...(isNonEmptyText(signature) && { signature }),
+    ...(isNonEmptyText(contextType) && { contextType }),
     ...nonEmpty('fields', rest),
   }
   return Object.keys(kept).length === 0 ? {} : { meta: { llm2: kept } }
@@ -163,7 +165,8 @@ const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: Js
 export const markOfParts = (parts: readonly Part[]): Meta => {
   for (const { meta } of parts) {
     const found = meta?.['llm2']
-    const mark = isObject(found) && isSaid(found['contextType']) ? marks.get(found['contextType']) : undefined
+    const mark =
+      isObject(found) && isNonEmptyText(found['contextType']) ? marksByPurpose.get(found['contextType']) : undefined
     if (mark !== undefined) return { indelible: { mark } }
   }
   return {}

@@ -92,17 +92,17 @@ export const createPendingHistory = ({ scope = defaultScope, session, from }: Pe
   let position = 0
   for (const message of from ?? []) {
     try {
-      add(history, message, pages?.at(position))
+      appendFrom(history, message, pages?.at(position))
     } catch (error) {
       throw error instanceof TypeError ? new TypeError(`[${position}]: ${error.message}`) : error
     }
     position += 1
   }
-  return pendingOf({ scope, session, store: undefined, refs: [] }, history)
+  return createPending({ scope, session, store: undefined, refs: [] }, history)
 }
 
 /** The internals of a history with content. */
-export interface Inside {
+export interface ContentState {
   readonly scope: string
   readonly session: string | undefined
   readonly view: () => View<Message>
@@ -112,47 +112,51 @@ export interface Inside {
 }
 
 /** Throws TypeError if the history was not created by this module. */
-export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
-  const inside = insides.get(content)
+export const stateOf = (content: StoredHistory | PendingHistory): ContentState => {
+  const inside = contentStates.get(content)
   if (inside === undefined)
     throw new TypeError('this is not a history of @indelible/workflows/refs that can be persisted')
   return inside
 }
 
 /** `refs` must cover all messages of the history. */
-export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
+export const storedOf = (inside: ContentState & { readonly store: BlockStore }): StoredHistory => {
   const { scope, session, view, refs } = inside
   const stored = handle<StoredHistory>('stored', inside, {
     refHistory: () => createRefHistory({ scope, session, from: refs }),
-    extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
+    extend: () => createPending(inside, createHistory<Message>({ from: view() })),
     toJSON: () => jsonOf({ scope, session, refs }),
   })
-  insides.set(stored, inside)
+  contentStates.set(stored, inside)
   return stored
 }
 
-export const partialOf = (inside: Inside, missing: readonly MissingMessage[]): PartialHistory =>
+export const partialOf = (inside: ContentState, missing: readonly MissingMessage[]): PartialHistory =>
   handle<PartialHistory>('partial', inside, {
     missing: Object.freeze([...missing]),
-    ...unwritable('has placeholders for content that was not found'),
+    ...refuseToJson('has placeholders for content that was not found'),
   })
 
-const pendingOf = (from: Omit<Inside, 'view'>, history: History<Message>): PendingHistory => {
+const createPending = (from: Omit<ContentState, 'view'>, history: History<Message>): PendingHistory => {
   const inside = { ...from, view: history.view }
   const pending = handle<PendingHistory>('pending', inside, {
-    append: (message, page) => add(history, message, page),
-    ...unwritable('has content that is not stored: persist it, and write the result'),
+    append: (message, page) => appendFrom(history, message, page),
+    ...refuseToJson('has content that is not stored: persist it, and write the result'),
   })
-  insides.set(pending, inside)
+  contentStates.set(pending, inside)
   return pending
 }
 
-const insides = new WeakMap<object, Inside>()
+const contentStates = new WeakMap<object, ContentState>()
 
 type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
 
 /** The only constructor of histories with content. It brands them. */
-const handle = <C extends Content<string>>(state: C['state'], { scope, session, view }: Inside, rest: Rest<C>): C =>
+const handle = <C extends Content<string>>(
+  state: C['state'],
+  { scope, session, view }: ContentState,
+  rest: Rest<C>,
+): C =>
   Object.freeze({
     state,
     scope,
@@ -165,13 +169,13 @@ const handle = <C extends Content<string>>(state: C['state'], { scope, session, 
   }) as unknown as C
 
 /** Keeps content out of a workflow's state by accident. */
-const unwritable = (reason: string): object => ({
+const refuseToJson = (reason: string): object => ({
   toJSON: () => {
     throw new TypeError(`this history can't be written as JSON: it ${reason}`)
   },
 })
 
-const add = (
+const appendFrom = (
   history: History<Message>,
   message: Message | Immutable<Message>,
   page: PageKind | undefined,

@@ -5,11 +5,18 @@ import type { Message, Role } from 'indelible/message'
 import { checkMessage } from 'indelible/message/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import type { BlockFault, BlockStore } from 'indelible/store'
-import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
+import {
+  attachedTo,
+  placeholderFault,
+  placeholderOf,
+  decodeRow,
+  takeMessage,
+  type DecodedRow,
+} from 'indelible/entry/kit'
 import {
   partialOf,
   storedOf,
-  type Inside,
+  type ContentState,
   type MissingMessage,
   type PartialHistory,
   type StoredHistory,
@@ -37,7 +44,7 @@ import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
   refsSteps(async function* () {
     const { inside, missing, faults } = yield* contentOf(store, refs)
-    const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
+    const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === missingReason ? ids : [])))]
     if (absent.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: absent })
     return faults[0] === undefined ? storedOf(inside) : yield* fail(faults[0])
   }, 'hydrate')
@@ -55,12 +62,12 @@ export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<Hydrat
   }, 'hydratePartial')
 
 interface Read {
-  readonly inside: Inside & { readonly store: BlockStore }
+  readonly inside: ContentState & { readonly store: BlockStore }
   readonly missing: readonly MissingMessage[]
   readonly faults: readonly RefsFaultOf<'MalformedBlock'>[]
 }
 
-const notThere = 'it is not in the store'
+const missingReason = 'it is not in the store'
 
 async function* contentOf(store: BlockStore, given: RefHistory, lenient = false): Steps<HydratePartialFault, Read> {
   const { scope, session } = given
@@ -75,10 +82,10 @@ async function* contentOf(store: BlockStore, given: RefHistory, lenient = false)
   const missing: MissingMessage[] = []
   const faults: RefsFaultOf<'MalformedBlock'>[] = []
   for (const [position, ref] of refs.entries()) {
-    const problem = take(history, ref, found, there)
+    const problem = appendRef(history, ref, found, there)
     if (problem === undefined) continue
     missing.push(Object.freeze({ position, ...problem }))
-    if (problem.reason !== notThere)
+    if (problem.reason !== missingReason)
       faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
     history.append(placeholderOf(ref, problem))
   }
@@ -124,7 +131,7 @@ const attachmentsOf = async (
 }
 
 /** Append the message of a ref, or return the problem. */
-const take = (
+const appendRef = (
   history: History<Message>,
   ref: MessageRef,
   { bytes, damaged }: Blocks,
@@ -136,32 +143,32 @@ const take = (
   if (absent.length > 0)
     return {
       ids: absent,
-      reason: absent.every((id) => damaged.has(id)) ? 'its bytes do not match its id' : notThere,
+      reason: absent.every((id) => damaged.has(id)) ? 'its bytes do not match its id' : missingReason,
     }
   const main = blockIds[0] as BlockId // a ref has at least one
-  const wrong = (reason: string) => ({ ids: [main], reason })
+  const mismatch = (reason: string) => ({ ids: [main], reason })
   let row: Either<string, DecodedRow>
   try {
     row = decodeRow(textOfUtf8(bytes.get(main) as Uint8Array))
   } catch {
-    return wrong('is not text')
+    return mismatch('is not text')
   }
-  if (isLeft(row)) return wrong('is not a stored message')
-  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamedBlock)
+  if (isLeft(row)) return mismatch('is not a stored message')
+  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return mismatch(unnamedBlock)
   const reason = takeMessage(
     history,
     row.right,
     bytes,
     (message) =>
-      checkMessage(message) ?? againstStoring(message as Message) ?? againstRef(message as Message, role, blockIds),
+      checkMessage(message) ?? placeholderFault(message as Message) ?? refMismatch(message as Message, role, blockIds),
   )
-  return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
+  return reason === undefined ? undefined : mismatch(`does not hold the message: ${reason}`)
 }
 
 const unnamedBlock = 'references a block that the ref does not list'
 
 /** Why a message does not match its ref; undefined if it does. */
-const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
+const refMismatch = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
   if (message.role !== role) return `its role is not ${role} as in the ref`
   return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamedBlock}`
 }

@@ -6,8 +6,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
 import { codecs, type Decoded } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
-import { marks } from './marks.ts'
-import { namesKeys } from './saved-refs.ts'
+import { marksByPurpose } from './marks.ts'
+import { looksLikeKeyedRef } from './saved-refs.ts'
 
 /** Why a list is not one of messages: the path, and what was expected there. */
 export type ChatProblem = Pick<Unexpected, 'path' | 'expected' | 'found'>
@@ -26,7 +26,9 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
     return left(
       decoded.left._tag === 'UnexpectedWire' ? decoded.left : new Unexpected([], 'an array of chat messages', list),
     )
-  const messages = decoded.right.messages.map((message, position) => withRest(message, list[position] as JsonObject)) // the codec takes objects only
+  const messages = decoded.right.messages.map((message, position) =>
+    keepOtherFields(message, list[position] as JsonObject),
+  ) // the codec takes objects only
   return right({ messages, losses: decoded.right.losses })
 }
 
@@ -48,12 +50,12 @@ const contentFields = [
  */
 const wireOf = (item: Json): Json => {
   if (!isObject(item)) return item
-  if (namesKeys(item)) throw new Unexpected([], 'a message, because the first item of the list is one', item)
+  if (looksLikeKeyedRef(item)) throw new Unexpected([], 'a message, because the first item of the list is one', item)
   if (!contentFields.some((field) => field in item)) throw new Unexpected([], 'a message, with content or calls', item)
   if (!isCamelCase(item)) return item
   const { toolCalls, toolCallId, isError, cacheControl, contextType, ...wire } = item as Fields
   const calls = callsOf(toolCalls, wire['tool_calls'], wire['role'] !== 'tool' && wire['role'] !== 'function')
-  const answered = answeredOf(toolCallId, wire['tool_call_id'])
+  const answered = answeredCallId(toolCallId, wire['tool_call_id'])
   if (calls !== undefined) wire['tool_calls'] = calls
   if (answered !== undefined) wire['tool_call_id'] = answered
   if (isSilent(wire['name'])) delete wire['name']
@@ -72,7 +74,7 @@ const isCamelCase = (item: JsonObject): boolean =>
   ['toolCalls', 'toolCallId', 'isError', 'cacheControl', 'contextType'].some((field) => field in item)
 
 /**
- * `called`: whether the calls become parts, whose signatures `withRest` adds. A tool message keeps them as they are.
+ * `called`: whether the calls become parts, whose signatures `keepOtherFields` adds. A tool message keeps them as they are.
  */
 const callsOf = (calls: Json | undefined, others: Json | undefined, called: boolean): Json | undefined => {
   if (calls === undefined || calls === null) return undefined
@@ -97,7 +99,7 @@ const callOf = (call: Json): Json => {
 }
 
 /** The id of the answered call. An empty id gives way to another one. */
-const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undefined => {
+const answeredCallId = (id: Json | undefined, other: Json | undefined): Json | undefined => {
   if (id === undefined || id === null || id === other) return undefined
   if (typeof id !== 'string') throw new Unexpected(['toolCallId'], 'a string', id)
   if (other === undefined || other === null || other === '') return id
@@ -105,24 +107,27 @@ const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undef
   throw new Unexpected(['toolCallId'], 'the same as tool_call_id', id)
 }
 
-const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
+const isNonEmptyText = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
 /** Go also writes fields that are empty. */
 const isSilent = (value: Json | undefined): value is undefined | null | '' | false =>
   value === undefined || value === null || value === '' || value === false
 
-const withRest = (message: Message, item: JsonObject): Message => {
+const keepOtherFields = (message: Message, item: JsonObject): Message => {
   if (!isCamelCase(item)) return message
   const { isError, cacheControl, contextType, toolCalls, function_call } = item as Fields
-  const mark = typeof contextType === 'string' ? marks.get(contextType) : undefined
-  const kept = { ...(isSaid(cacheControl) && { cacheControl }), ...(isSaid(contextType) && { contextType }) }
+  const mark = typeof contextType === 'string' ? marksByPurpose.get(contextType) : undefined
+  const kept = {
+    ...(isNonEmptyText(cacheControl) && { cacheControl }),
+    ...(isNonEmptyText(contextType) && { contextType }),
+  }
   const calls = Array.isArray(toolCalls) ? (toolCalls as readonly Json[]) : []
   const first = message.content.length - calls.length - (isObject(function_call) ? 1 : 0) // the codec puts calls last
   const content = message.content.map((part, index) => {
     if (part.type === 'tool_result') return isError === true ? { ...part, isError } : part
     const call = calls[index - first]
     const signature = isObject(call) && !('function' in call) ? call['signature'] : undefined
-    return isSaid(signature) ? { ...part, meta: { ...part.meta, llm2: { signature } } } : part
+    return isNonEmptyText(signature) ? { ...part, meta: { ...part.meta, llm2: { signature } } } : part
   })
   if (Object.keys(kept).length === 0) return { ...message, content }
   return {

@@ -1,5 +1,5 @@
 /** The marks of `manageHistory` for Sidekick's message purposes. */
-export const marks: ReadonlyMap<string, string> = new Map([
+export const marksByPurpose: ReadonlyMap<string, string> = new Map([
   ['UserFeedback', 'feedback'],
   ['TestResult', 'test_result'],
   ['SelfReviewFeedback', 'self_review'], // the former name of the next

@@ -59,11 +59,11 @@ export const parseHistoryJson = (
       losses: Object.freeze([]),
     })
   if (Array.isArray(json))
-    return isRefList(json) ? exactly(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
-  if (!isObject(json)) return unreadable([], expectedForms, describe(json))
-  if (json['type'] === 'indelible.refs') return ours(json, altered)
-  if (json['type'] === 'llm2') return exactly(altered, () => readLlm2(json, json['refs'], ['refs'], scope))
-  return unreadable(
+    return isRefList(json) ? refuseReplaced(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
+  if (!isObject(json)) return unreadableFault([], expectedForms, describe(json))
+  if (json['type'] === 'indelible.refs') return parseOurs(json, altered)
+  if (json['type'] === 'llm2') return refuseReplaced(altered, () => readLlm2(json, json['refs'], ['refs'], scope))
+  return unreadableFault(
     [],
     expectedForms,
     typeof json['type'] === 'string' ? `an object of the type ${describe(json['type'])}` : describe(json),
@@ -73,7 +73,7 @@ export const parseHistoryJson = (
 const expectedForms =
   'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
 
-const unreadable = (path: Path, what: string, found: string): Either<ParseFault, never> =>
+const unreadableFault = (path: Path, what: string, found: string): Either<ParseFault, never> =>
   left({ _tag: 'UnreadableHistory', path, expected: what, found })
 
 interface SavedJson {
@@ -84,7 +84,8 @@ interface SavedJson {
 
 const fromValue = (value: unknown): Either<ParseFault, SavedJson> => {
   const admitted = admit(value)
-  if (isLeft(admitted)) return unreadable(admitted.left.path, 'plain JSON data', `a value that ${admitted.left.reason}`)
+  if (isLeft(admitted))
+    return unreadableFault(admitted.left.path, 'plain JSON data', `a value that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
@@ -92,28 +93,28 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
   const inspected = inspectJson(text)
   if (isLeft(inspected)) {
     const { line, column, expected, found } = inspected.left
-    return unreadable([], `JSON: at line ${line}, column ${column} ${expected}`, found)
+    return unreadableFault([], `JSON: at line ${line}, column ${column} ${expected}`, found)
   }
   return mapRight(fromValue(inspected.right.value), ({ json }) => ({ json, altered: inspected.right.findings }))
 }
 
 /** Refs are names, so a changed value would name something else. */
-const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
-  if (first !== undefined) return unreadable(first.path, 'an unambiguous value', `a value that ${first.reason}`)
+const refuseReplaced = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
+  if (first !== undefined) return unreadableFault(first.path, 'an unambiguous value', `a value that ${first.reason}`)
   try {
     return right(read())
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    return unreadable(error.path, error.expected, error.found)
+    return unreadableFault(error.path, error.expected, error.found)
   }
 }
 
-const ours = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
+const parseOurs = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
-  if (version === 1 || version === 2) return exactly(altered, () => readOurs(json, version))
+  if (version === 1 || version === 2) return refuseReplaced(altered, () => readOurs(json, version))
   return typeof version === 'number' && Number.isInteger(version) && version > 2
     ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
-    : unreadable(['version'], '1 or 2', describe(version))
+    : unreadableFault(['version'], '1 or 2', describe(version))
 }
 
 const chat = (
@@ -122,7 +123,7 @@ const chat = (
   scope: string,
 ): Either<ParseFault, ParsedHistory> => {
   const read = readLegacyChat(list)
-  if (isLeft(read)) return unreadable(read.left.path, read.left.expected, read.left.found)
+  if (isLeft(read)) return unreadableFault(read.left.path, read.left.expected, read.left.found)
   const { messages, losses } = read.right
   const lost = altered.map(({ path: [position, ...path], reason }): Loss =>
     Object.freeze({ position: typeof position === 'number' ? position : 0, path, reason }),

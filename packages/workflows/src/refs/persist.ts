@@ -8,8 +8,8 @@ import { messageFaultText } from 'indelible/message/kit'
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore } from 'indelible/store'
 import { sameBlocks } from 'indelible/store/kit'
-import { lacking, encodeRow } from 'indelible/entry/kit'
-import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
+import { missingBlocks, encodeRow } from 'indelible/entry/kit'
+import { stateOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
 import { refsSteps, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
@@ -38,7 +38,7 @@ export const persist = (
   store: BlockStore,
   history: PendingHistory | StoredHistory,
 ): Task<PersistFault, StoredHistory> => {
-  const inside = insideOf(history)
+  const inside = stateOf(history)
   const { scope, session } = inside
   return refsSteps(async function* () {
     if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
@@ -54,7 +54,7 @@ export const persist = (
     const added = refs.slice(known.length).map(blocksOfRef)
     const own = new Set(added.flatMap(({ stored }) => stored))
     const attachments = new Set(added.flatMap(({ attachments }) => attachments).filter((id) => !own.has(id)))
-    const brought = yield* need(lacking(store, [...attachments], inside.store))
+    const brought = yield* need(missingBlocks(store, [...attachments], inside.store))
     if (blocks.length > 0) yield* need(store.putBlocks([...blocks, ...brought]))
     return storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) })
   }, 'persist')

@@ -129,26 +129,26 @@ export const createRefHistory = ({
     shown = undefined
     return (before + refs.push(ref) - 1) as Position // its position
   }
-  const receive = (given: MessageRef): Position | undefined => {
+  const receiveRef = (given: MessageRef): Position | undefined => {
     if (waiting === undefined) return append(given)
     waiting = Object.freeze([...waiting, checkRefs(given)])
     return undefined
   }
-  const here = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
-  const all = (): readonly MessageRef[] => {
+  const currentRefs = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
+  const allRefs = (): readonly MessageRef[] => {
     if (before > 0)
       throw new TypeError(
         `the first ${before} refs of this history are in a tree: hydrate it, or read them with refsOf`,
       )
-    return here()
+    return currentRefs()
   }
-  const since = (): readonly MessageRef[] =>
-    known === undefined || known.len === before ? here() : Object.freeze(refs.slice(known.len - before))
+  const refsSince = (): readonly MessageRef[] =>
+    known === undefined || known.len === before ? currentRefs() : Object.freeze(refs.slice(known.len - before))
   const names = { scope, ...(session !== undefined && { session }) }
   for (const ref of from) append(ref)
   if (inbox !== undefined) {
     waiting = Object.freeze([])
-    for (const ref of inbox) receive(ref)
+    for (const ref of inbox) receiveRef(ref)
   }
   return Object.freeze({
     ...names,
@@ -162,14 +162,14 @@ export const createRefHistory = ({
       return waiting ?? none
     },
     append,
-    receive,
+    receive: receiveRef,
     hold: () => void (waiting ??= none),
     release: () => {
       const came = waiting ?? none
       waiting = undefined
       for (const ref of came) append(ref)
     },
-    refs: all,
+    refs: allRefs,
     keep: (given: RefTree) => {
       if (!isRefTree(given) || given.len > before + refs.length || given.len < (known?.len ?? 0))
         throw new TypeError(
@@ -177,10 +177,10 @@ export const createRefHistory = ({
         )
       known = copyOf(given)
     },
-    since,
-    toReference: () => jsonOf({ ...names, tree: known, refs: since() }),
+    since: refsSince,
+    toReference: () => jsonOf({ ...names, tree: known, refs: refsSince() }),
     toJSON: () =>
-      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: here(), inbox: waiting }),
+      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: currentRefs(), inbox: waiting }),
   }) as unknown as RefHistory // the only constructor
 }
 

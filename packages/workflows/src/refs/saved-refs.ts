@@ -22,7 +22,7 @@ import { isRefTree, type RefTree } from './ref-tree.ts'
 
 /** Reads this library's histories. Version 2 may have a tree and an inbox. Throws Unexpected for unknown fields. */
 export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
-  nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
+  refuseOtherFields(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
   const scope = readIn(json, 'scope', (value) => checkName('scope', value, 'the name of a scope'))
   const session =
     json['session'] === undefined
@@ -42,15 +42,15 @@ export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
 
 const readTree = (value: Json | undefined): RefTree => {
   if (!isRefTree(value)) throw new Unexpected([], 'a tree of refs: { id, len }', value)
-  nothingBeside(value as unknown as JsonObject, ['id', 'len'])
+  refuseOtherFields(value as unknown as JsonObject, ['id', 'len'])
   return value
 }
 
 /** Whether an array holds refs: its first item has a field of keys. */
-export const isRefList = ([first]: readonly Json[]): boolean => first !== undefined && namesKeys(first)
+export const isRefList = ([first]: readonly Json[]): boolean => first !== undefined && looksLikeKeyedRef(first)
 
 /** Whether a value has a field of keys, as a ref of llm2 does. */
-export const namesKeys = (value: Json): boolean => isObject(value) && keyFields.some((field) => field in value)
+export const looksLikeKeyedRef = (value: Json): boolean => isObject(value) && keyFields.some((field) => field in value)
 
 /**
  * Reads refs of llm2; if all their keys are block ids, they are refs to blocks here. `owner` is the
@@ -80,7 +80,7 @@ const keyFields = ['blockKeys', 'blockIds'] as const
 
 const readRef = (item: Json): MessageRef => {
   const ref = refOf(item)
-  nothingBeside(item as JsonObject, refFields) // a ref is an object
+  refuseOtherFields(item as JsonObject, refFields) // a ref is an object
   return ref
 }
 
@@ -96,7 +96,7 @@ const readKeyedRef = (item: Json): KeyedRef => {
 
 /** Go writes a nil list as null. If both names are present, the nonempty list counts. */
 const keysIn = (ref: JsonObject): readonly string[] => {
-  if (!namesKeys(ref)) throw new Unexpected(['blockKeys'], 'an array of keys', undefined)
+  if (!looksLikeKeyedRef(ref)) throw new Unexpected(['blockKeys'], 'an array of keys', undefined)
   const [keys, ids] = keyFields.map((field) =>
     readIn(ref, field, (value) =>
       value === undefined || value === null ? [] : readEach(aListOf(value, 'an array of keys'), aKey),
@@ -132,7 +132,7 @@ const idIn = (owner: JsonObject, field: string): string | undefined => {
   return found === '' ? undefined : found
 }
 
-const nothingBeside = (owner: JsonObject, known: readonly string[]): void => {
+const refuseOtherFields = (owner: JsonObject, known: readonly string[]): void => {
   for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
     throw new Unexpected([field], 'absent, because this format has no such field', value)
 }

@@ -66,18 +66,18 @@ describe('a failure', () => {
     ])
   })
   it('is what the host makes of it, in every function; a map that throws hides nothing', async () => {
-    class Own extends Error {}
+    class HostError extends Error {}
     const store = memoryStore()
     const seen: ActivityFailure[] = []
     const activities = historyActivities({
       store,
       registry: {},
-      failure: (failure) => (seen.push(failure), new Own(failure.tag)),
+      failure: (failure) => (seen.push(failure), new HostError(failure.tag)),
     })
     const bad = { action: '', history: 7 as never, message: user('x'), model: wanted, maxChars: 1, refs: [{}] as never }
     const all = { ...bad, call: { id: 'c', name: 'n' }, olderThan: NaN }
     for (const [name, call] of Object.entries(activities))
-      await expect((call as (input: unknown) => Promise<unknown>)(all), name).rejects.toBeInstanceOf(Own)
+      await expect((call as (input: unknown) => Promise<unknown>)(all), name).rejects.toBeInstanceOf(HostError)
     expect(seen.length).toBe(Object.keys(activities).length)
     expect(seen.every((failure) => failure instanceof PermanentFailure)).toBe(true)
     const throwing = historyActivities({

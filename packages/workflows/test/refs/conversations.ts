@@ -34,12 +34,12 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   },
 )
 
-export interface Said {
+export interface SampleMessage {
   readonly message: Message
   readonly page: PageKind | undefined
 }
 
-export const anyConversation: fc.Arbitrary<readonly Said[]> = fc.array(
+export const anyConversation: fc.Arbitrary<readonly SampleMessage[]> = fc.array(
   fc.record({ message: anyMessage, page: fc.option(fc.constantFrom(...pageKinds), { nil: undefined }) }),
   { maxLength: 12 },
 )

@@ -16,9 +16,9 @@ import {
 import { memoryStore } from 'indelible'
 import { ok } from '../../../../test/answers.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
-import { anyConversation, anyMessage, type Said } from './conversations.ts'
+import { anyConversation, anyMessage, type SampleMessage } from './conversations.ts'
 
-const pendingOf = (conversation: readonly Said[]): PendingHistory => {
+const pendingOf = (conversation: readonly SampleMessage[]): PendingHistory => {
   const pending = createPendingHistory()
   for (const { message, page } of conversation) pending.append(message, page)
   return pending
