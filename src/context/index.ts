@@ -19,7 +19,7 @@ export { manageHistory, type ManagedView, type ManageOptions } from './policies/
 export type { Range } from '../sequence/index.ts'
 export { markMessage, type Mark, type MarkOf } from './policies/marks.ts'
 export { modelPrices, pricesOf, type ModelPrices, type ModelRates, type Rates } from './counting/model-prices.ts'
-export type { OfferedTool } from './deriving/offered.ts'
+export type { OfferedTool } from './deriving/offered-tools.ts'
 export { paged, type PagedOptions } from './policies/paged.ts'
 export type { Candidate, Choice, Cut, Policy, Selection } from './policies/policy.ts'
 export { prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRange } from './deriving/prepare.ts'

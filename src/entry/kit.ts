@@ -1,5 +1,5 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
-export { attachedTo, missingBlocks, mayHaveAttachments } from './attached.ts'
+export { attachedTo, missingBlocks, mayHaveAttachments } from './attachments.ts'
 export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording } from './recording.ts'
 export {

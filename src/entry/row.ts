@@ -51,7 +51,7 @@ import { checkMessage, isRole } from '../message/kit.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
 import { hashedBlock, isEncrypted } from '../store/kit.ts'
-import { attachedTo } from './attached.ts'
+import { attachedTo } from './attachments.ts'
 import { placeholderFault } from './placeholder.ts'
 
 /** A message in its stored form. */

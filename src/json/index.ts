@@ -9,7 +9,7 @@ export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed } from './freeze.ts'
 export { ReturnsArgument } from './returns-argument.ts'
 export { formatPath, joinPaths, type Path } from './path.ts'
-export { textOfJson } from './written.ts'
+export { textOfJson } from './stringify.ts'
 export { arrayOf, buildArray, emptyList, filterEach, freezeEach, mapEach } from './list.ts'
 export {
   apply,

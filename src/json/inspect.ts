@@ -7,7 +7,7 @@ import { isLeft, right } from './either.ts'
 import { indexIn, trim } from './builtins.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'
-import { textOfJson } from './written.ts'
+import { textOfJson } from './stringify.ts'
 import { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */

@@ -18,7 +18,7 @@ export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './lau
 export { resume, type ResumeOptions } from './resume.ts'
 export { run } from './run.ts'
 export { turn, type SessionRunOptions, type TurnOptions } from './turn.ts'
-export type { Unfinished, UnfinishedPolicy } from './starting.ts'
+export type { Unfinished, UnfinishedPolicy } from './start.ts'
 export { type InputMismatch, type NoModel, type RunFailure, type RunFault, type TurnFault } from './fault.ts'
 export { invoke } from './invoke.ts'
 export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } from './model-for.ts'

@@ -19,7 +19,7 @@ import { launchRun, type NothingToRun, type RunSettings, type RunStream, type St
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
-import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './starting.ts'
+import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './start.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch

@@ -13,7 +13,7 @@ import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import type { Retry, Continuation, UnfinishedPolicy } from './starting.ts'
+import type { Retry, Continuation, UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The options of a run on a session. */

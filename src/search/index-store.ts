@@ -2,7 +2,7 @@
 import { right } from '../json/index.ts'
 import { termsOf } from '../entry/kit.ts'
 import { checkStore } from '../session/kit.ts'
-import { aFlag, aFunction, checkOptions } from './checked.ts'
+import { aFlag, aFunction, checkOptions } from './check-options.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
 import { callCallback, fail, need, type Task } from '../task/index.ts'
 import { searchSteps, searchTask, type IndexFault } from './fault.ts'

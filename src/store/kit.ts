@@ -4,7 +4,7 @@ export { type StoreFinding, type StoreRepair, findingText } from './port/check.t
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
 export { copyArgument } from './port/copy-argument.ts'
-export { Damaged } from './port/damaged.ts'
+export { Damaged } from './port/damage-error.ts'
 export {
   type Answer,
   type Block,
@@ -114,6 +114,6 @@ export {
 export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { Appended, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
-export { metaIn, rowIn, wholeIn } from './rules/stored.ts'
+export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { undoneErasures, undoneText } from './rules/undone-erasure.ts'
 export { rangeAt, verifyLog } from './rules/verify.ts'

@@ -29,7 +29,7 @@ import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } from 'indelible/codecs/ai-sdk'
 import { conversation } from '../messages.ts'
-import { itShared, realConversations } from '../shared.ts'
+import { itShared, realConversations } from '../real-transcripts.ts'
 import { expectLaw } from './law.ts'
 import { rounds } from '../rounds.ts'
 

@@ -26,7 +26,7 @@ import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
-import { itShared, readShared, shared } from '../shared.ts'
+import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { expectFresh, expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 import { readTranscript } from '@indelible/transcripts'
 

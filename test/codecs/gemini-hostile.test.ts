@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeResponse, gemini, joinResponses } from 'indelible/codecs/gemini'
 import { memoryStore, openSession, textOf } from 'indelible'
 import { createRecorder } from '@indelible/recorder'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { rounds } from '../rounds.ts'
 
 type Piece = { readonly [field: string]: unknown }

@@ -19,7 +19,7 @@ import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow, and much that they do not. */

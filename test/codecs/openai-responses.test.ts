@@ -25,7 +25,7 @@ import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
-import { itShared, readShared, shared } from '../shared.ts'
+import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow: what it says here is checked to be so. */

@@ -10,7 +10,7 @@ import {
   type ProviderCount,
 } from '../../bench/provider-comparison.ts'
 import { claudeTokens, openaiTokens } from '../../bench/provider-tokens.ts'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const against = (

@@ -14,7 +14,7 @@ import {
   type DeriveOptions,
   type Policy,
 } from 'indelible/context'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { isFull, rounds } from '../rounds.ts'
 

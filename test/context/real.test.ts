@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { createHistory, type Message, type View } from 'indelible'
 import { readTranscript } from '@indelible/transcripts'
 import { deriveContext, paged, replay, window, type DerivedContext, type Replay } from 'indelible/context'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { expectLawful } from './conversations.ts'
 import { isFull, oneIn } from '../rounds.ts'
 

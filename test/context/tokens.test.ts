@@ -7,7 +7,7 @@ import { readTranscript } from '@indelible/transcripts'
 import { deriveContext, estimateTokens, paged, window, type DerivedContext } from 'indelible/context'
 import { estimatorOf, imageTokens, textTokens } from '../../src/context/kit.ts'
 import { cl100k, o200k } from 'indelible/context/gpt-tokenizer'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { isFull } from '../rounds.ts'
 
 const exact = estimatorOf(o200k)

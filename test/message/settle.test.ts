@@ -18,7 +18,7 @@ import {
 import { toolResultsOf, type PairingProblem } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { conversation } from '../messages.ts'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 import { Outputs } from '../outputs.ts'

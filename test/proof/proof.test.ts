@@ -18,7 +18,7 @@ import {
   verifyInclusion,
 } from '../../src/proof/kit.ts'
 import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -6,7 +6,7 @@ import { gemini } from 'indelible/codecs/gemini'
 import { createRedactor, secretRules } from 'indelible/redact'
 import type { JournalBlock } from '../../src/notes/kit.ts'
 import { sessionHandler, type RunEvent } from 'indelible/run'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { rounds } from '../rounds.ts'
 
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'

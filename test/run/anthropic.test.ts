@@ -19,7 +19,7 @@ import { decodeResponse, type AnthropicConversation } from 'indelible/codecs/ant
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { anthropicModel, type AnthropicOptions } from 'indelible/run/anthropic'
 import { withBreakpoints } from '../../src/run/anthropic/breakpoints.ts'
-import { itShared, readShared, shared } from '../shared.ts'
+import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
 let server: ProviderServer | undefined

@@ -14,7 +14,7 @@ import {
 } from 'indelible'
 import { deriveContext, paged, type DerivedBy } from 'indelible/context'
 import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 
 it('a run goes on with the conversation, and a receipt names the head that its context can be derived from again', async () => {
   const store = memoryStore()

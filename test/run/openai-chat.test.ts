@@ -20,7 +20,7 @@ import {
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { run, tool, type ModelEvent } from 'indelible/run'
 import { openaiChatModel } from 'indelible/run/openai'
-import { itShared, readShared } from '../shared.ts'
+import { itShared, readShared } from '../real-transcripts.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
 let server: ProviderServer | undefined

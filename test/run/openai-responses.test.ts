@@ -16,7 +16,7 @@ import {
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { openaiResponsesModel } from 'indelible/run/openai'
-import { itShared, readShared, shared } from '../shared.ts'
+import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
 let server: ProviderServer | undefined

@@ -8,7 +8,7 @@ import { postgresStore } from '@indelible/postgres'
 import type { PostgresServer } from '../../packages/postgres/test/postgres-server.ts'
 import { all, places, searchCases } from './cases.ts'
 import { noPostgres } from '../../packages/postgres/test/postgres-server.ts'
-import { leftOutIf } from '../left-out.ts'
+import { leftOutIf } from '../skipped-tests.ts'
 
 /** Describe them. Schemas are of this run's own, and dropped at the end: a server of somebody else's is left as it was. */
 export const searchInPostgres = (server: PostgresServer | undefined): void => {

@@ -13,7 +13,7 @@ import {
 import { copySession, createFork, follow, proveEntry } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 const nothing = null as never

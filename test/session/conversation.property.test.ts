@@ -21,7 +21,7 @@ import {
 import { verifySession, type Popped } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { rounds } from '../rounds.ts'
 

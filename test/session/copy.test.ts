@@ -7,7 +7,7 @@ import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { copySession, describeSession } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 import { folder, indelible } from '../../packages/cli/test/indelible.ts'
 
 /** A session with messages, one of them long enough to be a block, and notes. */

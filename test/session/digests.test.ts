@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createSession, memoryStore, openSession, user } from 'indelible'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 
 describe('opening a session', () => {
   it('takes one SHA-256 of each row, and one of each node that ties the rows to the head', async () => {

@@ -17,7 +17,7 @@ import { root } from '../../scripts/run.ts'
 import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { rounds } from '../rounds.ts'
-import { leftOutIf } from '../left-out.ts'
+import { leftOutIf } from '../skipped-tests.ts'
 import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-follow-'))

@@ -7,7 +7,7 @@ import type { Store, StoreFault } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import type { Task } from '../../src/task/index.ts'
 import { leaseStep, leaseTable, type LeaseEvent, type LeaseState } from '../../src/session/writing/lease-machine.ts'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 
 const states = Object.keys(leaseTable) as LeaseState[]
 const gate = () => {

@@ -16,11 +16,11 @@ import {
   type FaultError,
 } from 'indelible'
 import { root } from '../../scripts/run.ts'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { isFull, rounds } from '../rounds.ts'
-import { leftOutIf } from '../left-out.ts'
+import { leftOutIf } from '../skipped-tests.ts'
 import { program } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-lease-'))

@@ -9,7 +9,7 @@ import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { programUrl } from '../programs.ts'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-open-or-create-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -14,7 +14,7 @@ import { createSession, forkSession, openSession, readSession, user, verifySessi
 import { memoryStore, type Store, type StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { rowLeaf } from '../../src/proof/kit.ts'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { places, plain, withPatches, type Patch, type Place } from '../history/built-ins.ts'
 import { isFull } from '../rounds.ts'
 

@@ -4,7 +4,7 @@ import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
 import { checkProof, describeSession, proveEntry, type EntryProof } from 'indelible/session'
 import { consistencyPath, rangeAt } from '../../src/store/kit.ts'
 import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 
 const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
   const store = memoryStore()

@@ -22,7 +22,7 @@ import {
 import { readRange } from 'indelible/session'
 import { classify, pageKinds } from 'indelible/pages'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 
 interface Model {
   readonly messages: Message[]

@@ -27,7 +27,7 @@ import { isPlaceholder } from '../../src/entry/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 
 const startSession = async (
   messages: readonly Message[] = [],

@@ -13,11 +13,11 @@ import { createSession, openSession, textOf, verifySession, type Store } from 'i
 import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { startPostgres, notOurServer } from '../../packages/postgres/test/postgres-server.ts'
 import { bodyOf, forkId, importedTexts, importId, kindOf, removes, shared, work } from './soak-deeds.ts'
 import { rounds } from '../rounds.ts'
-import { leftOutIf } from '../left-out.ts'
+import { leftOutIf } from '../skipped-tests.ts'
 import { program } from '../programs.ts'
 
 const kills = rounds(4, 1000)

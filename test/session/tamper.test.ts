@@ -27,7 +27,7 @@ import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-tamper-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

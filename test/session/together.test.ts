@@ -14,7 +14,7 @@ import {
 import type { Note } from '../../src/notes/kit.ts'
 import { copySession, describeSession, readRange } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 
 it('messages and notes are one append: messages first, and the notes may speak of them', async () => {
   const store = memoryStore({ now: () => 7 })

@@ -14,8 +14,8 @@ import {
 import { describeSession, type Exported, type ExportedRow } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript, type Transcript } from '@indelible/transcripts'
 import { attachment, conversation, everyPart } from '../messages.ts'
-import { itShared, realConversations } from '../shared.ts'
-import { fault, ok } from '../answers.ts'
+import { itShared, realConversations } from '../real-transcripts.ts'
+import { fault, ok } from '../task-results.ts'
 
 const transcriptOf = (text: string, pick = 0): Transcript => {
   const read = readTranscript(text, { pick })

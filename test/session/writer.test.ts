@@ -1,7 +1,7 @@
 /** The writer of a session: what is sent behind what, leases, stores that throw or never answer. */
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
 
 const texts = (session: Session): readonly string[] => session.view().toArray().map(textOf)

@@ -7,7 +7,7 @@ import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, textOf, verifySession } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
 

@@ -13,7 +13,7 @@ import { createSession, forkSession, listSessions, openSession, user, verifySess
 import type { StoreNotice } from 'indelible/store'
 import { findingText } from '../../src/store/kit.ts'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 import { indelible } from '../../packages/cli/test/indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-check-'))

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { assistant, createSession, faultMessage, forkSession, toolCall, toolResult, user, type Fault } from 'indelible'
 import type { StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-flips-'))

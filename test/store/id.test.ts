@@ -1,6 +1,6 @@
 import { faultMessage, memoryStore } from 'indelible'
 import { expect, it } from 'vitest'
-import { fault } from '../answers.ts'
+import { fault } from '../task-results.ts'
 
 it.each([
   ['a\nb', 'invalid session or log id: "a\\nb" has a control character at 1'],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { memoryStore, orThrow } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 import { listProperties } from './list-model.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-list-order-'))

@@ -11,7 +11,7 @@ import { copySession, exportSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fault, ok } from '../answers.ts'
+import { fault, ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-own-logs-'))
 afterAll(() => rmSync(folder, { recursive: true }))

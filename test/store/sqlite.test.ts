@@ -29,7 +29,7 @@ import { storeContract, type StorePlace } from '@indelible/testing'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
 import { openingWith } from './faulty-sqlite.ts'
 import { oneIn, rounds } from '../rounds.ts'
-import { leftOutIf } from '../left-out.ts'
+import { leftOutIf } from '../skipped-tests.ts'
 import { program, programUrl } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-sqlite-'))

@@ -6,7 +6,7 @@ import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { expect, it, onTestFinished } from 'vitest'
 import { createSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 
 it('nodes and rows name the same position of a damaged log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-zeroed-'))

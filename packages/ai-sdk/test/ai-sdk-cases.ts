@@ -6,7 +6,7 @@ import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type 
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
 import { ownStore, streamLogOf } from '../../../src/store/kit.ts'
-import { verified, type Place } from '../../../test/session/kept-places.ts'
+import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 const approval = { id: 'a', reason: 'because' }
 const part = fc.oneof(

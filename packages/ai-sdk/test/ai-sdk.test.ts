@@ -21,7 +21,7 @@ import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from
 import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, turn, type Model } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
-import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 

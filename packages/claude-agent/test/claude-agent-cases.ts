@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { openSession, orThrow, textOf, user, type Store } from 'indelible'
 import { listSessions } from 'indelible/session'
 import { claudeSessionStore, type ClaudeEntry, type ClaudeKey, type FoldSummary } from '@indelible/claude-agent'
-import { verified, type Place } from '../../../test/session/kept-places.ts'
+import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 export const key: ClaudeKey = { projectKey: '-home-ada', sessionId: 's' }
 export const line = (uuid: string, parentUuid: string | null, text: string): ClaudeEntry => ({

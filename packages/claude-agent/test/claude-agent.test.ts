@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
-import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const files = inFiles()

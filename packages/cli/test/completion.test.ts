@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { commands } from '../src/commands.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { runCommand } from './command-run.ts'
 
 const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0

@@ -17,7 +17,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { faultMessage, type Message } from 'indelible'
 import { nativePrograms, readTranscript, type NativeProgram } from '@indelible/transcripts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 
 const session = '11111111-2222-4333-8444-555555555555'

@@ -9,7 +9,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { faultMessage, memoryStore } from 'indelible'
 import { importNew } from '../src/files/import-new.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 

@@ -7,10 +7,10 @@ import { createSession, openSession, user, verifySession, type Store } from 'ind
 import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { startPostgres, noPostgres } from '../../postgres/test/postgres-server.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 const url = server?.url ?? 'postgres://none'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../src/commands.ts'
 import { root } from '../../../scripts/run.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const store = join(folder, 'processes.db')
 const long = writeTestFile(

@@ -9,7 +9,7 @@ import { runCommand } from './command-run.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { generated } from '../../transcripts/test/generated.ts'
 import { folder, indelible, main } from './indelible.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const drawn = (
   total: number | undefined,

@@ -14,7 +14,7 @@ import type { Call } from '../src/terminal/command.ts'
 import { terminalOf } from '../src/terminal/output.ts'
 import { summaryLines } from '../src/record/record.ts'
 import { beginRecording, type Recording } from '../src/record/recording.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { smallDisk } from '../../../test/small-disk.ts'
 import { indelible } from './indelible.ts'
 

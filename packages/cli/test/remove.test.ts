@@ -8,7 +8,7 @@ import { ownStore } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { indelible, main } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-remove-'))

@@ -12,7 +12,7 @@ import { importNew } from '../src/files/import-new.ts'
 import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
-import { itShared, shared } from '../../../test/shared.ts'
+import { itShared, shared } from '../../../test/real-transcripts.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')

@@ -23,7 +23,7 @@ import { searchStore } from 'indelible/search'
 import type { Row } from 'indelible/store'
 import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
-import { fault, ok } from '../../../test/answers.ts'
+import { fault, ok } from '../../../test/task-results.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
 import { rounds } from '../../../test/rounds.ts'
 

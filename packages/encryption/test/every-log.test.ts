@@ -21,7 +21,7 @@ import { orThrow } from 'indelible'
 import { afterAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../../src/proof/kit.ts'
 import { chainOf } from '../../recorder/src/identity.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-every-log-'))
 afterAll(() => rmSync(folder, { recursive: true }))

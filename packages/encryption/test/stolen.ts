@@ -4,7 +4,7 @@ import { memoryDriver, storeOf, type Row } from 'indelible/store'
 import { encryptedRow, ledgerId, ownStore, type TimedRow } from '../../../src/store/kit.ts'
 import type { BlockId } from '../../../src/proof/kit.ts'
 import type { Json, JsonObject } from '../../../src/json/index.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 
 export interface StolenLog {
   id: string

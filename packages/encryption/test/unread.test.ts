@@ -12,7 +12,7 @@ import {
   type Message,
 } from 'indelible'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { fault, ok } from '../../../test/answers.ts'
+import { fault, ok } from '../../../test/task-results.ts'
 
 const messageAt = (at: number): Message =>
   [

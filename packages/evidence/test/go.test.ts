@@ -9,7 +9,7 @@ import { newKey, proveInLedger, signerOf, signLedger, updateLedger, witnessLedge
 import { root } from '../../../scripts/run.ts'
 import { bundleCases, bundleText, keys as tableKeys, origin as tableOrigin } from './bundles.ts'
 import { startWitness } from './loopback-witness.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-go-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -34,7 +34,7 @@ import { ledgerContent, ledgerId, ledgerRow, ownStore, storeTask } from '../../.
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { fault, ok } from '../../../test/answers.ts'
+import { fault, ok } from '../../../test/task-results.ts'
 import { holdCases } from './hold-cases.ts'
 import { program } from '../../../test/programs.ts'
 

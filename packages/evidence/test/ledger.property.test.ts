@@ -13,7 +13,7 @@ import { createSession, memoryStore, openSession, orThrow, user, type Head, type
 import { eraseMessages } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { removeRecorded, updateLedger, verifyLedger, type LedgerMismatch } from '@indelible/evidence'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const ids = ['a', 'b', 'c'] as const

@@ -13,7 +13,7 @@ import { lastCheckpoint, ledgerId, listCheckpoints } from '../src/kit.ts' // oxf
 import type { Head } from 'indelible/store'
 import { ownStore } from '../../../src/store/kit.ts'
 import { expect, it } from 'vitest'
-import { fault } from '../../../test/answers.ts'
+import { fault } from '../../../test/task-results.ts'
 
 const origin = 'example.com/log'
 const signer = orThrow(signerOf(newKey(origin).skey))

@@ -25,7 +25,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { copyCheckpoints, IndelibleSaver } from '@indelible/langgraph'
-import { verified, type Place } from '../../../test/session/kept-places.ts'
+import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 const meta = (step: number): CheckpointMetadata => ({ source: 'loop', step, parents: {} })
 

@@ -6,7 +6,7 @@ import type { Json } from 'indelible'
 import { IndelibleSaver } from '@indelible/langgraph'
 import { Reviver } from '../src/revive.ts'
 import { langgraphCases, put, tuples } from './langgraph-cases.ts'
-import { eachStepFails, inFiles, inMemory } from '../../../test/session/kept-places.ts'
+import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const files = inFiles()

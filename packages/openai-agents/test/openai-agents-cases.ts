@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { image, openCalls, settle, textOf, user } from 'indelible'
 import { AgentsSession, agentsSession, copyItems } from '@indelible/openai-agents'
-import { verified, type Place } from '../../../test/session/kept-places.ts'
+import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 export const userItem = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
 export const answered = (text: string): AgentInputItem => ({

@@ -11,7 +11,7 @@ import { textOf } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
 import { agentsCases, answered, userItem } from './openai-agents-cases.ts'
-import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/kept-places.ts'
+import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 

@@ -6,8 +6,8 @@ import { aiSdkCases } from '../../ai-sdk/test/ai-sdk-cases.ts'
 import { claudeCases } from '../../claude-agent/test/claude-agent-cases.ts'
 import { langgraphCases } from '../../langgraph/test/langgraph-cases.ts'
 import { agentsCases } from '../../openai-agents/test/openai-agents-cases.ts'
-import type { Place } from '../../../test/session/kept-places.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import type { Place } from '../../../test/session/adapter-stores.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 const opened: (() => Promise<unknown>)[] = []

@@ -4,7 +4,7 @@ import { afterAll, describe, it } from 'vitest'
 import type { KeyValueStore } from 'indelible/store'
 import { keyValueContract } from '@indelible/testing'
 import { startPostgres, noPostgres } from './postgres-server.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 

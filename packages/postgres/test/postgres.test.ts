@@ -21,7 +21,7 @@ import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from '
 import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../../../test/rounds.ts'
-import { leftOutIf } from '../../../test/left-out.ts'
+import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { listProperties } from '../../../test/store/list-model.ts'
 import { program, programUrl } from '../../../test/programs.ts'
 

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
 import { detailsOf, recordingFetch, sentMessages } from '@indelible/recorder'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 
 type Wire = { readonly [field: string]: unknown }
 

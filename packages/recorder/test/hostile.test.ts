@@ -8,7 +8,7 @@ import { listSessions, memoryStore, openSession, textOf, type Message, type Stor
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { createRecorder, recordingFetch, type Recorder, type RecorderOptions } from '@indelible/recorder'
 import { startProxy } from '../src/proxy/index.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 
 const question = (content: string) => ({ role: 'user', content })
 const asked = (...messages: readonly object[]): string => JSON.stringify({ model: 'm', messages })

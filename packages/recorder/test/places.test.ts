@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { memoryStore } from 'indelible'
 import { Places } from '../src/places.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 
 it('a place is found also after more were added than are kept in memory', async () => {
   const places = new Places(memoryStore())

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { listSessions, memoryStore, openSession, type Message, type Session, type Store } from 'indelible'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { detailsOf, recordingFetch, sentMessages, type RecorderNotice } from '@indelible/recorder'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 type Wire = { readonly role: string; readonly content: unknown; readonly [field: string]: unknown }

@@ -25,10 +25,10 @@ import {
   type RecorderNotice,
   type RecordingFetch,
 } from '@indelible/recorder'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
 import { anthropicEvents, chatEvents, responsesEvents } from '../../../test/run/wire.ts'
-import { itShared, readShared, shared } from '../../../test/shared.ts'
+import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 
 let server: ProviderServer | undefined
 afterEach(() => server?.close())

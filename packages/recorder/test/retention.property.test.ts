@@ -13,7 +13,7 @@ import {
 } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
 import { removeOld } from '../../cli/src/record/retention.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 type Wire = { readonly [field: string]: unknown }

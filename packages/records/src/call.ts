@@ -5,7 +5,7 @@
 import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
-import { tryRead, callQuietly, textFrom, timeFrom, runOnceWithin } from './guarded.ts'
+import { tryRead, callQuietly, textFrom, timeFrom, runOnceWithin } from './host-calls.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'

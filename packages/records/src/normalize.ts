@@ -5,7 +5,7 @@
 import type { History } from 'indelible/history'
 import { NotJson, isObject, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
-import { tryRead } from './guarded.ts'
+import { tryRead } from './host-calls.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { openCallLog, type CallRecord } from '@indelible/records'
 import { root } from '../../../scripts/run.ts'
-import { ok } from '../../../test/answers.ts'
+import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-calls-'))

@@ -27,7 +27,7 @@ import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import { count, textIn } from './origin.ts'
-import { withOtherFields, withOtherLines } from './beside.ts'
+import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'

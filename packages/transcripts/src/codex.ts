@@ -13,9 +13,9 @@ import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { count, objectIn } from './origin.ts'
-import { withOtherFields, withOtherLines } from './beside.ts'
+import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
-import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
+import { readTogether, reasonOf, type EntryAtLine } from './read-problems.ts'
 
 const format = 'codex'
 

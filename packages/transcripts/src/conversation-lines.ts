@@ -6,7 +6,7 @@ import { describe, isLeft, type JsonObject } from 'indelible/json/kit'
 import { conversationsIn } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import type { TranscriptFormat } from './transcript.ts'
-import { reasonOf } from './unread.ts'
+import { reasonOf } from './read-problems.ts'
 
 export const isConversationLine = (entry: JsonObject): boolean => conversationsIn(entry).length > 0
 

@@ -8,7 +8,7 @@ import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Un
 import { decodeRecorded } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
 import { isRole } from 'indelible/message/kit'
-import { withOtherFields } from './beside.ts'
+import { withOtherFields } from './other-fields.ts'
 import type { LineFormat } from './line-format.ts'
 import { unknownLine } from './unknown-line.ts'
 

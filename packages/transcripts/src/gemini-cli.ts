@@ -22,11 +22,11 @@ import {
 } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
-import { metaOf } from './beside.ts'
+import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
-import type { EntryAtLine } from './unread.ts'
+import type { EntryAtLine } from './read-problems.ts'
 
 const format = 'gemini-cli'
 

@@ -18,7 +18,7 @@ import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
-import { expectedText } from './unread.ts'
+import { expectedText } from './read-problems.ts'
 
 export interface LineImport {
   /** The events of a line. None after a fault. */

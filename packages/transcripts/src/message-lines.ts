@@ -8,7 +8,7 @@ import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { createChatDecoder } from 'indelible/codecs/kit'
 import { isMessage } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
-import { readTogether, reasonOf, type EntryAtLine } from './unread.ts'
+import { readTogether, reasonOf, type EntryAtLine } from './read-problems.ts'
 
 /** The formats that can have one message a line. An OpenAI Responses item can be less than a message. */
 const formats = ['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'] as const

@@ -22,7 +22,7 @@ import {
 } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
-import { metaOf } from './beside.ts'
+import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'

@@ -22,7 +22,7 @@ import {
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { metaOf } from './beside.ts'
+import { metaOf } from './other-fields.ts'
 import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { exportLines, exportOf } from '@indelible/transcripts'
 import { user, type JsonObject } from 'indelible'
 import { conversation, everyPart } from '../../../test/messages.ts'
-import { itShared, readShared } from '../../../test/shared.ts'
+import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines, read } from './reading.ts'
 import type { ExportedRow } from 'indelible/session'
 

@@ -14,7 +14,7 @@ import {
   type Settled,
 } from 'indelible'
 import { exportLines, exportOf, readTranscript, type Transcript } from '@indelible/transcripts'
-import { itShared, readShared, shared } from '../../../test/shared.ts'
+import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 import { read } from './reading.ts'
 
 const all = Object.values(codecs) as readonly Codec<unknown>[]

@@ -2,7 +2,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { mend, settle } from 'indelible'
-import { itShared, readShared } from '../../../test/shared.ts'
+import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { sourceTimeOf, type Transcript } from '@indelible/transcripts'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import { read } from './reading.ts'

@@ -14,7 +14,7 @@ import { assembleTranscript } from '../src/kit.ts'
 import { root } from '../../../scripts/run.ts'
 import { conversation } from '../../../test/messages.ts'
 import { rounds } from '../../../test/rounds.ts'
-import { itShared, readShared } from '../../../test/shared.ts'
+import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines } from './reading.ts'
 
 const megabytes = rounds(24, 64)

@@ -9,7 +9,7 @@ import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart }
 import { erasedMark } from '../../message/kit.ts'
 import { asContent } from '../content.ts'
 import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
-import { Aside } from './aside.ts'
+import { Aside } from './approval-parts.ts'
 import { format, translate, uiFormat, type Names } from './format.ts'
 import { inputOf } from './input.ts'
 import { mediaTypeOf, writeData } from './media.ts'

@@ -29,7 +29,7 @@ import type {
 } from '../../message/index.ts'
 import { keepResidual } from '../residual.ts'
 import { uiFormat as format } from './format.ts'
-import { decodeLive } from './live.ts'
+import { decodeLive } from './live-values.ts'
 import { isPicture, mediaTypeOf, urlSource } from './media.ts'
 import { readReasoning } from './reasoning.ts'
 import { isToolPart, readTool } from './ui-tool.ts'

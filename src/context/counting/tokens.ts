@@ -11,7 +11,7 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
-import { memoize } from '../once.ts'
+import { memoize } from '../memoize.ts'
 
 /** Counts the tokens of a message. It must be pure: the same message always gives the same whole number. */
 export type Estimator = (message: Message) => number

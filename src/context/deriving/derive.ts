@@ -18,7 +18,7 @@ import type { Message, Settled } from '../../message/index.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
-import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
+import { recallAmong, toolTokensOf, type OfferedTool } from './offered-tools.ts'
 import {
   allOf,
   hiddenOf,

@@ -15,7 +15,7 @@ import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { mostRemembered, countNovelty } from '../policies/talk.ts'
-import { memoize } from '../once.ts'
+import { memoize } from '../memoize.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
 import type { HiddenEntries } from '../showing/marker.ts'
 import {

@@ -9,7 +9,7 @@ import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
 import { countKind, recallHint, type HiddenEntries, type RecallName } from '../showing/marker.ts'
 import { cutText, longestIn, represent, ruleLimit } from '../showing/represent.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
-import { memoize } from '../once.ts'
+import { memoize } from '../memoize.ts'
 import type { Estimator } from '../counting/tokens.ts'
 
 /** One recorded entry. */

@@ -5,7 +5,7 @@
  */
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
-import { memoize } from '../once.ts'
+import { memoize } from '../memoize.ts'
 import { errorLine, plain } from './represent.ts'
 import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'

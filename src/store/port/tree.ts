@@ -1,7 +1,7 @@
 /** The tree of a log: its heads, and the range from which it grows. */
 import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../../proof/kit.ts'
 import { freeze } from '../../json/index.ts'
-import { Damaged } from './damaged.ts'
+import { Damaged } from './damage-error.ts'
 import type { Head } from './row.ts'
 
 export { grow, rowLeaf, type GrownTree } from '../../proof/kit.ts'

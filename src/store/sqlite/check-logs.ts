@@ -1,6 +1,6 @@
 /** Checks scopes, logs, their operations and leases against the rows of their segments. */
 import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import { placeOf } from '../rules/rules.ts'
 import {
   findingsOf,

@@ -1,8 +1,8 @@
 /** Checks the rows of a store file, segment by segment, against the nodes stored beside them. */
 import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
-import { rowIn } from '../rules/stored.ts'
+import { rowIn } from '../rules/read-columns.ts'
 import type { RowKind, StoredRow } from '../port/row.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {

@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Hash } from '../../proof/kit.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import { checkBlocks, checkContents, checkMentions } from './check-blocks.ts'
 import { Facts, findingsOf, isUnreadable, type Finding } from './check-facts.ts'
 import { checkFile, checkSchema, checkSequences } from './check-file.ts'

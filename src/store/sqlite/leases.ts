@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {

@@ -1,6 +1,6 @@
 /** Makes one page of a list of logs. Unreadable logs are listed separately. */
 import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import { matches } from '../rules/lookup.ts'
 import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
 import { infoIn, type RawLog } from './log.ts'

@@ -1,7 +1,7 @@
 /** Reads the rows and nodes of a log: immediately, and a long range in pieces. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
 import { positionsOf, type Positions } from '../rules/lookup.ts'
 import type { StoredRow } from '../port/row.ts'

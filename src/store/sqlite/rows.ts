@@ -1,9 +1,9 @@
 /** The rows of a log in the file: finds the segment that has them, and reads them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { peakEnds, type CompactRange } from '../../proof/kit.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import { decodePlace, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
-import { rowIn } from '../rules/stored.ts'
+import { rowIn } from '../rules/read-columns.ts'
 import type { StoredRow } from '../port/row.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { fits } from './sum.ts'

@@ -1,15 +1,15 @@
 /** The page: the view that its address names. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { embeddedId } from './embedded.ts'
+import { embeddedId } from './embedded-source.ts'
 import { ForksView } from './forks.tsx'
-import { ErrorBoundary } from './guarded.tsx'
-import { useLoaded, useSessions } from './loaded.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { useLoaded, useSessions } from './use-loaded.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
-import { ContextView } from './saw.tsx'
+import { ContextView } from './context-view.tsx'
 import { openCount, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
-import { sentence } from './shown.ts'
+import { sentence } from './format-text.ts'
 import type { Source } from './source.ts'
 
 export const App = ({ source }: { readonly source: Source }): VNode => {

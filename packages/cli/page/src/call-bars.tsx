@@ -12,12 +12,21 @@ import {
   type CallSums,
   type Cause,
 } from './call-figures.ts'
-import { useLoaded } from './loaded.ts'
+import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
-import { sessionsBeside, type SessionBeside } from './session-beside.ts'
-import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, tokensText } from './shown.ts'
+import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
+import {
+  compactNumber,
+  countText,
+  dollarsText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  tokensText,
+} from './format-text.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000

@@ -8,7 +8,7 @@ import { spendingOf } from '../../src/view/about.ts'
 import { CacheWatch } from '../../src/view/cache-breaks.ts'
 import { callsOf, countedIn, keyOf, notesOf, type ModelCall } from './calls.ts'
 import type { NoteAtRow, SessionRecord } from './record.ts'
-import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './shown.ts'
+import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './format-text.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.

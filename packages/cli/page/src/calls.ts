@@ -2,7 +2,7 @@
 import { detailsOf } from '@indelible/recorder'
 import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
-import type { CallPlace } from './deriving.ts'
+import type { CallPlace } from './derive-contexts.ts'
 import type { NoteAtRow, SessionRecord } from './record.ts'
 
 export interface ModelCall {

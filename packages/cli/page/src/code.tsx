@@ -7,7 +7,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Copy } from './copy.tsx'
 import { memo } from './memo.ts'
-import { sizeText } from './shown.ts'
+import { sizeText } from './format-text.ts'
 
 const lowlight = createLowlight({ ...common, dockerfile, shell: common['bash'] as LanguageFn })
 lowlight.registerAlias({ bash: ['console'] })

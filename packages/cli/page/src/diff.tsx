@@ -2,7 +2,7 @@
 import { diffLines } from 'diff'
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { countText, visibleText } from './shown.ts'
+import { countText, visibleText } from './format-text.ts'
 
 interface Line {
   readonly sign: ' ' | '+' | '-' | '@'

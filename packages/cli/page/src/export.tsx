@@ -4,7 +4,7 @@ import type { HtmlSelection } from '../../src/view/protocol.ts'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { SessionRecord } from './record.ts'
-import { countText, visibleText } from './shown.ts'
+import { countText, visibleText } from './format-text.ts'
 import { reasonOf } from './source.ts'
 
 type Which = 'all' | 'range' | 'filter'

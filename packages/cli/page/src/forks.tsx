@@ -6,14 +6,23 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { figuresIn, sumsOfFile, sumsOf } from './call-figures.ts'
 import { positionsOf } from './filter.ts'
-import { useLoaded, useSessions } from './loaded.ts'
+import { useLoaded, useSessions } from './use-loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
 import { displayNameOf, fetchOverviews } from './overviews.ts'
 import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
 import { nameOf, LiveProblem } from './session.tsx'
-import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, visibleText } from './shown.ts'
+import {
+  compactNumber,
+  countText,
+  dollarsText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  visibleText,
+} from './format-text.ts'
 import type { Source } from './source.ts'
 import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'

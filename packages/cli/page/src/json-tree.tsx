@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Code } from './code.tsx'
-import { oneLine, visibleText } from './shown.ts'
+import { oneLine, visibleText } from './format-text.ts'
 
 /** Deeper objects are closed at first. */
 const openDepth = 1

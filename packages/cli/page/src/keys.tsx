@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { useKeyActions } from './key-actions.ts'
-import { allOpen, openAll } from './open.ts'
+import { allOpen, openAll } from './folding.ts'
 
 const keys: readonly (readonly [key: string, does: string])[] = [
   ['j', 'next message'],

@@ -1,9 +1,9 @@
 /** The page. Its sessions come from a server, or from the exported file that holds the page. */
 import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
-import { embeddedSource } from './embedded.ts'
-import { ErrorBoundary } from './guarded.tsx'
-import { exchangeToken, servedSource } from './served.ts'
+import { embeddedSource } from './embedded-source.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { exchangeToken, servedSource } from './served-source.ts'
 import { reasonOf } from './source.ts'
 import './style.css'
 

@@ -7,7 +7,7 @@ import type { Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
 import { Code } from './code.tsx'
 import { tokensOf } from './markdown-tokens.ts'
-import { visibleText } from './shown.ts'
+import { visibleText } from './format-text.ts'
 
 export const Markdown = ({ text }: { readonly text: string }): VNode => {
   const tokens = tokensOf(visibleText(text))

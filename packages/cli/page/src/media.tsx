@@ -4,7 +4,7 @@ import type { BlockId } from 'indelible/proof/kit'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { Link } from './markdown.tsx'
-import { visibleText, sizeText } from './shown.ts'
+import { visibleText, sizeText } from './format-text.ts'
 import type { Source } from './source.ts'
 
 export const SourceContext = createContext<Source | undefined>(undefined)

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { mostOverviews, type Overview, type ViewedSession } from '../../src/view/protocol.ts'
 import type { SessionRecord } from './record.ts'
-import { oneLine, timeText } from './shown.ts'
+import { oneLine, timeText } from './format-text.ts'
 import type { Source } from './source.ts'
 import { titleOf } from './title.ts'
 

@@ -1,8 +1,8 @@
 /** Lines over the calls, one for each policy. */
 import type { VNode } from 'preact'
-import type { Series } from './deriving.ts'
-import { ErrorBoundary } from './guarded.tsx'
-import { compactNumber, groupedNumber } from './shown.ts'
+import type { Series } from './derive-contexts.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { compactNumber, groupedNumber } from './format-text.ts'
 
 interface PlotProps {
   readonly title: string

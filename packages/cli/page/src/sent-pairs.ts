@@ -1,7 +1,7 @@
 /** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
 import { diffArrays } from 'diff'
 import type { Message } from 'indelible/message'
-import type { ContextMessage } from './deriving.ts'
+import type { ContextMessage } from './derive-contexts.ts'
 
 /** A row of two columns. */
 export type Pair =

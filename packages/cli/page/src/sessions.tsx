@@ -17,7 +17,7 @@ import {
   sentence,
   visibleText,
   timeText,
-} from './shown.ts'
+} from './format-text.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
 import { useVirtual } from './virtual.ts'

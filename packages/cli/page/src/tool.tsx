@@ -8,11 +8,11 @@ import { Field } from './field.tsx'
 import type { PlacedResult } from './join.ts'
 import { jsonIn, JsonTree } from './json-tree.tsx'
 import { Media } from './media.tsx'
-import { isOpen, toggle } from './open.ts'
+import { isOpen, toggle } from './folding.ts'
 import { plainText } from './filter.ts'
 import { hrefOf } from './route.ts'
-import { Hits } from './searched.tsx'
-import { oneLine, visibleText, sizeText } from './shown.ts'
+import { Hits } from './search-hits.tsx'
+import { oneLine, visibleText, sizeText } from './format-text.ts'
 
 export const Call = ({
   id,

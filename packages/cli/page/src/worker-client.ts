@@ -2,7 +2,7 @@
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
-import type { CallPlace, Epoch, Questions, Series } from './deriving.ts'
+import type { CallPlace, Epoch, Questions, Series } from './derive-contexts.ts'
 import { memoizeByKey } from './memo.ts'
 import type { NoteAtRow, SessionRecord } from './record.ts'
 

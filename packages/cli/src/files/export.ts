@@ -10,7 +10,7 @@ import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../ter
 import { encodeForProvider, formats, withoutFeeds, type ConvertedLines } from './convert.ts'
 import { writeOut } from '../sources/write-out.ts'
 import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
-import { redactorIn, reportRedactions } from '../sources/redacted.ts'
+import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { lossLines, repairLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
 import { countText } from '../terminal/screen.ts'

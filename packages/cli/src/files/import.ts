@@ -9,7 +9,7 @@ import { Misuse, Unreadable, type Call, type Command } from '../terminal/command
 import { importFrom } from './import-from.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
 import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
-import { redactorIn, reportRedactions } from '../sources/redacted.ts'
+import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { sessionFields } from '../sources/sessions.ts'
 import { tellReadLosses } from '../terminal/report.ts'
 import { countText } from '../terminal/screen.ts'

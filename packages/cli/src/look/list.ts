@@ -6,7 +6,7 @@ import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/co
 import { activityOf, titleOf } from '../view/about.ts'
 import { firstWords } from '../sources/first-words.ts'
 import { filterOf, whereHelp } from '../sources/list-filter.ts'
-import { marksIn, marksText, type Marks } from '../sources/marks.ts'
+import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
 import { allSessions, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'

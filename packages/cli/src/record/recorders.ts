@@ -7,7 +7,7 @@ import { beginRun, decompress } from '@indelible/recorder/proxy/kit'
 import type { Store } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, scopeOf } from '../sources/place.ts'
-import { redactorIn, reportRedactions } from '../sources/redacted.ts'
+import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { removeOld } from './retention.ts'
 import { countText } from '../terminal/screen.ts'
 

@@ -3,7 +3,7 @@ import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
 import { activityOf, importedFrom, titleOf } from '../view/about.ts'
-import type { Marks } from './marks.ts'
+import type { Marks } from './session-badges.ts'
 
 export const whereHelp =
   'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'

@@ -19,7 +19,7 @@ import {
   type ViewedRow,
   type ViewedSession,
 } from './protocol.ts'
-import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './read-view.ts'
 
 /** The options of an exported file. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {

@@ -8,7 +8,7 @@ import { reasonOf } from 'indelible/task/kit'
 import { firstWordsOf, importedFrom, spendingOf } from './about.ts'
 import { CacheWatch } from './cache-breaks.ts'
 import type { Overview } from './protocol.ts'
-import { noteIn } from './viewed.ts'
+import { noteIn } from './read-view.ts'
 
 /** Overviews of sessions, each cached until its session grows or part of it is erased. */
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {

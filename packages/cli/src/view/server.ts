@@ -26,7 +26,7 @@ import { searchStore } from 'indelible/search'
 import { htmlOf } from './html.ts'
 import { whyRefused } from '@indelible/recorder/proxy/kit'
 import { isLeft } from 'indelible/json/kit'
-import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './read-view.ts'
 
 /** The options of a view. */
 export interface ViewOptions {

@@ -6,7 +6,7 @@ import { assistant, createSession, memoryStore, toolCall, toolResult, user, type
 import { startView, type View } from '@indelible/cli/view'
 import type { Overview, ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import { blocksInFrames, framedBlocks } from '../../src/view/protocol.ts'
-import { leftOutIf } from '../../../../test/left-out.ts'
+import { leftOutIf } from '../../../../test/skipped-tests.ts'
 
 let store: Store
 let session: Session

@@ -6,7 +6,7 @@ import { beginRun } from '../../src/proxy/kit.ts'
 import { Recorders } from '../../../cli/src/record/recorders.ts'
 import type { Call } from '../../../cli/src/terminal/command.ts'
 import { ownStore } from '../../../../src/store/kit.ts'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 
 const mark = 'indelible.recorder.run'
 const runs = async (store: Store): Promise<number> =>

@@ -40,8 +40,8 @@ import {
 import { left } from '../../../../src/json/index.ts'
 import { jsonBytes, kinds, recordOf } from '../../src/proxy/frames.ts'
 import { sessionTask } from '../../../../src/session/fault.ts'
-import { ok } from '../../../../test/answers.ts'
-import { leftOutIf } from '../../../../test/left-out.ts'
+import { ok } from '../../../../test/task-results.ts'
+import { leftOutIf } from '../../../../test/skipped-tests.ts'
 import { smallDisk } from '../../../../test/small-disk.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'indelible-spool-'))

@@ -1,7 +1,7 @@
 /** Checks the inputs of activities. Reasons name the place, never the value found there. */
 import { isObject } from 'indelible/json/kit'
 import type { ContextLimit, StreamInput } from './input.ts'
-import { ActivityFailed } from './failed.ts'
+import { ActivityFailed } from './activity-errors.ts'
 
 /** Throws ActivityFailed with `InvalidInput`. */
 export const checkAction = (action: unknown): void =>

@@ -7,7 +7,7 @@ import type { View } from 'indelible/history'
 import { mend, type Message } from 'indelible/message'
 import { itemAt, type Sequence } from 'indelible/sequence/kit'
 import type { ModelContext } from 'indelible/run'
-import { rightOrFail } from './failed.ts'
+import { rightOrFail } from './activity-errors.ts'
 import type { Host } from './host.ts'
 import type { StreamInput } from './input.ts'
 

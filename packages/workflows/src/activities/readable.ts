@@ -5,7 +5,7 @@ import { text, toolCallsOf, type Message } from 'indelible/message'
 import { hydrate, hydratePartial, type RefHistory } from '../refs/index.ts'
 import { itemAt } from 'indelible/sequence/kit'
 import type { BlockStore } from 'indelible/store'
-import { rightOrFail } from './failed.ts'
+import { rightOrFail } from './activity-errors.ts'
 import type { Host } from './host.ts'
 
 /** A history ready to be sent. */

@@ -6,7 +6,7 @@
 import { isObject, readEach, readIn, anObject, aList, aString, type Json, type JsonObject } from 'indelible/json/kit'
 import { sourceOf } from 'indelible/codecs/kit'
 import { type Meta, type Part, type ResultPart } from 'indelible/message'
-import { marksByPurpose } from './marks.ts'
+import { marksByPurpose } from './purposes.ts'
 
 /** Throws Unexpected. */
 export const partOfContent = (value: Json): Part => {

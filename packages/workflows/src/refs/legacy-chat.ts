@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
 import { codecs, type Decoded } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
-import { marksByPurpose } from './marks.ts'
+import { marksByPurpose } from './purposes.ts'
 import { looksLikeKeyedRef } from './saved-refs.ts'
 
 /** Why a list is not one of messages: the path, and what was expected there. */

@@ -20,7 +20,7 @@ import { chatStep, historyActivities, type StreamEvent, type StreamInput } from 
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
 import { OpenAI } from 'openai'
 import { openaiChatModel } from 'indelible/run/openai'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply } from '../../../../test/run/provider-server.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'

@@ -25,7 +25,7 @@ import {
 import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
 import { scriptedModel, type Model } from 'indelible/run'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { begun, registryOf, wanted } from './engine.ts'
 
 const echo: Model = {

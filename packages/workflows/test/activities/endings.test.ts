@@ -12,7 +12,7 @@ import {
   type StreamInput,
 } from '@indelible/workflows/activities'
 import { scriptedModel, type Model } from 'indelible/run'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, failed, registry, registryOf, wanted } from './engine.ts'
 

@@ -13,7 +13,7 @@ import {
   type StreamEvent,
 } from '@indelible/workflows/activities'
 import { scriptedModel, type Line, type Model, type ModelRegistry } from 'indelible/run'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 
 export const registryOf = (model: Model): ModelRegistry => ({ openai: { apiKey: 'k', model: () => model } })
 export const registry = (lines: readonly Line[]): ModelRegistry => registryOf(scriptedModel(lines))

@@ -15,7 +15,7 @@ import {
 } from '@indelible/workflows/activities'
 import { isRetryable } from '../../src/kit.ts'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
 
 describe('input that is none', () => {

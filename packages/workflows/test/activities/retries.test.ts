@@ -14,7 +14,7 @@ import {
   type StreamEvent,
 } from '@indelible/workflows/activities'
 import { scriptedModel, tool, type Model, type ModelRequest } from 'indelible/run'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { root } from '../../../../scripts/run.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, failed, registry, registryOf, wanted } from './engine.ts'

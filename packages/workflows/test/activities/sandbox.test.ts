@@ -9,7 +9,7 @@ import { historyActivities, type HistoryActivities } from '@indelible/workflows/
 import { scriptedModel } from 'indelible/run'
 import { assistant, user } from 'indelible/message'
 import { root } from '../../../../scripts/run.ts'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 
 it('a chat step runs in a sandbox, on real activities outside, and gives the same when it is replayed', async () => {
   const entry = join(root, 'packages/workflows/test/activities/workflow.ts')

@@ -9,10 +9,10 @@ import { eventsInStore, historyActivities, type ChatEnd, type ChatSignal } from 
 import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
 import { postgresStore } from '@indelible/postgres'
 import type { Store } from 'indelible/store'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { startPostgres, noPostgres } from '../../../postgres/test/postgres-server.ts'
 import { controlServer, type Control } from './control.ts'
-import { leftOutIf } from '../../../../test/left-out.ts'
+import { leftOutIf } from '../../../../test/skipped-tests.ts'
 import { program } from '../../../../test/programs.ts'
 
 const server = await startPostgres()

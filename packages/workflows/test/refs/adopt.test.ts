@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { adoptHistory, hydrate, persist, refsFaultMessage, type AdoptOptions } from '@indelible/workflows/refs'
 import { memoryStore } from 'indelible'
-import { fault, ok } from '../../../../test/answers.ts'
+import { fault, ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { encoded, read } from './saved.ts'
 

@@ -26,7 +26,7 @@ import {
 } from 'indelible'
 import { blockIdOf, type BlockId } from '../../../../src/proof/kit.ts'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
-import { fault, ok } from '../../../../test/answers.ts'
+import { fault, ok } from '../../../../test/task-results.ts'
 import { attachment, attachmentId } from '../../../../test/messages.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 

@@ -4,7 +4,7 @@ import { codecs } from 'indelible/codecs'
 import { createRefHistory, hydrate, parseHistoryJson, persist } from '@indelible/workflows/refs'
 import { memoryStore, settle } from 'indelible'
 import { deriveContext, manageHistory } from 'indelible/context'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { id, read, refused } from './saved.ts'
 
 describe('what we have saved', () => {

@@ -14,7 +14,7 @@ import {
   type StoredHistory,
 } from '@indelible/workflows/refs'
 import { memoryStore } from 'indelible'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { anyConversation, anyMessage, type SampleMessage } from './conversations.ts'
 

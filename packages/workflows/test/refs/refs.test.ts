@@ -21,9 +21,9 @@ import {
 import { isPlaceholder } from '../../../../src/entry/kit.ts'
 import type { BlockId } from '../../../../src/proof/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { fault, ok } from '../../../../test/answers.ts'
+import { fault, ok } from '../../../../test/task-results.ts'
 import { attachment, conversation, everyPart } from '../../../../test/messages.ts'
-import { itShared, realConversations } from '../../../../test/shared.ts'
+import { itShared, realConversations } from '../../../../test/real-transcripts.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 
 const id = (digit: string): BlockId => digit.repeat(64) as BlockId

@@ -17,7 +17,7 @@ import {
 } from '@indelible/workflows/refs'
 import { refsOfTree } from '../../src/kit.ts'
 import { keyValueBlocks } from 'indelible/store'
-import { ok } from '../../../../test/answers.ts'
+import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 
 const ref = (index: number): MessageRef => ({

@@ -4,7 +4,7 @@ import { user, type Message } from '../../message/index.ts'
 import type { RecallName } from '../showing/marker.ts'
 import { recallParameters } from '../recall/recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
-import { memoize } from '../once.ts'
+import { memoize } from '../memoize.ts'
 
 /** A tool definition as the model receives it. */
 export interface OfferedTool {

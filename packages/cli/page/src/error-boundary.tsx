@@ -1,6 +1,6 @@
 /** Contains the failure of one part of the page: the other parts are still shown. */
 import { Component, type ComponentChildren } from 'preact'
-import { sentence } from './shown.ts'
+import { sentence } from './format-text.ts'
 import { reasonOf } from './source.ts'
 
 interface Props {

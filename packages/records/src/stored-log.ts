@@ -19,7 +19,7 @@ import type {
   StoreFaultOf,
 } from 'indelible/store'
 import { ownIdFault, storeTask } from 'indelible/store/kit'
-import { callQuietly, timeFrom } from './guarded.ts'
+import { callQuietly, timeFrom } from './host-calls.ts'
 import { newLog, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import { randomId } from './random-id.ts'

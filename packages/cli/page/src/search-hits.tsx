@@ -1,7 +1,7 @@
 /** The words that a session is searched for, and how often they stand in what is folded. */
 import { signal, type Signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { groupedNumber } from './shown.ts'
+import { groupedNumber } from './format-text.ts'
 
 export const searchWords: Signal<string> = signal('')
 

@@ -30,7 +30,7 @@ import { createFork, exportSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import type { Store } from 'indelible/store'
 import { rangeDigest } from '../../src/notes/kit.ts'
-import { ok } from '../answers.ts'
+import { ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-unread-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

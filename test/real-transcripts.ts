@@ -5,7 +5,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
 import { faultMessage } from 'indelible'
 import { root } from '../scripts/run.ts'
-import { leftOutIf } from './left-out.ts'
+import { leftOutIf } from './skipped-tests.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 const folder = join(root, '../shared/data')

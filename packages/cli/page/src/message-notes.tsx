@@ -6,11 +6,11 @@ import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import type { VNode } from 'preact'
 import { breaksOf } from './call-figures.ts'
-import { useLoaded } from './loaded.ts'
+import { useLoaded } from './use-loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { compactNumber, countText, dollarsText, oneLine, share, timeText } from './shown.ts'
+import { compactNumber, countText, dollarsText, oneLine, share, timeText } from './format-text.ts'
 
 export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   const { position } = entry

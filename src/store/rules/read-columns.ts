@@ -2,7 +2,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, type JsonObject } from '../../json/index.ts'
 import { isMoment } from '../port/checked-row.ts'
-import { Damaged } from '../port/damaged.ts'
+import { Damaged } from '../port/damage-error.ts'
 import type { StoredRow } from '../port/row.ts'
 import { decodePlace, storedRow } from './rules.ts'
 

@@ -7,8 +7,8 @@ import { Field, HeadText } from './field.tsx'
 import { proofOf, rootAt, type Proof } from './proof.ts'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { countText, groupedNumber, sentence } from './shown.ts'
-import { userKeys, judgeEvidence, Signed } from './signed.tsx'
+import { countText, groupedNumber, sentence } from './format-text.ts'
+import { userKeys, judgeEvidence, Signed } from './signatures.tsx'
 import { reasonOf, retryUntilAnswered } from './source.ts'
 
 const knownProofs = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()

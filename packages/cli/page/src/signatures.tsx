@@ -6,7 +6,7 @@ import type { VNode } from 'preact'
 import { evidenceOfHead, parseTrust, type Signature, type HeadEvidence as Found } from './evidence.ts'
 import { Field, HeadText } from './field.tsx'
 import type { Proof } from './proof.ts'
-import { countText, groupedNumber, sentence, visibleText, timeText } from './shown.ts'
+import { countText, groupedNumber, sentence, visibleText, timeText } from './format-text.ts'
 
 /** The keys that somebody gave the page: they hold for every session that it opens. */
 export const userKeys: Signal<string> = signal('')

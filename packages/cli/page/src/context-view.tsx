@@ -7,26 +7,35 @@ import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
-import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './beside.tsx'
+import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
 import { CallBars } from './call-bars.tsx'
 import { figuresIn, sumsOf } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from './calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
-import { policies, type ContextMessage, type Series } from './deriving.ts'
+import { policies, type ContextMessage, type Series } from './derive-contexts.ts'
 import { Legend } from './field.tsx'
-import { ErrorBoundary } from './guarded.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { useKeyActions } from './key-actions.ts'
-import { useLoaded } from './loaded.ts'
+import { useLoaded } from './use-loaded.ts'
 import { Link } from './markdown.tsx'
 import { MessageContent } from './message.tsx'
 import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf, replaceRoute, route, type Route } from './route.ts'
-import { derivedContext, sentContext, type ShownContext } from './saw-context.ts'
+import { derivedContext, sentContext, type ShownContext } from './sent-context.ts'
 import { recordedRange } from './sent-pairs.ts'
 import { SessionHead } from './session.tsx'
-import { compactNumber, countText, dollarsText, groupedNumber, oneLine, sentence, share, visibleText } from './shown.ts'
+import {
+  compactNumber,
+  countText,
+  dollarsText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  visibleText,
+} from './format-text.ts'
 import { Strip } from './strip.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { workerOf } from './worker-client.ts'
