@@ -149,12 +149,12 @@ const packageOf = (file: string): string => /^packages[/\\]([^/\\]+)/.exec(file)
 const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
 const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
-describe('the house', () => {
-  it('has only the rooms and packages that its plan names', () => {
+describe('source layout', () => {
+  it('has only the folders and packages listed in the plan', () => {
     expect([...new Set(files.filter(isLibrary).map(roomOf))].toSorted()).toEqual(Object.keys(mayImport).toSorted())
     expect(readdirSync(join(root, 'packages')).toSorted()).toEqual(Object.keys(packagesOf))
   })
-  it('rooms import one way, and nothing of a package', () => {
+  it('folders of the library import in one direction and import no package', () => {
     const wrong = imports
       .filter(({ from }) => isLibrary(from))
       .filter((found) => {
@@ -169,7 +169,7 @@ describe('the house', () => {
       })
     expect(wrong).toEqual([])
   })
-  it('packages import the library and what they name, by entries that there are, and leave their folder by no path', () => {
+  it('packages import only the library and their declared packages, through existing entries', () => {
     const wrong = imports
       .filter(({ from }) => !isLibrary(from))
       .filter((found) => {
@@ -181,7 +181,7 @@ describe('the house', () => {
       })
     expect(wrong).toEqual([])
   })
-  it.each(Object.entries(inside))('the folders of %s import one way', (place, allowed) => {
+  it.each(Object.entries(inside))('the folders of %s import in one direction', (place, allowed) => {
     const folderOf = (file: string): string => relative(place, file).split(/[/\\]/).slice(0, -1)[0] ?? '.'
     const isInside = (file: string): boolean => !relative(place, file).startsWith('..')
     const found = imports.filter((one) => isInside(one.from) && isLocal(one.to) && isInside(target(one) ?? '..'))
@@ -193,7 +193,7 @@ describe('the house', () => {
     const folders = new Set(files.filter(isInside).map(folderOf))
     expect([...folders].toSorted()).toEqual(['.', ...Object.keys(allowed)].toSorted())
   })
-  it("a package's package.json names what its sources import, and nothing else", () => {
+  it('each package.json lists exactly the dependencies that its sources import', () => {
     const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
     for (const { folder, manifest } of packages) {
       const place = `${relative(root, join(folder, 'src'))}/`
@@ -208,7 +208,7 @@ describe('the house', () => {
       ])
     }
   })
-  it('rooms import each other through their index or their kit, or the sentences in their fault.ts', () => {
+  it('folders import each other only through index.ts, kit.ts or the sentences in fault.ts', () => {
     const wrong = imports
       .filter(({ from, to }) => isLibrary(from) && isLocal(to))
       .filter((found) => {
@@ -221,7 +221,7 @@ describe('the house', () => {
       })
     expect(wrong).toEqual([])
   })
-  it('files import each other in no circle, types included', () => {
+  it('no import cycles, including type imports', () => {
     const reached = new Map<string, readonly string[]>()
     for (const found of imports) {
       const to = target(found)
@@ -239,7 +239,7 @@ describe('the house', () => {
     for (const file of files) follow(file, [])
     expect(circles).toEqual([])
   })
-  it('an index and a kit hold named re-exports only', () => {
+  it('index.ts and kit.ts contain only named re-exports', () => {
     for (const file of files.filter((name) => /[/\\](?:index|kit)\.ts$/.test(name))) {
       const rest = readFileSync(join(root, file), 'utf8').replaceAll(
         /\/\*.*?\*\/|export (?:type )?\{[^}]*\} from '[^']+'/gs,
@@ -248,7 +248,7 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('the library imports neither Node nor a package beside immer, fp-ts and noble hashes; recall a search', () => {
+  it('the library imports no Node module and no package except immer, fp-ts and @noble/hashes (recall also minisearch and stemmer)', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         isLibrary(from) &&
@@ -266,16 +266,16 @@ describe('the house', () => {
       'immer',
     ])
   })
-  it('nothing but the command and drivers imports Node', () => {
+  it('only the command and the drivers import Node modules', () => {
     const wrong = imports.filter(
       ({ from, to }) => to.startsWith('node:') && packageOf(from) !== 'cli' && driverOf(from) === undefined,
     )
     expect(wrong).toEqual([])
   })
-  it('fp-ts is imported for its types: a bundler keeps all of its CommonJS for one function', () => {
+  it('fp-ts is imported only for its types, because bundlers keep its whole CommonJS module', () => {
     expect(imports.filter(({ to, types }) => to.startsWith('fp-ts/') && !types)).toEqual([])
   })
-  it('drivers import what they drive, and nobody imports a driver', () => {
+  it('drivers import only their own client library, and nothing imports a driver', () => {
     const wrong = imports.filter((found) => {
       const driver = driverOf(found.from)
       const to = target(found)
@@ -288,7 +288,7 @@ describe('the house', () => {
     })
     expect(wrong).toEqual([])
   })
-  it('sees imports at all', () => {
+  it('the import scanner finds imports', () => {
     expect(imports.length).toBeGreaterThan(2_000)
     expect(imports).toContainEqual({
       from: join('src', 'history', 'create.ts'),
@@ -301,7 +301,7 @@ describe('the house', () => {
   })
 })
 
-it('no file takes the path of a URL for one of the disk: it escapes spaces and letters', () => {
+it('no file uses URL.pathname as a disk path, because it escapes spaces and letters', () => {
   // Installed packages are left out before they are entered: some link back to this folder.
   const files = globSync('{src,packages,test,scripts,bench,examples,docs}/**/*.{js,cjs,mjs,ts,cts,mts,md}', {
     cwd: root,
@@ -314,7 +314,7 @@ it('no file takes the path of a URL for one of the disk: it escapes spaces and l
   expect(wrong).toEqual([])
 })
 
-it('what a pattern leaves of options is read and passed on without a prototype', () => {
+it('rest options from destructuring are read without a prototype', () => {
   const wrong: string[] = []
   let found = 0
   for (const file of files) {
@@ -333,7 +333,7 @@ it('what a pattern leaves of options is read and passed on without a prototype',
   expect(wrong).toEqual([])
 })
 
-it('the version is the same in every package, in what they ask of each other, and at the top of the changelog', () => {
+it('every package, its dependencies on the others, and the changelog have the same version', () => {
   const version = packages[0]?.manifest.version ?? ''
   for (const { manifest } of packages) {
     const asked = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(([name]) =>
@@ -350,7 +350,7 @@ it('the version is the same in every package, in what they ask of each other, an
   )
 })
 
-it('has each suite that `npm run attack` names', () => {
+it('scripts/attacks.ts lists every attack suite', () => {
   expect(
     Object.values(suites)
       .flat()

@@ -95,11 +95,11 @@ const rows = readFileSync(`${root}docs/errors.md`, 'utf8')
   })
 
 describe('docs/errors.md', () => {
-  it('has one row for each tag that a public type has, under its entry, and no other row', () => {
+  it('has exactly one row per public fault tag, under its entry', () => {
     expect(publicTags.size).toBeGreaterThan(100)
     expect(rows.map(({ name }) => name).toSorted()).toEqual([...publicTags].toSorted())
   })
-  it('says in sentences when each fault happens and what to do', () => {
+  it('describes in sentences when each fault happens and what to do', () => {
     expect(rows.filter(({ when, todo }) => !when.endsWith('.') || !todo.endsWith('.'))).toEqual([])
   })
 })

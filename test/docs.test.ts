@@ -7,7 +7,7 @@ import { entries, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 import { docsProvider, type DocsProvider } from './docs-provider.ts'
 
-describe('the examples do what they say', () => {
+describe('documentation examples run as documented', () => {
   let provider: DocsProvider
   beforeAll(async () => {
     provider = await docsProvider()
@@ -31,7 +31,7 @@ const linksOf = (page: string): readonly string[] => [
   ),
 ]
 
-it('docs/index.md names every page of docs, and no other', () => {
+it('docs/index.md lists exactly the pages of docs', () => {
   expect([...linksOf('docs/index.md')].toSorted()).toEqual(
     readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md') && name !== 'index.md')
@@ -40,18 +40,18 @@ it('docs/index.md names every page of docs, and no other', () => {
   )
 })
 
-it('README names pages that exist, among them the list of all and each page of docs/start', () => {
+it('README links to existing pages, including the page list and each quickstart', () => {
   const links = linksOf('README.md')
   expect(links.filter((path) => !existsSync(`${root}${path}`))).toEqual([])
   const wanted = ['docs/index.md', ...readdirSync(`${root}docs/start`).map((name) => `docs/start/${name}`)]
   expect(wanted.filter((path) => !links.includes(path))).toEqual([])
 })
 
-it('README stays short: at most 1,000 words, with its code', () => {
+it('README has at most 1,000 words, including code', () => {
   expect(readFileSync(`${root}README.md`, 'utf8').split(/\s+/).length).toBeLessThanOrEqual(1000)
 })
 
-it('every figure of README and docs/compare.md is one of bench/RESULTS.md', () => {
+it('every figure in README and docs/compare.md is in bench/RESULTS.md', () => {
   const results = readFileSync(`${root}bench/RESULTS.md`, 'utf8')
   const pages = readFileSync(`${root}README.md`, 'utf8') + readFileSync(`${root}docs/compare.md`, 'utf8')
   const measured = pages.match(/\d[\d,.]*\d(?= (?:µs|%|bytes))|(?<=\| )\d[\d,]*\.\d+(?= \|)/g) ?? []
@@ -59,7 +59,7 @@ it('every figure of README and docs/compare.md is one of bench/RESULTS.md', () =
   expect(measured.length).toBeGreaterThan(20)
 })
 
-it('docs/design.md names files, tests and titles that exist, at least one of each for every clause', () => {
+it('docs/design.md cites existing files, tests and test titles, at least one of each per clause', () => {
   const clauses = [...readFileSync(`${root}docs/design.md`, 'utf8').matchAll(/^\| ([A-Z`].+) \| (.+) \| (.+) \|$/gm)]
   const named = clauses.map(([, clause = '', kept = '', shown = '']) => ({
     clause,
@@ -79,7 +79,7 @@ it('docs/design.md names files, tests and titles that exist, at least one of eac
   expect(named.length).toBeGreaterThan(24)
 })
 
-it('SECURITY.md names a test that exists for each promise', () => {
+it('SECURITY.md cites an existing test for each promise', () => {
   const text = readFileSync(`${root}SECURITY.md`, 'utf8')
   const promises = text
     .split('\n')
@@ -92,14 +92,14 @@ it('SECURITY.md names a test that exists for each promise', () => {
   expect(promises.length).toBeGreaterThan(25)
 })
 
-describe('the list of entries in docs/packages.md', () => {
+describe('the entry list in docs/packages.md', () => {
   const rows = [
     ...readFileSync(`${root}docs/packages.md`, 'utf8').matchAll(/^\| `(@?indelible[\w/-]*)` \| (.+) \|$/gm),
   ].map(([, name = '', about = '']) => ({ name, about }))
-  it('has the entries of every package, in their order', () => {
+  it('lists the entries of every package in order', () => {
     expect(rows.map(({ name }) => name)).toEqual(entries.map(({ name }) => name))
   })
-  it.each(rows)('$name exports the names that it lists', ({ name, about }) => {
+  it.each(rows)('$name exports exactly the listed names', ({ name, about }) => {
     const source = entries.find((entry) => entry.name === name)?.source ?? ''
     const exported = new Set(
       [...readFileSync(source, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, names = '']) =>
@@ -114,12 +114,12 @@ describe('the list of entries in docs/packages.md', () => {
 /** Methods of a codec, and packages that an entry needs. */
 const methods = new Set(['SessionStore', 'Session', 'decode', 'encode', 'pg', 'openai', 'ai'])
 
-describe('the public surface', () => {
+describe('the public API', () => {
   const names = entries.map((entry) => Object.assign({ name: entry.name }, namesOf(entry)))
-  it('is what API.md says; `npm run api` writes it', () => {
+  it('matches API.md (run `npm run api` to update)', () => {
     expect(readFileSync(apiPath, 'utf8')).toBe(apiPage())
   })
-  it('has every value in a page of the documentation', () => {
+  it('is documented: every exported value appears on a page', () => {
     const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })]
       .filter((name) => name.endsWith('.md') && name !== 'packages.md')
       .map((name) => readFileSync(existsSync(`${root}${name}`) ? `${root}${name}` : `${root}docs/${name}`, 'utf8'))
@@ -131,7 +131,7 @@ describe('the public surface', () => {
       ),
     ).toEqual([])
   })
-  it('stays small: 300 values, and of the library 24 entries and 12 kits', () => {
+  it('has at most 300 values; the library has 24 entries and 12 kits', () => {
     const library = Object.keys(packages[0]?.manifest.exports ?? {})
     expect(names.reduce((sum, { values }) => sum + values.length, 0)).toBeLessThanOrEqual(300)
     expect(entries.filter(({ name }) => name.startsWith('indelible')).length).toBeLessThanOrEqual(24)

@@ -15,7 +15,7 @@ const readme = readFileSync(`${root}README.md`, 'utf8')
 const source = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? ''
 const shown = /^```\n(\$ node agent\.mjs\n.*?)^```$/ms.exec(readme)?.[1] ?? ''
 
-it('the program of README does what README shows: the tool runs once, and a changed word is found', async () => {
+it('the README program does what README shows: the tool runs once and the changed word is found', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-readme-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   // Beside the project's modules, so that its imports are found.

@@ -43,7 +43,7 @@ console.log(session.view().length)`,
 const placeOf = (id: string): string =>
   /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? relative(join(root, 'src'), join(id, '..'))
 
-it.each(programs)('$name reaches these folders and no others, and does not grow', async ({ code, reaches, most }) => {
+it.each(programs)('$name imports only these folders and has not grown', async ({ code, reaches, most }) => {
   const program: Plugin = {
     name: 'program',
     resolveId: (id) => (id === 'program' ? '\0program' : id === 'root' ? join(root, 'src/index.ts') : undefined),

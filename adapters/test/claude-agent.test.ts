@@ -7,7 +7,7 @@ const alone = ['-rn', 'sh', '-c', 'ip link set lo up && exec "$0" "$@"']
 const isAlone = spawnSync('unshare', [...alone, 'true']).status === 0
 if (!isAlone) process.stdout.write("left out: the Claude Agent SDK's program (no network namespace can be made here)\n")
 
-it.skipIf(!isAlone)("the Claude Agent SDK's own program resumes from the store, its local files removed", () => {
+it.skipIf(!isAlone)('the Claude Agent SDK resumes from the store without its local files', () => {
   const program = fileURLToPath(new URL('claude-program.ts', import.meta.url))
   const { status, stdout, stderr } = spawnSync('unshare', [...alone, process.execPath, '--no-warnings', program], {
     encoding: 'utf8',

@@ -99,7 +99,7 @@ const talk = async (savers: () => Promise<BaseCheckpointSaver>): Promise<readonl
   return seen
 }
 
-it('a graph does on it what it does on its own saver, each step by another handle', async () => {
+it("a graph behaves as on LangGraph's own saver, with a new handle per step", async () => {
   const theirs = new MemorySaver()
   const store = await sqliteStore({ path: join(folder, 'graph.db'), durability: 'os' })
   const expected = await talk(async () => theirs)
@@ -119,7 +119,7 @@ const places = {
 } as const
 
 it.each((['memory', 'SQLite', 'PostgreSQL'] as const).filter((name) => name !== 'PostgreSQL' || server !== undefined))(
-  'stores each message once, whatever the durability: %s',
+  'IndelibleSaver stores each message once with durability %s',
   async (name) => {
     for (const durability of ['async', 'sync', 'exit'] as const) {
       const store = await places[name](durability)
@@ -141,7 +141,7 @@ it.each((['memory', 'SQLite', 'PostgreSQL'] as const).filter((name) => name !== 
   },
 )
 
-it('the program of the page runs', async () => {
+it('the program in the documentation runs', async () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/adapters/langgraph.md', import.meta.url)), 'utf8')
   const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = '']) => code)
   expect(blocks.length).toBeGreaterThan(1)

@@ -53,7 +53,7 @@ const read = async (
   throw new Error('the events ended')
 }
 
-it.skipIf(server === undefined)('survives kill -9', async () => {
+it.skipIf(server === undefined)('the DBOS example survives kill -9', async () => {
   const id = `mine${++tries}`
   const first = await begin()
   await fetch(`${first.base}/${id}/say?text=hello`)

@@ -75,7 +75,7 @@ const storeMessage = async (text: string) => {
   return ref
 }
 
-it('runs in its sandbox, survives kill -9 in a stream, and tries a 503 again', async () => {
+it('a DevKit workflow runs in its sandbox, survives kill -9 in a stream, and retries a 503', async () => {
   const ref = await storeMessage('SECRET question')
   control.say({ status: 503 }, { line: assistant('SECRET one two three'), hold: true })
   const first = serve(ref, { name: 'gpt-x' })
@@ -100,7 +100,7 @@ it('runs in its sandbox, survives kill -9 in a stream, and tries a 503 again', a
   expect(filesIn(data)).not.toContain('SECRET')
 })
 
-it('ends with the cause of a permanent failure, after one attempt', async () => {
+it('a DevKit workflow ends with the cause of a permanent failure after one attempt', async () => {
   const before = control.asked.length
   control.say({ status: 401 })
   const server = serve(await storeMessage('another question'), { name: 'gpt-x' })

@@ -38,7 +38,7 @@ const redisStore = (redis: ReturnType<typeof open>): Required<KeyValueStore> => 
   }
 }
 
-describe.skipIf(!there)('Redis', () => {
+describe.skipIf(!there)('actions in Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-redis-'))
   let server: ChildProcess
   let port: number
@@ -77,7 +77,7 @@ describe.skipIf(!there)('Redis', () => {
   })))
     it(name, run)
 
-  it('gives exactly one answer and one end to workers that share nothing else', async () => {
+  it('give exactly one answer and one end to workers that share nothing else', async () => {
     const others = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const other = open(port)

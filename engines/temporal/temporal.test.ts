@@ -198,7 +198,7 @@ const payloadsOf = (value: unknown): readonly string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(payloadsOf) : []
 }
 
-it('survives kill -9 in the middle of a stream and of a tool, and tells each end once', async () => {
+it('a Temporal chat survives kill -9 during a stream and a tool, and emits each end once', async () => {
   const { control } = place
   const first = await startWorker()
   const handle = await startChat('killed')
@@ -228,7 +228,7 @@ it('survives kill -9 in the middle of a stream and of a tool, and tells each end
   await recorded(handle, 'killed')
 })
 
-it('keeps signals that come during a stream and a tool behind what the model saw, and answers queries', async () => {
+it('a Temporal chat queues signals during a stream and a tool after what the model saw, and answers queries', async () => {
   const { control } = place
   await startWorker()
   const handle = await startChat('signals')
@@ -259,7 +259,7 @@ it('keeps signals that come during a stream and a tool behind what the model saw
   await recorded(handle, 'signals')
 })
 
-it('waits for an approval, and a stop ends the turn but not the chat', async () => {
+it('a Temporal chat waits for an approval, and a stop ends the turn but not the chat', async () => {
   const { control } = place
   await startWorker()
   const handle = await startChat('approval', { gated: 'dangerous' })
@@ -297,7 +297,7 @@ it('waits for an approval, and a stop ends the turn but not the chat', async () 
   await recorded(handle, 'approval')
 })
 
-it('tries a 503 again, and waits as long as the provider says', async () => {
+it("a Temporal chat retries a 503 after the provider's delay", async () => {
   const { control } = place
   await startWorker()
   const handle = await startChat('overloaded')
@@ -311,7 +311,7 @@ it('tries a 503 again, and waits as long as the provider says', async () => {
   expect(await ends(handle.workflowId, 1)).toEqual([`${actionsOf(handle)}/1.1 answered`])
 })
 
-it('gives the workflow the first cause of a permanent failure, at the first attempt', async () => {
+it("a Temporal workflow gets a permanent failure's cause at the first attempt", async () => {
   const { control } = place
   await startWorker()
   control.say({ status: 401 })
@@ -345,7 +345,7 @@ it('gives the workflow the first cause of a permanent failure, at the first atte
   expect((await conversationTexts((await handle.result()).history)).at(-1)).toBe('assistant: better')
 })
 
-it('cancelled between two attempts, tells one end', async () => {
+it('a Temporal chat cancelled between two attempts emits one end', async () => {
   const { control } = place
   await startWorker()
   const handle = await startChat('cancelled')
@@ -360,7 +360,7 @@ it('cancelled between two attempts, tells one end', async () => {
   await recorded(handle, 'cancelled')
 })
 
-it('continues as new at the size that it was given, also with 20,000 messages', async () => {
+it('a Temporal chat continues as new at the given size, also with 20,000 messages', async () => {
   const { control } = place
   await startWorker()
   const handle = await startChat('long', { continueAt: { calls: 1 } })
@@ -402,13 +402,13 @@ it('continues as new at the size that it was given, also with 20,000 messages', 
   await recorded(large, 'large')
 })
 
-it('has a bundle without warnings, under 300 kB of our own', () => {
+it('the Temporal bundle has no warnings and under 300 kB of our own', () => {
   expect(warnings).toEqual([])
   expect(ownBytes).toBeGreaterThan(50_000)
   expect(ownBytes).toBeLessThan(300_000)
 })
 
-it('replays every history that was recorded', async () => {
+it('every recorded Temporal history replays', async () => {
   const histories = join(here, 'histories')
   const files = existsSync(histories) ? readdirSync(histories) : []
   expect(files.length).toBeGreaterThan(4)

@@ -126,8 +126,8 @@ const expectAccepted = async (messages: readonly Message[]): Promise<void> => {
   expectLaw(aiUiMessages, ui)
 }
 
-describe('ai accepts', () => {
-  it('our conversations, as model messages and as UI messages, and finds the same in both', async () => {
+describe('the ai package as a judge', () => {
+  it('accepts our conversations as model and UI messages, and reads the same content from both', async () => {
     await expectAccepted(conversation())
     await expectAccepted([
       user('hi'),
@@ -146,7 +146,7 @@ describe('ai accepts', () => {
       user('thanks'),
     ])
   })
-  it('and would say so if a call had no result', async () => {
+  it('rejects a call without a result', async () => {
     const damaged = [user('hi'), assistant(toolCall('1', 'f', '{}')), user('and?')]
     await expect(send(asModel(damaged as readonly Message[] as Settled<readonly Message[]>))).rejects.toThrow(
       MissingToolResultsError,
@@ -154,7 +154,7 @@ describe('ai accepts', () => {
     await expectAccepted(damaged)
   })
 
-  it('what we make of its UI messages, and makes the same of them', async () => {
+  it('accepts what we read from its UI messages and converts it to the same model messages', async () => {
     const ui: AiUiMessage[] = JSON.parse(
       JSON.stringify([
         {
@@ -219,7 +219,7 @@ describe('ai accepts', () => {
     expect(withoutApprovals.length).toBe(13)
   })
 
-  it('random conversations, however damaged they were', async () => {
+  it('accepts random damaged conversations after mending', async () => {
     const callId = fc.constantFrom('1', '2', '3', '4')
     const args = fc.oneof(fc.json(), fc.string(), fc.constant(''))
     const result = fc

@@ -167,7 +167,7 @@ const everything = JSON.parse(
 const many = <T>(make: (index: number) => T): readonly T[] => Array.from({ length: 150_000 }, (_, index) => make(index))
 
 describe('ai-sdk: UI messages', () => {
-  it('gives back what it read: every role, part and state, and what it has no word for', () => {
+  it('round-trips every role, part and state, including unknown ones', () => {
     expectLaw(aiUiMessages, everything)
     for (const message of everything) expectLaw(aiUiMessages, [message])
     for (const part of toolParts) {
@@ -180,9 +180,9 @@ describe('ai-sdk: UI messages', () => {
         expectLaw(aiUiMessages, JSON.parse(JSON.stringify([{ id: 'a', role: 'assistant', parts: [part, other] }])))
     }
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(aiUiMessages, everything))
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(aiUiMessages, everything))
 
-  it('makes of each step what the assistant says, and its results', () => {
+  it('reads each step as one assistant message and its results', () => {
     const messages = decodeOrFail(aiUiMessages, [
       {
         id: 'a',
@@ -282,7 +282,7 @@ describe('ai-sdk: UI messages', () => {
     expect(encoded._tag === 'Right' && JSON.stringify(encoded.right.wire).length).toBe(JSON.stringify(wire).length)
   })
 
-  it('takes a tool part for answered or not by its state, and what was refused for answered', () => {
+  it('decides by its state whether a tool part is answered; refused counts as answered', () => {
     const wire = (part: JsonObject) =>
       JSON.parse(JSON.stringify([{ id: 'a', role: 'assistant', parts: [part] }])) as unknown
     const open = toolParts
@@ -306,7 +306,7 @@ describe('ai-sdk: UI messages', () => {
     })
   })
 
-  it('writes the answer to a call that was left waiting', () => {
+  it('writes the answer of a call that was left waiting', () => {
     const waiting = toolParts.filter(({ state }) => /^(?:input|approval-requested)/.test(state))
     const messages = decodeOrFail(
       aiUiMessages,
@@ -333,7 +333,7 @@ describe('ai-sdk: UI messages', () => {
     return validateUIMessages({ messages: wire })
   })
 
-  it('gathers the steps of every other conversation in one message a turn', () => {
+  it('writes the steps of a turn as one message', () => {
     const { wire, losses } = write(aiUiMessages, [
       system('s'),
       user(
@@ -389,7 +389,7 @@ describe('ai-sdk: UI messages', () => {
     ])
   })
 
-  it('lists everything that it can not say, with place and reason', () => {
+  it('lists every loss with path and reason', () => {
     const { wire, losses } = write(aiUiMessages, [
       developer('d'),
       { ...user(refusal('n'), reasoning('r'), provider('acme', 1)), name: 'ada' },
@@ -443,7 +443,7 @@ describe('ai-sdk: UI messages', () => {
     expect((wire as JsonObject[]).map(({ role }) => role)).toEqual(['system', 'assistant', 'user', 'assistant'])
   })
 
-  it('writes calls that wait, each in the state that it was left in, where the wire takes them', () => {
+  it('writes waiting calls in the state they were read in, where the wire allows it', () => {
     const left = new Set(['input-streaming', 'input-available', 'approval-requested', 'approval-responded'])
     const parts = toolParts.filter(({ state }) => left.has(state))
     const wire = JSON.parse(
@@ -465,7 +465,7 @@ describe('ai-sdk: UI messages', () => {
     })
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = aiUiMessages.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
@@ -481,7 +481,7 @@ describe('ai-sdk: UI messages', () => {
     )
   })
 
-  it('shares with model messages what both have names for', () => {
+  it('converts shared part types to and from model messages', () => {
     const ui = [
       { id: 's', role: 'system', parts: [{ type: 'text', text: 'Be brief.', providerMetadata: options }] },
       {
@@ -547,7 +547,7 @@ describe('ai-sdk: UI messages', () => {
     expect(back.wire).toEqual(ui.map((message, index) => Object.assign({}, message, { id: `msg-${index}` })))
   })
 
-  it('is what the SDK takes', async () => {
+  it("writes messages that the SDK's validator accepts", async () => {
     const { messages } = mend([
       user('hi', file({ type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' })),
       assistant('yes', toolCall('1', 'f', '{}')),

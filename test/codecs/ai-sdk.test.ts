@@ -211,13 +211,13 @@ const answer: Awaited<ReturnType<MockLanguageModelV4['doGenerate']>> = {
 }
 
 describe('ai-sdk: model messages', () => {
-  it('gives back what it read: every role, part and kind of output, and what it has no word for', () => {
+  it('round-trips every role, part and kind of output, including unknown ones', () => {
     expectLaw(aiModelMessages, everything)
     for (const message of everything) expectLaw(aiModelMessages, [message])
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(aiModelMessages, everything))
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(aiModelMessages, everything))
 
-  it('reads what the message model has words for', () => {
+  it('reads everything that the message model can express', () => {
     const messages = decodeOrFail(aiModelMessages, everything)
     expect(messages[5]?.content.slice(1, 9)).toMatchObject([
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
@@ -268,7 +268,7 @@ describe('ai-sdk: model messages', () => {
     ])
   })
 
-  it('keeps answers to approval requests out of the way of results, so that the conversation is settled', () => {
+  it('keeps approval answers apart from results, so that the conversation is settled', () => {
     const asked = {
       role: 'assistant',
       content: [
@@ -297,7 +297,7 @@ describe('ai-sdk: model messages', () => {
     }
   })
 
-  it('reads live messages, with URLs, bytes and undefined fields, in their form as JSON', () => {
+  it('reads live messages with URLs, bytes and undefined fields as their JSON form', () => {
     const live: ModelMessage[] = [
       {
         role: 'user',
@@ -352,7 +352,7 @@ describe('ai-sdk: model messages', () => {
     expect(() => modelMessageSchema.array().parse(wire)).not.toThrow()
   })
 
-  it('writes every other conversation in its own terms', () => {
+  it('writes conversations from other formats', () => {
     const { wire, losses } = write(aiModelMessages, [
       system('s'),
       user(
@@ -454,7 +454,7 @@ describe('ai-sdk: model messages', () => {
     ])
   })
 
-  it('lists everything that it can not say, with place and reason', () => {
+  it('lists every loss with path and reason', () => {
     const said = (...messages: Message[]): readonly string[] => {
       const { losses } = write(aiModelMessages, messages)
       return losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)
@@ -533,7 +533,7 @@ describe('ai-sdk: model messages', () => {
     expect(wire).toMatchObject([{}, { content: [{ output }] }])
   })
 
-  it('says what was shortened or mended since in the kind that still fits', () => {
+  it('writes a shortened or mended output in the kind that still fits', () => {
     const json = decodeOrFail(aiModelMessages, [
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'f', input: { long: 'x' } }] },
       {
@@ -553,7 +553,7 @@ describe('ai-sdk: model messages', () => {
     ])
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = aiModelMessages.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
@@ -582,7 +582,7 @@ describe('ai-sdk: model messages', () => {
     expect(said(cycle)).toMatch(/is nested deeper than 1000 levels/)
   })
 
-  it('is what the SDK takes', async () => {
+  it("writes messages that the SDK's validator accepts", async () => {
     const { messages } = mend([user('hi', file({ type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' }))])
     const encoded = aiModelMessages.encode(messages)
     const request: ModelMessage[] = encoded._tag === 'Right' ? encoded.right.wire : []

@@ -49,7 +49,7 @@ const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', 
 const says = (...content: readonly unknown[]) => ({ role: 'assistant', content })
 const asks = (...content: readonly unknown[]) => ({ role: 'user', content })
 
-describe('the judge', () => {
+describe('the Anthropic judge', () => {
   it.each<readonly [string, readonly unknown[]]>([
     ['a question', [go]],
     ['calls and their results', [go, called, answered]],
@@ -64,7 +64,7 @@ describe('the judge', () => {
     ],
     ['one user message after another', [go, go, says(text), says(text), go]],
     ['an empty message of the assistant at the end', [go, { role: 'assistant', content: '' }]],
-  ])('takes %s', async (_name, messages) => expect(await post({ messages })).toBe('accepted'))
+  ])('accepts %s', async (_name, messages) => expect(await post({ messages })).toBe('accepted'))
 
   it.each<readonly [string, readonly unknown[]]>([
     ['at least one message is required', []],
@@ -121,14 +121,14 @@ describe('the judge', () => {
   })
 })
 
-describe('what is mended and written', () => {
-  it('is taken, with every part there is', async () => {
+describe('a mended and encoded conversation', () => {
+  it('is accepted with every part type', async () => {
     expect(await post(encoded(conversation()))).toBe('accepted')
     expect(await post(encoded([...conversation(), everyPart]))).toBe('accepted')
     expect(await post(encoded([everyPart]))).toBe('accepted')
   })
 
-  it('is taken, whatever the conversation is', () => {
+  it('is accepted for random conversations', () => {
     fc.assert(
       fc.property(fc.array(aMessage, { minLength: 1, maxLength: 12 }), fc.boolean(), (messages, exact) => {
         const wire = encoded(messages, { exact })
@@ -138,7 +138,7 @@ describe('what is mended and written', () => {
     )
   })
 
-  it('is taken when it was read from what the API refuses, if that is asked for', () => {
+  it('is accepted with `allow` even when read from input that the API refuses', () => {
     let refused = 0
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...wires), { minLength: 1, maxLength: 10 }), (messages) => {

@@ -318,8 +318,8 @@ const conversations: Codec<unknown> = {
   },
 }
 
-describe('anthropic', () => {
-  it('gives back what it read: every role, block, order and form, and what it has no word for', () => {
+describe('the Anthropic codec', () => {
+  it('round-trips every role, block, order and form, including unknown ones', () => {
     expectLaw(anthropic, everything)
     for (const message of messages) expectLaw(anthropic, { messages: [message] })
     for (const [index] of messages.entries()) expectLaw(anthropic, { system: 's', messages: messages.slice(index) })
@@ -345,7 +345,7 @@ describe('anthropic', () => {
     [said('s'), said('t')],
     [{ ...said('s'), cache_control }],
     everyBlock,
-  ])('gives back the system prompt %j', (instructions) => {
+  ])('round-trips the system prompt %j', (instructions) => {
     expectLaw(anthropic, { system: instructions, messages: [] })
     expectLaw(anthropic, {
       system: instructions,
@@ -355,8 +355,8 @@ describe('anthropic', () => {
       ],
     })
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(conversations, everything))
-  it('gives back turns of results in every arrangement, under random damage', () => {
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(conversations, everything))
+  it('round-trips result turns in every arrangement under random damage', () => {
     expectLawUnderDamage(conversations, { messages: messages.slice(3, 12) })
     expectLawUnderDamage(conversations, { messages: messages.slice(14, 20) })
   })
@@ -368,7 +368,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('reads what the message model has words for', () => {
+  it('reads everything that the message model can express', () => {
     const found = decodeOrFail(anthropic, { system: 'Be a test.', messages: messages.slice(2, 7) })
     expect(found.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'tool', 'user'])
     expect(found[2]?.content).toEqual([
@@ -401,7 +401,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('leaves it to settle to say what is wrong with the results', () => {
+  it('leaves checking of results to settle', () => {
     const problems = (content: readonly Json[]): unknown => {
       const settled = settle(
         decodeOrFail(anthropic, [
@@ -423,7 +423,7 @@ describe('anthropic', () => {
       'OrphanResult c3',
     ])
   })
-  it('puts mended results in their place', () => {
+  it('writes mended results directly after their calls', () => {
     const { messages: mended } = mend(
       decodeOrFail(anthropic, [
         { role: 'user', content: 'go' },
@@ -441,7 +441,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('writes every other conversation in its own terms: results together and first, calls last, instructions in their places', () => {
+  it('writes conversations from other formats: results together and first, calls last, instructions in place', () => {
     const { wire, losses } = write(anthropic, [
       system('s'),
       developer('d'),
@@ -507,7 +507,7 @@ describe('anthropic', () => {
     return encoded.right.losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)
   }
 
-  it('lists everything that it can not say, with place and reason', () => {
+  it('lists every loss with path and reason', () => {
     const bmp = image({ type: 'base64', mediaType: 'image/bmp', data: 'aGk=' })
     const { wire, losses } = write(anthropic, [
       assistant(reasoning('unsigned'), reasoning('', { encrypted: 'e', summary: ['s'] }), refusal('no'), bmp),
@@ -613,7 +613,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('says what the API refuses in terms that it takes, if it is asked to', () => {
+  it('rewrites content that the API refuses when `allow` asks for it', () => {
     const refused = decodeOrFail(anthropic, [
       { role: 'assistant', content: [call('a.b', 'ls'), said('after')] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a.b', content: '', is_error: true }] },
@@ -645,7 +645,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('gives back its reasoning by way of the AI SDK', () => {
+  it('keeps its reasoning through the AI SDK format and back', () => {
     const wire = {
       messages: [
         { role: 'user', content: 'go' },
@@ -657,7 +657,7 @@ describe('anthropic', () => {
     expect(write(anthropic, decodeOrFail(aiModelMessages, live.wire))).toEqual({ wire, losses: [] })
   })
 
-  it('keeps the id of a call and its result the same, when one of them was added later', () => {
+  it('gives a call and its result the same id even when one is added later', () => {
     const [begin, called] = decodeOrFail(anthropic, [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [call('call.1')] },
@@ -667,7 +667,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('writes the content of a stored block, if it is given, and says which one is missing', () => {
+  it('inlines given block contents and names the missing block', () => {
     const id = 'a'.repeat(64) as BlockId
     const { messages: stored } = mend([user(image({ type: 'block', id }))])
     const missing = anthropic.encode(stored)
@@ -679,7 +679,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('reads half a character and a number out of range, and lists them with what is not of the conversation', () => {
+  it('reads lone surrogates and out-of-range numbers, and lists them with fields beside the conversation', () => {
     expect(
       anthropic.decode({ model: 'm', messages: [{ role: 'user', content: 'cut \ud83d', n: Infinity }], tools: [] }),
     ).toEqual({
@@ -706,7 +706,7 @@ describe('anthropic', () => {
     })
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown, decode: typeof anthropic.decode = anthropic.decode): string => {
       const decoded = decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
@@ -737,7 +737,7 @@ describe('anthropic', () => {
     expect(said({ role: 'assistant', content: 'x' }, decodeResponse)).toMatch(/^content should be an array, found "x"/)
   })
 
-  it('is what the SDK takes, in its stable and its beta API', () => {
+  it("produces the types of the SDK's stable and beta APIs", () => {
     const { messages: settled } = mend([system('s'), user('hi')])
     const encoded = anthropic.encode(settled)
     if (isLeft(encoded)) throw new Error(faultMessage(encoded.left))
@@ -755,7 +755,7 @@ describe('anthropic', () => {
   })
 })
 
-describe('a response', () => {
+describe('an Anthropic response', () => {
   const body = {
     type: 'message',
     id: 'msg_1',
@@ -771,7 +771,7 @@ describe('a response', () => {
     return decoded.right.messages[0] as Message
   }
 
-  it('is recorded whole, with what else the body says', () => {
+  it('is recorded completely, with the other fields of the body', () => {
     const message = readResponse(body)
     expect(message).toMatchObject({
       role: 'assistant',
@@ -783,7 +783,7 @@ describe('a response', () => {
     })
     expect(Object.isFrozen(message.meta?.['anthropic-response'])).toBe(true)
   })
-  it('is sent back without what the API says and does not take', () => {
+  it('is sent back without response-only fields', () => {
     const { wire, losses } = write(anthropic, [user('go'), readResponse(body), toolResult('c1', 'ok')])
     expect(wire).toEqual({
       messages: [

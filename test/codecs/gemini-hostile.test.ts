@@ -17,8 +17,8 @@ const callIn = (response: object): Piece => {
   return candidates[0].content.parts[0].functionCall
 }
 
-describe('pieces of arguments', () => {
-  it('stand where their paths say', () => {
+describe('Gemini: streamed argument pieces', () => {
+  it('are placed at their paths', () => {
     const at = (jsonPath: string, value: Piece): Piece => ({ jsonPath, ...value })
     const joined = joinResponses([
       pieces(
@@ -48,7 +48,7 @@ describe('pieces of arguments', () => {
     ['too deep a place', `$${'.a'.repeat(5000)}`, { stringValue: 'x' }],
     ['a path that is a number', 7, { stringValue: 'x' }],
     ['a place, with a value that is none', '$.b', { stringValue: {}, numberValue: 'x' }],
-  ])('stay as they are if they name %s', (_, jsonPath, value) => {
+  ])('stay unassembled if they name %s', (_, jsonPath, value) => {
     const fine = [
       { jsonPath: '$.a[0]', stringValue: 'first' },
       { jsonPath: '$.t', stringValue: 'text' },
@@ -61,14 +61,14 @@ describe('pieces of arguments', () => {
     expect(JSON.stringify(decoded)).toContain(JSON.stringify(piece))
   })
 
-  it('name members that objects inherit, as members', () => {
+  it('may name inherited members, which are treated as own members', () => {
     const joined = joinResponses([pieces({ jsonPath: '$.constructor.prototype.x', stringValue: 'own' })])
     expect(JSON.stringify(callIn(joined)['args'])).toBe('{"constructor":{"prototype":{"x":"own"}}}')
   })
 })
 
-describe('chunks', () => {
-  it('that are no objects are put aside, with everything else that stands in the place of one', () => {
+describe('Gemini: stream chunks', () => {
+  it('that are not objects are set aside together with other misplaced values', () => {
     const unread = [null, 7, 'x', ['list'], 'no candidate', 'no content', 'no part', { parts: 'no list' }]
     const joined = joinResponses([
       null,
@@ -88,7 +88,7 @@ describe('chunks', () => {
   })
 })
 
-describe('bytes of a provider', () => {
+describe('Gemini: provider bytes', () => {
   const stream = [
     {
       responseId: 'r',
@@ -129,7 +129,7 @@ describe('bytes of a provider', () => {
     fc.jsonValue(),
   )
 
-  it('law: whatever stands in the place of a member, the call is told and the next one is recorded', async () => {
+  it('property: with any value in place of a member, the fault is reported and the next call is recorded', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom(...places), hostile), { minLength: 1, maxLength: 4 }),
@@ -187,7 +187,7 @@ describe('bytes of a provider', () => {
     )
   })
 
-  it('may be a list with texts that do not end, or are longer than a pattern can be', async () => {
+  it("may be a list whose strings never end or exceed a pattern's length", async () => {
     const notices: string[] = []
     const recorder = createRecorder({ store: memoryStore(), onNotice: ({ reason }) => notices.push(reason) })
     for (const body of [

@@ -184,23 +184,23 @@ const encoded = (messages: readonly Message[], options: GeminiEncodeOptions = {}
   return made.right.wire
 }
 
-describe('the codec of Gemini', () => {
+describe('the Gemini codec', () => {
   it.each(everyPart.map((part) => [JSON.stringify(part).slice(0, 60), part] as const))(
-    'gives back the part %s, whoever says it',
+    'round-trips the part %s in every role',
     (_name, part) => {
       for (const role of ['user', 'model']) expectLaw(gemini, { contents: [asks(text('a')), { role, parts: [part] }] })
     },
   )
 
-  it.each(samples.map((sample, index) => [index, sample] as const))('gives back sample %i', (_index, sample) => {
+  it.each(samples.map((sample, index) => [index, sample] as const))('round-trips sample %i', (_index, sample) => {
     expectLaw(gemini, sample)
   })
 
-  it('keeps the law under damage', () => {
+  it('round-trips randomly damaged input', () => {
     for (const sample of samples) expectLawUnderDamage(conversations, sample, rounds(30, 4000))
   })
 
-  it('freezes what a call lacked in the second of two contents of the model', () =>
+  it('freezes fields that a call lacked in the second of two model contents', () =>
     expectLaw(gemini, {
       contents: [
         { role: 'model', parts: [{ functionCall: {} }] },
@@ -208,7 +208,7 @@ describe('the codec of Gemini', () => {
       ],
     }))
 
-  it('gives back random contents of the types of the client', () => {
+  it("round-trips random contents of the client's types", () => {
     const words = fc.string({ maxLength: 5 })
     const part: fc.Arbitrary<GenaiPart> = fc.oneof(
       fc.constantFrom(...everyPart),
@@ -281,12 +281,12 @@ describe('the codec of Gemini', () => {
     expectLaw(gemini, { contents: [asks(text('a')), says(call('f', 'c1')), asks(answer('f', 'x'))] })
   })
 
-  it('reads contents of the model in a row as one message', () => {
+  it('reads consecutive model contents as one message', () => {
     const [, said] = decodeOrFail(gemini, [asks(text('a')), says(text('one')), says(text(' two')), says(call('f'))])
     expect(said?.content.map(({ type }) => type)).toEqual(['text', 'text', 'tool_call'])
   })
 
-  it('reads a response: the first candidate, and beside it in meta what it is grounded in, its cost and how it ended', () => {
+  it("reads a response's first candidate, and keeps grounding, usage and finish reason in meta", () => {
     const groundingMetadata = { webSearchQueries: ['q'], groundingChunks: [{ web: { uri: 'u', title: 't' } }] }
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, cachedContentTokenCount: 1 }
     const decoded = decodeResponse(
@@ -334,7 +334,7 @@ describe('the codec of Gemini', () => {
     })
   })
 
-  it('writes what the client of Google takes', () => {
+  it("writes contents that Google's client accepts", () => {
     const { systemInstruction, contents } = encoded([system('a'), user('b')])
     const request: GenerateContentParameters = {
       model: 'gemini-x',
@@ -344,7 +344,7 @@ describe('the codec of Gemini', () => {
     expect(request.contents).toBe(contents)
   })
 
-  it('says what is wrong, and where', () => {
+  it('reports unreadable input with its path', () => {
     const fault = (wire: unknown): string => {
       const decoded = gemini.decode(wire)
       return isLeft(decoded) ? faultMessage(decoded.left) : 'read'
@@ -355,7 +355,7 @@ describe('the codec of Gemini', () => {
     expect(fault({})).toContain('contents')
   })
 
-  it('lists what its own reasoning has that it can not carry', () => {
+  it('lists the reasoning fields that it cannot carry', () => {
     const [thought] = decodeOrFail(gemini, { contents: [says({ text: 'hm', thought: true, thoughtSignature })] })
     const part = { ...(thought?.content[0] as ReasoningPart), encrypted: 'of another', summary: ['thinks'] }
     const messages = [user('hi'), { ...(thought as Message), content: [part] } as Message]
@@ -364,7 +364,7 @@ describe('the codec of Gemini', () => {
     expect(write(gemini, [user('hi'), thought as Message]).losses).toEqual([])
   })
 
-  it('writes what others recorded in terms that the API takes', () => {
+  it('writes conversations from other formats in terms that the API accepts', () => {
     const messages: readonly Message[] = [
       assistant('hello'),
       developer('rules'),
@@ -420,7 +420,7 @@ describe('the codec of Gemini', () => {
     )
   })
 
-  it('gives the calls of another model what the API takes for a signature, if asked to', () => {
+  it("adds the placeholder signature to another model's calls if asked", () => {
     const { contents } = encoded(
       [
         user('a'),
@@ -438,7 +438,7 @@ describe('the codec of Gemini', () => {
     expect(encoded(own, { skipSignatures: true })).toEqual(samples[3])
   })
 
-  it('is written by the other formats, and its reasoning goes to nobody else', () => {
+  it('is encoded by the other formats without its reasoning', () => {
     const messages = decodeOrFail(gemini, samples[3])
     for (const [name, codec] of Object.entries(codecs)) {
       const { wire } = write(codec, messages)
@@ -447,7 +447,7 @@ describe('the codec of Gemini', () => {
     expect(JSON.stringify(write(codecs.anthropic, messages).wire)).not.toContain(thoughtSignature)
   })
 
-  it('writes every random conversation without two turns of the model in a row, nor an empty content', () => {
+  it('never writes two model turns in a row or an empty content', () => {
     fc.assert(
       fc.property(fc.array(aMessage, { minLength: 1, maxLength: 12 }), (messages) => {
         const { contents } = encoded(messages)
@@ -464,7 +464,7 @@ describe('the codec of Gemini', () => {
     )
   })
 
-  it('is found in files: requests, lists of contents, and answers', () => {
+  it('is detected in files: requests, lists of contents, and responses', () => {
     for (const found of [
       samples[1],
       [asks(text('a')), says(text('b'))],

@@ -81,8 +81,8 @@ const constructors = asJson(live) as readonly JsonObject[]
 const stored = asJson(mapChatMessagesToStoredMessages([...live])) as readonly JsonObject[]
 const flat = stored.map(({ type, data }) => ({ ...(data as JsonObject), type: type as string }))
 
-describe('langchain', () => {
-  it('gives back what it read, in each of the three spellings', () => {
+describe('the LangChain codec', () => {
+  it('round-trips each of the three spellings', () => {
     for (const wire of [constructors, stored, flat]) {
       expectLaw(langchainMessages, wire)
       for (const message of wire) expectLaw(langchainMessages, [message])
@@ -93,12 +93,12 @@ describe('langchain', () => {
       { lc: 1, type: 'constructor', id: ['langchain', 'schema', 'HumanMessage'], kwargs: {} },
     ])
   })
-  it('gives back what it read, under random damage', () => {
+  it('round-trips randomly damaged input', () => {
     expectLawUnderDamage(langchainMessages, constructors)
     expectLawUnderDamage(langchainMessages, [...stored, ...flat])
   })
 
-  it('reads texts, pictures and files as such', () => {
+  it('reads texts, images and files', () => {
     const [message] = decodeOrFail(langchainMessages, constructors.slice(5, 6))
     expect(message?.content.map(({ type }) => type)).toEqual(['text', 'image', 'image', 'file', 'provider'])
     const at = { type: 'file', url: 'https://example.com/a.pdf' }
@@ -109,7 +109,7 @@ describe('langchain', () => {
     expect(heard?.content).toMatchObject([{ type: 'provider', raw: sound }])
   })
 
-  it('reads calls once, also where they stand among the blocks', () => {
+  it('reads a call once even if it is also among the content blocks', () => {
     const messages = decodeOrFail(langchainMessages, constructors.slice(7, 8))
     expect(messages[0]?.content.map(({ type }) => type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
     expect(openCalls(messages).map(({ id }) => id)).toEqual(['c1', 'c2'])
@@ -120,7 +120,7 @@ describe('langchain', () => {
     expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
   })
 
-  it('writes a file by its address or its bytes', () => {
+  it('writes a file by its URL or its bytes', () => {
     const url = 'https://example.com/a.pdf'
     const bytes = { mediaType: 'application/pdf', data: 'aGk=' }
     const said = user(file({ type: 'url', url }), file({ type: 'base64', ...bytes }))
@@ -131,7 +131,7 @@ describe('langchain', () => {
     expect(write(langchainMessages, [said]).wire).toMatchObject([{ kwargs: { content } }])
   })
 
-  it('writes what any conversation says as messages that LangChain loads', async () => {
+  it('writes any conversation as messages that LangChain loads', async () => {
     const { messages } = mend([
       system('Be brief.'),
       developer('Really.'),
@@ -172,7 +172,7 @@ describe('langchain', () => {
     ])
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = langchainMessages.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'

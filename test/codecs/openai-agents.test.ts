@@ -119,15 +119,15 @@ const everything: readonly JsonObject[] = [
   { type: 'unknown', providerData: { later: true } },
 ]
 
-describe('openai-agents', () => {
-  it('gives back what it read: every item of the protocol, and what it has no word for', () => {
+describe('the OpenAI Agents codec', () => {
+  it('round-trips every item of the protocol, including unknown ones', () => {
     expectLaw(openaiAgents, everything)
     for (const item of everything) expectLaw(openaiAgents, [item])
     for (const item of everything) for (const other of everything) expectLaw(openaiAgents, [item, other, item])
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(openaiAgents, everything))
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiAgents, everything))
 
-  it('pairs calls with results, and sees those that wait', () => {
+  it('pairs calls with results and recognizes waiting calls', () => {
     const call = (callId: string): JsonObject => ({ type: 'function_call', callId, name: 'f', arguments: '{}' })
     const result = (callId: string): JsonObject => ({ type: 'function_call_result', callId, name: 'f', output: 'r' })
     const messages = decodeOrFail(openaiAgents, [call('1'), call('2'), result('1'), result('2'), call('3')])
@@ -136,7 +136,7 @@ describe('openai-agents', () => {
     expect(settle(messages.slice(0, 3))._tag).toBe('Right')
   })
 
-  it('writes what any conversation says as items that the SDK takes', () => {
+  it('writes any conversation as items that the SDK accepts', () => {
     const { messages } = mend([
       system('Be brief.'),
       developer('one', 'two'),
@@ -168,14 +168,14 @@ describe('openai-agents', () => {
     ])
   })
 
-  it('writes the result of a patch, which is one text, as all that it says', () => {
+  it('writes a patch result as its single text', () => {
     const patch = everything.find(({ type }) => type === 'apply_patch_call')
     const [call] = decodeOrFail(openaiAgents, [patch])
     const { wire } = write(openaiAgents, [call as Message, toolResult('c6', [text('one'), text('two')])])
     expect(wire).toMatchObject([patch, { type: 'apply_patch_call_output', callId: 'c6', output: 'onetwo' }])
   })
 
-  it('is refused by the codec of Responses, which names this one', () => {
+  it('is refused by the Responses codec, which names this one', () => {
     const call = { type: 'function_call', callId: 'c', name: 'f', arguments: '{}' }
     for (const item of [call, { ...call, call_id: 'c' }, { type: 'reasoning', content: [] }]) {
       const decoded = openaiResponses.decode([{ role: 'user', content: 'hi' }, item])
@@ -185,7 +185,7 @@ describe('openai-agents', () => {
     }
   })
 
-  it('writes open calls where the wire takes them, and nothing else that is not settled', () => {
+  it('writes open calls where the wire allows them, and refuses other unsettled input', () => {
     const open = [user('hi'), assistant(toolCall('1', 'f', {}))]
     const stored = openaiAgents.encode(open, { allow: 'open-calls' })
     expect(stored._tag === 'Right' && stored.right.wire.length).toBe(2)
@@ -198,7 +198,7 @@ describe('openai-agents', () => {
     void openaiAgents.encode(open)
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = openaiAgents.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'

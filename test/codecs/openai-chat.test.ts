@@ -99,14 +99,14 @@ const everything = [
   { role: 'function', name: 'never asked', content: [{ type: 'text', text: 'x' }] },
 ] as const satisfies readonly JsonObject[]
 
-describe('openai-chat', () => {
-  it('gives back what it read: every role, part and call, and what it has no word for', () => {
+describe('the OpenAI Chat codec', () => {
+  it('round-trips every role, part and call, including unknown ones', () => {
     expectLaw(openaiChat, everything)
     for (const message of everything) expectLaw(openaiChat, [message])
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(openaiChat, everything))
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiChat, everything))
 
-  it('reads what the message model has words for', () => {
+  it('reads everything that the message model can express', () => {
     const messages = decodeOrFail(openaiChat, everything)
     expect(messages.map(({ role }) => role)).toEqual(
       everything.map(({ role }) => (role === 'function' ? 'tool' : role)),
@@ -132,7 +132,7 @@ describe('openai-chat', () => {
     ])
   })
 
-  it('reads a file as one, but for a sound: that would be written as audio', () => {
+  it('reads files as file parts, except audio, which would be written as audio', () => {
     const withFile = (mediaType: string) => ({
       role: 'user',
       content: [{ type: 'file', file: { file_data: `data:${mediaType};base64,aGk=` } }],
@@ -142,7 +142,7 @@ describe('openai-chat', () => {
     expect(wav?.content).toMatchObject([{ type: 'provider' }])
   })
 
-  it('writes every other conversation in its own terms: one message a result, text before calls', () => {
+  it('writes conversations from other formats: one message per result, text before calls', () => {
     const messages: Message[] = [
       system('s'),
       developer('d'),
@@ -187,7 +187,7 @@ describe('openai-chat', () => {
     ])
   })
 
-  it('writes the results of a message after all its calls that are still open', () => {
+  it("writes a message's results after all of its open calls", () => {
     const { wire } = write(openaiChat, [
       assistant(toolCall('1', 'f', '{}'), toolCall('2', 'f', '{}'), toolResultPart('2', 'b'), toolCall('3', 'f', '{}')),
       toolResult('1', 'a'),
@@ -207,7 +207,7 @@ describe('openai-chat', () => {
     ])
   })
 
-  it('writes call ids and names that the API takes, the same for the result', () => {
+  it('writes call ids and names that the API accepts, the same for the result', () => {
     const id = `mcpr_${'x'.repeat(50)}`
     const { wire, losses } = write(openaiChat, [assistant(toolCall(id, 'my.tool', '{}')), toolResult(id, '')])
     const [call, answer] = wire as [
@@ -220,7 +220,7 @@ describe('openai-chat', () => {
     expect(losses.map(({ path }) => path.join('.'))).toEqual(['content.0.id', 'content.0.name'])
   })
 
-  it('lists everything that it can not say, with place and reason', () => {
+  it('lists every loss with path and reason', () => {
     const messages: Message[] = [
       {
         ...assistant(
@@ -272,7 +272,7 @@ describe('openai-chat', () => {
     expect((wire as JsonObject[])[1]).toEqual({ role: 'tool', tool_call_id: '1', content: 't' })
   })
 
-  it('writes the content of a stored block, if it is given, and says which one is missing', () => {
+  it('inlines given block contents and names the missing block', () => {
     const id = 'a'.repeat(64) as BlockId
     const { messages } = mend([user(image({ type: 'block', id }))])
     const missing = openaiChat.encode(messages)
@@ -285,7 +285,7 @@ describe('openai-chat', () => {
     })
   })
 
-  it('reads half a character and a number out of range, and lists them', () => {
+  it('reads and lists lone surrogates and out-of-range numbers', () => {
     const decoded = openaiChat.decode([{ role: 'user', content: 'cut \ud83d', n: Infinity, '\ud83d': 1 }])
     expect(decoded).toEqual({
       _tag: 'Right',
@@ -310,7 +310,7 @@ describe('openai-chat', () => {
     })
   })
 
-  it('reads and writes a message of 200,000 calls', () => {
+  it('reads and writes a message with 200,000 calls', () => {
     const calls = Array.from({ length: 200_000 }, (_, index) => ({
       type: 'function',
       id: `c${index}`,
@@ -322,7 +322,7 @@ describe('openai-chat', () => {
     expect(write(openaiChat, messages).wire).toMatchObject([{ tool_calls: { length: 200_000 } }])
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = openaiChat.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
@@ -351,7 +351,7 @@ describe('openai-chat', () => {
     ).toMatch(/expected plain JSON data/)
   })
 
-  it('is what the SDK takes', () => {
+  it('produces the types of the SDK', () => {
     const { messages } = mend([user('hi')])
     const encoded = openaiChat.encode(messages)
     const request: ChatCompletionMessageParam[] = encoded._tag === 'Right' ? encoded.right.wire : []

@@ -63,8 +63,8 @@ const said = {
 }
 const hi = { role: 'user', content: 'hi' }
 
-describe('the judge', () => {
-  it('takes what is in order', async () => {
+describe('the OpenAI judge', () => {
+  it('accepts valid requests', async () => {
     expect(judgeChat({ messages: [hi, calls, answer, { role: 'assistant', content: '' }, hi] })).toBeUndefined()
     expect(
       judgeResponses({ input: [hi, thought, said, { ...thought, id: 'rs_2' }, asked, answered, hi] }),
@@ -119,7 +119,7 @@ describe('the judge', () => {
     ],
     ['content without parts', [{ role: 'user', content: [] }], /empty array/],
     ['a name with a space', [{ ...hi, name: 'a b' }], /does not match pattern/],
-  ])('refuses in chat: %s', async (_name, messages, reason) => {
+  ])('refuses in Chat Completions: %s', async (_name, messages, reason) => {
     expect(judgeChat({ messages })?.message).toMatch(reason)
     await expect(sendChat(messages as unknown as ChatCompletionMessageParam[])).rejects.toThrow(reason)
   })
@@ -187,14 +187,14 @@ describe('the judge', () => {
       ],
       /Missing required parameter/,
     ],
-  ])('refuses in responses: %s', async (_name, input, reason) => {
+  ])('refuses in Responses: %s', async (_name, input, reason) => {
     expect(judgeResponses({ input })?.message).toMatch(reason)
     await expect(sendResponses(input as unknown as ResponseInput)).rejects.toThrow(reason)
   })
 })
 
-describe('what the codecs write is not refused', () => {
-  it('of random conversations, damaged and mended', () => {
+describe('the OpenAI judge accepts encoded conversations', () => {
+  it('that are random, damaged and mended', () => {
     const id = fc.constantFrom('a', 'b', '', '__proto__', 'x'.repeat(70), `${'x'.repeat(70)}y`, 'f.g:0')
     const any = fc.oneof(
       fc.string().map(text),
@@ -224,7 +224,7 @@ describe('what the codecs write is not refused', () => {
       { numRuns: rounds(250, 2000) },
     )
   })
-  it('of calls of every kind, and whatever answers of theirs are there', () => {
+  it('with calls of every kind and any of their answers', () => {
     const items = [
       { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_image', image_url: 'u' }] },

@@ -286,14 +286,14 @@ const beyond = [
 
 const everything: readonly JsonObject[] = [...(allowed as readonly JsonObject[]), ...beyond]
 
-describe('openai-responses', () => {
-  it('gives back what it read: every item and part, and what it has no word for', () => {
+describe('the OpenAI Responses codec', () => {
+  it('round-trips every item and part, including unknown ones', () => {
     expectLaw(openaiResponses, everything)
     for (const item of everything) expectLaw(openaiResponses, [item])
   })
-  it('gives back what it read, under random damage', () => expectLawUnderDamage(openaiResponses, everything))
+  it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiResponses, everything))
 
-  it('makes one message of what the assistant says in a row, one of each result, and of each thing that others say', () => {
+  it('reads consecutive assistant items as one message, and each result and other item as its own', () => {
     const messages = decodeOrFail(openaiResponses, allowed)
     expect(messages.map(({ role, content }) => `${role}: ${content.map(({ type }) => type).join(' ')}`)).toEqual([
       'developer: text',
@@ -312,7 +312,7 @@ describe('openai-responses', () => {
     expect(settle(messages)._tag).toBe('Right')
   })
 
-  it('reads what the message model has words for', () => {
+  it('reads everything that the message model can express', () => {
     const content = decodeOrFail(openaiResponses, allowed)[4]?.content ?? []
     expect(content.slice(2, 5)).toMatchObject([
       {
@@ -369,7 +369,7 @@ describe('openai-responses', () => {
     ])
   })
 
-  it('reads the text of a user, the output of a response, the instructions and input of a request', () => {
+  it("reads a plain user text, a response's output, and a request's instructions and input", () => {
     expect(decodeOrFail(openaiResponses, 'hi')).toEqual([user('hi')])
     expect(
       decodeOrFail(openaiResponses, {
@@ -396,7 +396,7 @@ describe('openai-responses', () => {
     )
   })
 
-  it('writes every other conversation in its own terms: one item a call, one a result, one a text of the assistant', () => {
+  it('writes conversations from other formats: one item per call, result and assistant text', () => {
     const messages: Message[] = [
       system('s'),
       developer('d'),
@@ -462,7 +462,7 @@ describe('openai-responses', () => {
     expectLaw(openaiResponses, wire)
   })
 
-  it('lists everything that it can not say, with place and reason', () => {
+  it('lists every loss with path and reason', () => {
     const messages: Message[] = [
       {
         ...assistant(reasoning('hm', { signature: 's' }), image({ type: 'url', url: 'u' }), provider('acme', 1)),
@@ -504,7 +504,7 @@ describe('openai-responses', () => {
     ])
   })
 
-  it('answers an unanswered call of any kind in its kind', () => {
+  it("writes a mended result in the call's own kind", () => {
     const asked = decodeOrFail(
       openaiResponses,
       allowed.filter(
@@ -565,7 +565,7 @@ describe('openai-responses', () => {
       ])
     }
   })
-  it('shows a computer that did not answer as a black picture of 64 by 64', () => {
+  it("writes an unanswered computer call's screenshot as a black 64 × 64 image", () => {
     const { wire } = write(
       openaiResponses,
       mend(decodeOrFail(openaiResponses, [allowed.find(({ type }) => type === 'computer_call')])).messages,
@@ -581,7 +581,7 @@ describe('openai-responses', () => {
     )
   })
 
-  it('keeps an item true when a text of it is shortened, a part left out, or a call no longer JSON', () => {
+  it('keeps an item valid when a text is shortened, a part omitted, or arguments are not JSON', () => {
     const [shell] = decodeOrFail(openaiResponses, [allowed.find(({ type }) => type === 'shell_call')])[0]?.content ?? []
     const [said] = decodeOrFail(openaiResponses, [allowed.find(({ id }) => id === 'msg_1')])
     const [first, , last] = said?.content ?? []
@@ -615,7 +615,7 @@ describe('openai-responses', () => {
     ])
   })
 
-  it('writes call ids and names that the API takes, the same for the result, and others for others', () => {
+  it('writes call ids and names that the API accepts, the same for the result and distinct for others', () => {
     const long = 'x'.repeat(64)
     const ids = [`${long}1`, `${long}2`, '', 'functions.read:0', `${long}🙂`]
     const { wire, losses } = write(openaiResponses, [
@@ -637,7 +637,7 @@ describe('openai-responses', () => {
     expect((wire as { readonly name: string }[])[2]?.name).toBe('my_tool')
   })
 
-  it('writes the content of a stored block, if it is given, and says which one is missing', () => {
+  it('inlines given block contents and names the missing block', () => {
     const id = 'a'.repeat(64) as BlockId
     const { messages } = mend([user(image({ type: 'block', id }))])
     const missing = openaiResponses.encode(messages)
@@ -648,7 +648,7 @@ describe('openai-responses', () => {
     expect(given).toMatchObject({ right: { wire: [{ content: [{ image_url: 'data:image/png;base64,aGk=' }] }] } })
   })
 
-  it('ignores what somebody else put under its name', () => {
+  it('ignores foreign data under its own meta name', () => {
     const meta = (kept: JsonObject) => ({ meta: { 'openai-responses': kept } })
     for (const kept of [
       { as: 'no kind' },
@@ -666,7 +666,7 @@ describe('openai-responses', () => {
     ).toMatchObject([{ type: 'function_call' }, { type: 'function_call_output' }])
   })
 
-  it('reads and writes a message of more parts than a call has arguments, and as many calls in a row', () => {
+  it('reads and writes a message with more parts than a call may have arguments, and as many calls', () => {
     const parts = Array.from({ length: 130_000 }, () => ({ type: 'output_text', text: '', annotations: [] }))
     const calls = Array.from({ length: 130_000 }, (_, index) => ({
       type: 'function_call',
@@ -681,7 +681,7 @@ describe('openai-responses', () => {
     expect((write(openaiResponses, messages).wire as unknown[]).length).toBe(130_001)
   })
 
-  it('names what it can not read, and where', () => {
+  it('reports unreadable input with its path', () => {
     const said = (wire: unknown): string => {
       const decoded = openaiResponses.decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
@@ -718,7 +718,7 @@ describe('openai-responses', () => {
     ).toMatch(/expected plain JSON data/)
   })
 
-  it('is what the SDK takes', () => {
+  it('produces the types of the SDK', () => {
     const { messages } = mend([user('hi')])
     const encoded = openaiResponses.encode(messages)
     const request: ResponseInput = encoded._tag === 'Right' ? encoded.right.wire : []

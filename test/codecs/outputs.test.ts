@@ -16,7 +16,7 @@ it.each([
   ['openai-agents', 'e6c7d59041f028e4'],
   ['openai-chat', '509595143e2fd8d2'],
   ['openai-responses', 'db41b0d1e4e3059c'],
-] as const)('%s writes any messages as before', (format, digest) => {
+] as const)("the %s encoder's output matches the recorded digests", (format, digest) => {
   const codec: Codec<unknown> = codecs[format]
   const outputs = new Outputs()
   fc.assert(

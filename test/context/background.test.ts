@@ -11,8 +11,8 @@ const step = (index: number): readonly Message[] => [
   toolResult(`c${index}`, `export const value${index} = ${index}\n`.repeat(30)),
 ]
 
-describe('summaries in the background', () => {
-  it('are made while the agent goes on, one batch at a time, and taken at the next epoch', async () => {
+describe('background summaries', () => {
+  it('are made one batch at a time while the agent continues, and used at the next epoch', async () => {
     const history = createHistory<Message>({ from: [user('Fix the build.')] })
     const notes: Note[] = []
     let [running, most, calls] = [0, 0, 0]
@@ -51,7 +51,7 @@ describe('summaries in the background', () => {
     const ranges = notes.flatMap((note) => (note.type === 'summary' ? [[note.from, note.to] as const] : []))
     for (const [index, [from]] of ranges.entries()) expect(from).toBeGreaterThanOrEqual(ranges[index - 1]?.[1] ?? 0)
   })
-  it('an append that answers with a Left has failed, as one that throws has', async () => {
+  it('treat an append that resolves to a Left as failed, like one that throws', async () => {
     const history = createHistory<Message>({
       from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
     })
@@ -67,7 +67,7 @@ describe('summaries in the background', () => {
     }
     expect(told).toEqual(['AppendFailed', 'AppendFailed', 'AppendFailed'])
   })
-  it('a failure is told, keeps what was made, and is tried again', async () => {
+  it('report a failure, keep finished summaries, and are tried again', async () => {
     const history = createHistory<Message>({
       from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
     })

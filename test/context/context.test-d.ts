@@ -21,24 +21,24 @@ declare const selection: Selection
 type ContextFor = NonNullable<RunOptions['context']>
 type ModelContext = Parameters<ContextFor>[1]
 
-describe('what infers', () => {
-  it('deriving takes a view and gives a context or a fault', () => {
+describe('inferred context types', () => {
+  it('deriveContext takes a view and gives a context or a fault', () => {
     expectTypeOf(deriveContext(view, { budget: 1000 })).toEqualTypeOf<Either<ContextFault, DerivedContext>>()
     expectTypeOf(deriveContext).parameter(0).toEqualTypeOf<View<Message>>()
   })
-  it('its messages are settled, so that a codec takes them', () => {
+  it('the messages of a context are settled, so that a codec accepts them', () => {
     expectTypeOf(context.messages).toExtend<Settled<Sequence<Message>>>()
     expectTypeOf(context.residency.at(0)).toEqualTypeOf<ResidencyLevel | undefined>()
   })
-  it('it is what a run asks for', () => {
+  it("a derived context is accepted as a run's context", () => {
     expectTypeOf((view: View<Message>, previous: ModelContext) =>
       deriveContext(view, { budget: 1000, previous }),
     ).toExtend<ContextFor>()
   })
-  it('and a recall tool is one that a run takes', () => {
+  it('a recall tool is accepted as a tool of a run', () => {
     expectTypeOf(recallTool(() => view)).toExtend<Tool>()
   })
-  it('a policy is a value that anybody can write', () => {
+  it('callers can write a policy', () => {
     expectTypeOf({
       name: 'mine',
       choose: 'always' as const,
@@ -48,18 +48,18 @@ describe('what infers', () => {
   })
 })
 
-describe('what must not compile', () => {
-  it('a handle: whoever derives may only read', () => {
+describe('contexts: must not compile', () => {
+  it('passing a handle instead of a view', () => {
     // @ts-expect-error a history can be appended to; give its view
     void (() => deriveContext(history, { budget: 1000 }))
     // @ts-expect-error an array may be changed by whoever else holds it
     void (() => deriveContext([], { budget: 1000 }))
   })
-  it('no budget', () => {
+  it('omitting the budget', () => {
     // @ts-expect-error without a budget nothing is enforced
     void (() => deriveContext(view, {}))
   })
-  it('to change a context, or what a policy is shown', () => {
+  it('changing a context or what a policy receives', () => {
     // @ts-expect-error readonly
     void (() => (context.tokens = 0))
     // @ts-expect-error a sequence has no push

@@ -53,8 +53,8 @@ const replayed = (
   })
 }
 
-describe('a correction by receipts', () => {
-  it.each([1.2, 1.41, 1.53])('holds the budget by a count that is %f times as high', (times) => {
+describe('the token correction from receipts', () => {
+  it.each([1.2, 1.41, 1.53])('keeps within the budget when the provider counts %f times as much', (times) => {
     for (const policy of [paged(), window]) {
       const count = ({ messages }: DerivedContext): number => Math.ceil(sumOf(messages) * times) + 100
       const corrected = replayed({ policy, model: 'm' }, count)
@@ -65,7 +65,7 @@ describe('a correction by receipts', () => {
     }
   })
 
-  it('uses more of the budget where the provider counts less, but no more than a quarter more', () => {
+  it('uses at most a quarter more when the provider counts less', () => {
     const last = (times: number): number => {
       const all = replayed({ model: 'm' }, ({ messages }) => sumOf(messages) * times)
       return Math.max(...all.slice(20).map(({ context }) => context.tokens))
@@ -76,7 +76,7 @@ describe('a correction by receipts', () => {
     expect(last(0.2)).toBeLessThanOrEqual(10_000)
   })
 
-  it('moves no cached prefix within an epoch: only a context that has grown to the budget is compacted', () => {
+  it('moves no cached prefix within an epoch; only a context at the budget is compacted', () => {
     const policy = { ...paged(), highWater: 1 }
     const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
     let epochs = 0
@@ -93,7 +93,7 @@ describe('a correction by receipts', () => {
     expect(epochs).toBeLessThan(12)
   })
 
-  it('a receipt alone changes nothing that was sent', () => {
+  it('changes nothing already sent when only a receipt is added', () => {
     const notes: Note[] = [receipt(20, 3000, 3000)]
     const options = { budget: 8000, model: 'm' }
     const before = orThrow(deriveContext(view.slice(0, 40), { ...options, notes }))
@@ -102,7 +102,7 @@ describe('a correction by receipts', () => {
     expect(after.stablePrefix).toBe(before.messages.length)
   })
 
-  it('counts a receipt that comes late as one that came at once', () => {
+  it('counts a late receipt like one that came at once', () => {
     const options = { budget: 8000, model: 'm' }
     const previous = orThrow(deriveContext(view.slice(0, 100), { ...options, notes: [] }))
     const notes = [receipt(20, 4000, 6000)]
@@ -112,7 +112,7 @@ describe('a correction by receipts', () => {
     expect(late?.digest).toBe(atOnce?.digest)
   })
 
-  it('is the same with and without the context before, whatever was counted', () => {
+  it('is the same with and without the previous context', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.3, max: 3, noNaN: true }), { minLength: 60, maxLength: 60 }),
@@ -143,7 +143,7 @@ describe('a correction by receipts', () => {
     )
   })
 
-  it('is of the receipts of that model only, and of calls that filled a quarter of the budget', () => {
+  it('uses only receipts of that model whose calls filled a quarter of the budget', () => {
     const factor = (notes: readonly Note[], model = 'm'): number | undefined =>
       orThrow(deriveContext(view.slice(0, 4), { budget: 8000, notes, model })).factor
     expect(factor([])).toBe(1)
@@ -155,20 +155,20 @@ describe('a correction by receipts', () => {
     expect(orThrow(deriveContext(view.slice(0, 4), { budget: 8000 })).factor).toBe(undefined)
   })
 
-  it('is named where the least that may be sent does not fit', () => {
+  it('is named in MinimumDoesNotFit', () => {
     const derived = deriveContext(view.slice(0, 4), { budget: 30, notes: [receipt(2, 40, 60)], model: 'm' })
     expect(isLeft(derived) && faultMessage(derived.left)).toContain(
       'but the budget is 20; the provider counts 1.50 tokens for each estimated one; the largest part',
     )
   })
 
-  it('a receipt says what was estimated, as a whole number from 0', () => {
+  it("requires a receipt's estimate to be a whole number from 0", () => {
     expect(isRight(decodeNote(receipt(2, 4000, 6000)))).toBe(true)
     for (const bad of [-1, 1.5, '4']) expect(isLeft(decodeNote({ ...receipt(2, 1, 1), estimated: bad }))).toBe(true)
   })
 })
 
-it('a run on a session corrects itself by its own receipts', async () => {
+it('a run on a session corrects its estimates from its own receipts', async () => {
   const budget = 6000
   const inputs: number[] = []
   let turn = 0

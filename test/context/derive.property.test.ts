@@ -33,7 +33,7 @@ const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOption
 const jsonOf = (context: DerivedContext | undefined): string =>
   JSON.stringify(context && [context.messages, context.sources, context.residency])
 
-it('every context keeps every law, whatever the record, the tags, the budget and the policy', () => {
+it('every context obeys every rule for any record, tags, budget and policy', () => {
   const outputs = new Outputs()
   fc.assert(
     fc.property(conversations({ damaged: true }), tags, budgets, policies, (messages, tags, budget, policy) => {
@@ -47,7 +47,7 @@ it('every context keeps every law, whatever the record, the tags, the budget and
   outputs.expectToBe('64a4aec2b7fe07d0')
 })
 
-it('the tokens of a context are those of its messages', () => {
+it("a context's token count is that of its messages", () => {
   fc.assert(
     fc.property(conversations({ damaged: true }), budgets, policies, (messages, budget, policy) => {
       const context = derive(recordOf(messages), { budget, policy })
@@ -57,7 +57,7 @@ it('the tokens of a context are those of its messages', () => {
   )
 })
 
-it('a context derived step by step is, byte for byte, the one derived at once', () => {
+it('a context derived step by step is byte-identical to one derived at once', () => {
   fc.assert(
     fc.property(
       conversations({ damaged: true }),
@@ -112,7 +112,7 @@ it('between epochs each paged context extends the one before', () => {
   )
 })
 
-it('an earlier context stays what it was, whatever is derived after it', () => {
+it('an earlier context never changes, whatever is derived from it', () => {
   fc.assert(
     fc.property(conversations({ damaged: true }), budgets, (messages, budget) => {
       const view = recordOf(messages)
@@ -129,7 +129,7 @@ it('an earlier context stays what it was, whatever is derived after it', () => {
   )
 })
 
-it('any context can be continued: of an earlier length, of a fork, of another policy or budget', () => {
+it('any context can be continued: from a shorter view, a fork, or another policy or budget', () => {
   fc.assert(
     fc.property(
       conversations({ damaged: true }),
@@ -185,7 +185,7 @@ const leastBeside = (view: View<Message>, whole: ReadonlySet<number>): readonly 
   return leasts
 }
 
-it('what a policy keeps stays whole where it fits beside the least of all else, whatever it chooses', () => {
+it('kept messages stay whole where they fit beside the minimum of the rest', () => {
   const levels = fc.array(fc.constantFrom(...residencyLevels), { minLength: 1, maxLength: 40 })
   fc.assert(
     fc.property(
@@ -221,7 +221,7 @@ it('what a policy keeps stays whole where it fits beside the least of all else, 
   )
 })
 
-it('with epochs, what fell beside a large question does not come back when a small one follows', () => {
+it('with epochs, content dropped for a large question does not return for a small one', () => {
   const kept = user('Keep this whole. '.repeat(80))
   const large = user('Why does src/a.ts say 1, 2; 3, 4; 5, 6? '.repeat(60))
   const view = recordOf([kept, large, assistant('Because.'), user('What is next to do?')])
@@ -238,7 +238,7 @@ it('with epochs, what fell beside a large question does not come back when a sma
   expect(residency('epochs', 4)?.[0]).toBe('structured')
 })
 
-it('the active turn stays full where it fits beside the least of all else', () => {
+it('the active turn stays full where it fits beside the minimum of the rest', () => {
   const protectedKinds: ReadonlySet<unknown> = new Set(['bootstrap', 'constraint'])
   fc.assert(
     fc.property(

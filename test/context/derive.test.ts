@@ -42,7 +42,7 @@ const steps = (count: number, name = 'call'): Message[] =>
   ]).flat()
 
 describe('a record that fits', () => {
-  it('is sent as it is', () => {
+  it('is sent unchanged', () => {
     const view = recordOf(conversation())
     const context = derive(view, { budget: 10_000 })
     expect(context.messages.toArray()).toEqual(view.toArray())
@@ -63,7 +63,7 @@ describe('a record that fits', () => {
   it('an empty record gives an empty context', () => {
     expect(derive(recordOf([]), { budget: 0 })).toMatchObject({ tokens: 0, length: 0, dropped: [] })
   })
-  it('what was sent before is the prefix, and costs what is cached', () => {
+  it('reports the previously sent messages as the prefix, at cached prices', () => {
     const view = recordOf(conversation())
     const first = derive(view.slice(0, 2), { budget: 10_000 })
     const second = derive(view.slice(0, 5), { budget: 10_000, previous: first })
@@ -73,7 +73,7 @@ describe('a record that fits', () => {
       derive(view, { budget: 10_000 }).tokens - first.tokens,
     )
   })
-  it('tools and system prompt take their part of the budget', () => {
+  it('counts tools and system prompt against the budget', () => {
     const view = recordOf([...conversation(), ...steps(3)])
     const { tokens } = derive(view, { budget: 10_000 })
     expect(derive(view, { budget: tokens + 50, toolTokens: 30, systemTokens: 20 })).toMatchObject({
@@ -83,7 +83,7 @@ describe('a record that fits', () => {
     expect(derive(view, { budget: tokens + 49, toolTokens: 30, systemTokens: 20 }).epoch).toBe(1)
     expect(() => deriveContext(view, { budget: 100, toolTokens: -1 })).toThrow('toolTokens is -1')
   })
-  it('takes any estimator', () => {
+  it('accepts any estimator', () => {
     const view = recordOf(conversation())
     expect(derive(view, { budget: 6, estimate: () => 1 }).tokens).toBe(6)
   })
@@ -107,7 +107,7 @@ describe('a record that does not fit', () => {
     ...steps(2, 'docs'),
   ]
 
-  it('keeps instructions and rules, the active turn in full, and says what else there was', () => {
+  it('keeps instructions, rules and the full active turn, and lists the rest', () => {
     const view = recordOf(messages, [undefined, 'constraint'])
     const context = derive(view, { budget: 4000 })
     expectLawful(context, view)
@@ -120,18 +120,18 @@ describe('a record that does not fit', () => {
       /\[Messages \d+–\d+ are shortened below \(about [\d,]+ tokens in full\)\. Call recall with a position, such as \{"position": \d+\}, to read one\.\]\n\d+ read_file src\/\d+\.ts: /,
     )
   })
-  it('never orphans a result: calls fall together with their results', () => {
+  it('never separates a result from its call', () => {
     for (const budget of [900, 1200, 2000, 3000, 5000])
       for (const policy of [paged(), window])
         expect(settle(derive(recordOf(messages), { budget, policy }).messages)._tag).toBe('Right')
   })
-  it('a short go-on does not end the active turn', () => {
+  it('treats a short "go on" as part of the active turn', () => {
     const view = recordOf([...messages, assistant('Shall I go on?'), user('ok, continue')])
     const context = derive(view, { budget: 4000 })
     const task = messages.findLastIndex(({ role }) => role === 'user')
     for (let position = task; position < view.length; position++) expect(context.residency.at(position)).toBe('full')
   })
-  it('a turn that alone exceeds the budget loses its evidence first, and never the task', () => {
+  it('drops evidence first, never the task, from a turn that alone exceeds the budget', () => {
     const view = recordOf([
       system('You fix bugs.'),
       user('Fix the build, and do not touch the vendored code.'),
@@ -143,7 +143,7 @@ describe('a record that does not fit', () => {
     expect(context.residency.at(-1)).toBe('full')
     expect(context.residency.toArray().filter((level) => level === 'full').length).toBeLessThan(view.length / 2)
   })
-  it('an answer that alone exceeds the budget is cut, and says so', () => {
+  it('cuts an answer that alone exceeds the budget, and marks it', () => {
     const view = recordOf([
       user('Read it.'),
       assistant(toolCall('c', 'read', '{}')),
@@ -157,7 +157,7 @@ describe('a record that does not fit', () => {
     expect(context.residency.toArray()).toEqual(['full', 'full', 'compressed'])
     expect(context.tokens).toBeGreaterThanOrEqual(900)
   })
-  it('the same answer is given once; later ones refer to it', () => {
+  it('shows the same answer once and refers to it later', () => {
     const answer = Array.from({ length: 60 }, (_, index) => `line ${index} of the file`).join('\n')
     const same = Array.from({ length: 6 }, (_, index) => [
       assistant(toolCall(`c${index}`, 'read', { path: 'a.ts' })),
@@ -174,7 +174,7 @@ describe('a record that does not fit', () => {
     expectLawful(context, view)
     expect(JSON.stringify(context.messages).match(/same result as position 2/g)).toHaveLength(5)
   })
-  it('names what does not fit when even the minimum does not', () => {
+  it("names the pages that don't fit when even the minimum doesn't", () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })
     expect(derived).toMatchObject({
@@ -198,7 +198,7 @@ describe('a record that does not fit', () => {
     expect(said(5, [])).not.toContain('unpin')
     expect(said(5, [{ type: 'pin', position: 3 }])).toMatch(/; use a larger budget, or unpin or retag the rules that /)
   })
-  it('says what of a window is for other things than messages', () => {
+  it('reports which parts of the window are not for messages', () => {
     const said = (options: Omit<DeriveOptions, 'policy'>): string => {
       const derived = deriveContext(recordOf(conversation()), options)
       return isLeft(derived) ? faultMessage(derived.left) : 'it fits'
@@ -214,7 +214,7 @@ describe('a record that does not fit', () => {
     )
     expect(said({ budget: 5 })).toContain('but the budget is 5; the largest part')
   })
-  it('fits at exactly the tokens that the fault says it needs', () => {
+  it('fits at exactly the token count that the fault names', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })
     const needed = isLeft(derived) ? derived.left.needed : NaN
@@ -224,7 +224,7 @@ describe('a record that does not fit', () => {
 })
 
 describe('epochs', () => {
-  it('go down to the low-water mark when the budget is reached, and change nothing until then', () => {
+  it('compact to the low-water mark at the budget and change nothing before', () => {
     const history = createHistory<Message>({ from: [system('You fix bugs.'), user('Fix the build.')] })
     const policy = paged({ lowWater: 0.4 })
     let previous: DerivedContext | undefined
@@ -245,13 +245,13 @@ describe('epochs', () => {
     expect(Math.min(...after)).toBeLessThanOrEqual(0.42 * 6000) // filled by whole messages
     expect(Math.max(...after)).toBeLessThanOrEqual(0.5 * 6000) // what stood before the last compaction stays where it can
   })
-  it('an equal threshold is one policy, so that contexts continue each other', () => {
+  it('treat policies with equal thresholds as one, so that contexts continue each other', () => {
     expect(paged()).toBe(paged({ lowWater: 0.45 }))
     expect(paged({ lowWater: 0.3 })).toBe(paged({ lowWater: 0.3 }))
     expect(paged({ lowWater: 0.3 })).not.toBe(paged())
     expect(() => paged({ lowwater: 0.3 } as never)).toThrow('lowWater')
   })
-  it('lowWater is a share', () => {
+  it('require lowWater to be a share', () => {
     expect(() => paged({ lowWater: 0 })).toThrow('lowWater is 0; expected a share of the budget: above 0, at most 1')
   })
 })
@@ -269,7 +269,7 @@ describe('a damaged record', () => {
     toolResult('b', 'late'),
     assistant('Done.'),
   ]
-  it('is settled as mend would, and points at what has no place', () => {
+  it('is settled as mend does, with pointers for misplaced content', () => {
     const view = recordOf(damaged)
     const context = derive(view, { budget: 10_000 })
     expectLawful(context, view)
@@ -281,7 +281,7 @@ describe('a damaged record', () => {
     ])
     expect(context.provenance).toContain('mended')
   })
-  it('an unanswered call gets a result, with its source', () => {
+  it('gets a result with its source for each unanswered call', () => {
     const view = recordOf([user('go'), assistant(toolCall('a', 'one', '{}')), user('stop')])
     const context = derive(view, { budget: 10_000 })
     expect(context.messages.at(2)).toEqual(
@@ -289,7 +289,7 @@ describe('a damaged record', () => {
     )
     expect(context.sources.at(2)).toEqual({ type: 'synthetic', callId: 'a', position: 1, reason: 'unanswered' })
   })
-  it('a turn that was cut off is shown as interrupted, and as it went on once that is recorded', () => {
+  it('shows a cut-off turn as interrupted, and its continuation once recorded', () => {
     const history = createHistory<Message>({
       from: [user('go'), assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')), toolResult('a', 'ok')],
     })
@@ -314,7 +314,7 @@ describe('notes', () => {
   ]
   const pin: Note = { type: 'pin', position: 5 }
 
-  it('a pinned page is held at least structured, from the context on that is derived with the pin', () => {
+  it('a pin keeps a page at least structured from the next context on', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1000 })
     expect(positionsOfMessages(before)).not.toContain(5)
@@ -323,18 +323,18 @@ describe('notes', () => {
     expect(positionsOfMessages(after)).toContain(5)
     expect(after.messages.toArray()).toEqual(derive(view, { budget: 1000, notes: [pin] }).messages.toArray())
   })
-  it('pinning what is in full changes nothing that was sent', () => {
+  it('a pin on a fully shown page changes nothing already sent', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1000 })
     const last: Note = { type: 'pin', position: view.length - 1 }
     expect(derive(view, { budget: 1000, notes: [last], previous: before }).stablePrefix).toBe(before.messages.length)
   })
-  it('what is unpinned may go', () => {
+  it('an unpinned page may be dropped again', () => {
     const view = recordOf(messages)
     const notes: Note[] = [pin, { type: 'unpin', position: 5 }]
     expect(positionsOfMessages(derive(view, { budget: 1000, notes }))).not.toContain(5)
   })
-  it('a summary stands for the range it covers, as long as it is of what stands there', () => {
+  it("a summary replaces its range while the range's content is unchanged", () => {
     const view = recordOf([...messages, ...steps(7, 'docs')])
     const summary: Note = {
       type: 'summary',
@@ -355,7 +355,7 @@ describe('notes', () => {
     const pinned = derive(view, { budget: 5600, notes: [summary, pin] })
     expect(JSON.stringify(pinned.messages)).not.toContain('Read 14 files.')
   })
-  it('a summary is used within the active turn where that must fall, but never for its task', () => {
+  it('a summary is used in a falling active turn, but never for its task', () => {
     const view = recordOf([user('Fix the build.'), ...steps(30)])
     const summaryOf = (from: number, to: number): Note => ({
       type: 'summary',
@@ -369,7 +369,7 @@ describe('notes', () => {
     expect(JSON.stringify(context.messages)).toContain('From 1.')
     expect(context.residency.at(0)).toBe('full')
   })
-  it('a summary that comes later is used at the next compaction, also for a part of what was dropped before', () => {
+  it('a late summary is used at the next compaction, also for a part of the dropped range', () => {
     const history = createHistory<Message>({ from: [...messages, ...steps(4, 'docs')] })
     const before = derive(history.view(), { budget: 2000 })
     expect(before.residency.toArray().slice(4, 10)).toEqual(Array.from({ length: 6 }, () => 'pointer'))
@@ -389,8 +389,8 @@ describe('notes', () => {
   })
 })
 
-describe('what a derive costs', () => {
-  it('the new messages are counted, not the record', () => {
+describe('cost of deriving', () => {
+  it('counts only the new messages', () => {
     const estimateCalls = (length: number): number => {
       let count = 0
       const estimate = (message: Message): number => ((count += 1), JSON.stringify(message).length / 4)
@@ -406,7 +406,7 @@ describe('what a derive costs', () => {
     expect(estimateCalls(20)).toBe(40)
     expect(estimateCalls(600)).toBeLessThan(500) // with one compaction of what is still in it
   })
-  it('an id that every call has costs no more than ids of their own', () => {
+  it('a call id shared by all calls costs no more than distinct ids', () => {
     /** Processor time of this process, which no other takes from it. */
     const time = (idOf: (call: number) => string): number => {
       const view = recordOf(
@@ -424,8 +424,8 @@ describe('what a derive costs', () => {
   })
 })
 
-describe('what is given stays the caller’s', () => {
-  it('neither options nor notes are kept: changing them later changes nothing', () => {
+describe('arguments stay the caller’s', () => {
+  it('changing options or notes after the call changes nothing', () => {
     const view = recordOf([...conversation(), ...steps(20)])
     const notes: Note[] = [{ type: 'pin', position: 1 }]
     const options = { budget: 1500, notes }
@@ -438,7 +438,7 @@ describe('what is given stays the caller’s', () => {
       derive(view, { budget: 1500, notes }).messages.toArray(),
     )
   })
-  it('a context is frozen, and so is what it gives', () => {
+  it('contexts and everything in them are frozen', () => {
     const context = derive(recordOf([...conversation(), ...steps(20)]), { budget: 1500 })
     for (const value of [
       context,
@@ -454,7 +454,7 @@ describe('what is given stays the caller’s', () => {
   })
 })
 
-describe('a policy of one’s own', () => {
+describe('a custom policy', () => {
   const messages = [
     system('You fix bugs.'),
     user('Never push to main.'),
@@ -463,7 +463,7 @@ describe('a policy of one’s own', () => {
     user('Now the docs.'),
   ]
 
-  it('chooses within the laws: it can’t lose a rule, the active turn or the budget', () => {
+  it('cannot drop a rule or the active turn, or exceed the budget', () => {
     const nothing: Policy = {
       name: 'nothing',
       choose: 'always',
@@ -485,7 +485,7 @@ describe('a policy of one’s own', () => {
       'structured',
     ])
   })
-  it('is told when it chooses what is none', () => {
+  it('gets an error for an invalid choice', () => {
     const short: Policy = { name: 'short', choose: 'always', select: () => [] }
     expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: short })).toThrow(
       /the policy short chose 0 levels for \d+ candidates/,

@@ -48,12 +48,12 @@ const messages = [
 const view = recordOf(messages)
 
 describe('manageHistory', () => {
-  it('names what is kept: both halves of the last call, instructions, feedback, the latest of each kind with what follows, reports with proposals', () => {
+  it('reports the kept messages: both halves of the last call, instructions, feedback, the latest of each kind with its follow-ups, reports with proposals', () => {
     expect(manageHistory(view, { maxTokens: 100_000 }).retained).toEqual([
       0, 1, 4, 7, 10, 14, 15, 16, 17, 18, 19, 20, 21,
     ])
   })
-  it('a record within the limit stays as it is', () => {
+  it('leaves a record within the limit unchanged', () => {
     const managed = manageHistory(view, { maxTokens: 100_000 })
     expect(managed.messages.toArray()).toEqual(view.toArray())
     expect(managed.overBudget).toBe(false)
@@ -73,14 +73,14 @@ describe('manageHistory', () => {
     )
     expect(managed.overBudget).toBe(false)
   })
-  it('then points at what is not to be kept, oldest first', () => {
+  it('then replaces messages that need not be kept with pointers, oldest first', () => {
     const managed = manageHistory(view, { maxTokens: 1900 })
     expectLawful(managed, view)
     for (const position of managed.retained) expect(managed.residency.at(position)).toBe('full')
     expect(managed.residency.at(2)).toBe('pointer')
     expect(managed.overBudget).toBe(false)
   })
-  it('what is kept stays whole while it fits: before it the active turn falls', () => {
+  it('keeps kept messages whole while they fit, dropping the active turn first', () => {
     const messages = [
       system('You fix bugs.'),
       user('Fix the build.'),
@@ -103,7 +103,7 @@ describe('manageHistory', () => {
     ).toEqual([4, 5, 6, 7])
     expect(manageHistory(view, { maxTokens: alone - 1 }).overBudget).toBe(true)
   })
-  it('cuts what is large only, and small answers are pointed at with the rest', () => {
+  it('cuts only large answers and turns small ones into pointers with the rest', () => {
     const view = recordOf([
       user('Fix the build.'),
       assistant(toolCall('s', 'read', {})),
@@ -129,7 +129,7 @@ describe('manageHistory', () => {
       'full',
     ])
   })
-  it('an active turn that does not fit falls after all else, and what is asked in it last', () => {
+  it('drops an oversized active turn last, and its question last of all', () => {
     const view = recordOf([
       user('Fix the build.'),
       ...read('a'),
@@ -164,7 +164,7 @@ describe('manageHistory', () => {
     ])
     expect(managed(80).at(4)).toBe('full') // what the user asks stays readable
   })
-  it('of what is to be kept and does not fit, large answers are cut first, oldest first', () => {
+  it("cuts large answers first, oldest first, among kept messages that don't fit", () => {
     const view = recordOf([
       user('Fix the build.'),
       ...read('a'),
@@ -193,7 +193,7 @@ describe('manageHistory', () => {
     ])
     expect(managed.overBudget).toBe(true)
   })
-  it('before any of that is cut, other instructions fall', () => {
+  it('drops other instructions before cutting kept messages', () => {
     const rules = system(Array.from({ length: 200 }, (_, line) => `Rule ${line}: it must be so.`).join('\n'))
     const [asked, said] = [
       assistant(toolCall('a', 'read', {})),
@@ -204,13 +204,13 @@ describe('manageHistory', () => {
     expect(managed.residency.toArray()).toEqual(['full', 'compressed', 'compressed', 'structured', 'full', 'full'])
     expect(managed.overBudget).toBe(true)
   })
-  it('an answer that nothing was waiting for can be kept by nobody, whatever the limit', () => {
+  it('never keeps an answer without a call, whatever the limit', () => {
     const managed = manageHistory(recordOf([user('Fix the build.'), toolResult('nobody', 'x')]), { maxTokens: 100_000 })
     expect(managed.retained).toEqual([0, 1])
     expect(managed.residency.toArray()).toEqual(['full', 'pointer'])
     expect(managed.overBudget).toBe(false)
   })
-  it('no summary stands for what is to be kept', () => {
+  it('never replaces kept messages with a summary', () => {
     const view = recordOf([
       user('Fix the build.'),
       ...read('a'),
@@ -238,7 +238,7 @@ describe('manageHistory', () => {
     expect(managed.residency.at(3)).toBe('full')
     expect(managed.overBudget).toBe(false)
   })
-  it('what is cut stays marked, and of all its meta nothing else is left', () => {
+  it('keeps only the mark in the meta of a cut message', () => {
     const said = { ...toolResult('a', long('a')), meta: { app: 'x', indelible: { mark: 'test_result' } } }
     const calls = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
     const managed = manageHistory(
@@ -257,13 +257,13 @@ describe('manageHistory', () => {
       meta: { indelible: { mark: 'test_result' } },
     })
   })
-  it('counts by the estimate that is given, and says what the previous context had too', () => {
+  it('counts with the given estimator and reports what the previous context had too', () => {
     expect(manageHistory(view, { maxTokens: 100_000, estimate: () => 7 }).tokens).toBe(7 * messages.length)
     const previous = manageHistory(view.slice(0, 12), { maxTokens: 100_000 })
     expect(manageHistory(view, { maxTokens: 100_000, previous }).stablePrefix).toBe(12)
     expect(manageHistory(view, { maxTokens: 100_000 }).stablePrefix).toBe(0)
   })
-  it('cuts no code point in two', () => {
+  it('never splits a code point', () => {
     for (const said of ['🙂', 'a🙂', 'é🙂x'])
       for (const before of ['', '1', '12']) {
         const view = recordOf([
@@ -277,7 +277,7 @@ describe('manageHistory', () => {
         expect(JSON.stringify(managed.messages)).not.toContain('\\ud') // as JSON writes half of one
       }
   })
-  it('says so when what is to be kept exceeds the limit by itself', () => {
+  it('reports when the kept messages alone exceed the limit', () => {
     const managed = manageHistory(view, { maxTokens: 900 })
     expectLawful(managed, view)
     expect(managed.overBudget).toBe(true)
@@ -287,14 +287,14 @@ describe('manageHistory', () => {
     expect(settle(least.messages)._tag).toBe('Right')
     expect(least.tokens).toBeGreaterThan(10)
   })
-  it('limits by characters, of everything that messages say', () => {
+  it('can limit by characters of all message content', () => {
     const managed = manageHistory(view, { maxChars: 6000 })
     const said = (message: Message): number => JSON.stringify(message.content).length
     expect(managed.tokens).toBeLessThanOrEqual(6000)
     expect([...managed.messages].reduce((sum, message) => sum + said(message), 0)).toBeLessThan(12_000)
     expect(managed.overBudget).toBe(false)
   })
-  it('needs a limit', () => {
+  it('requires a limit', () => {
     expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow(
       'manageHistory needs a limit: maxTokens or maxChars',
     )
@@ -305,7 +305,7 @@ describe('manageHistory', () => {
       'maxChars is -1; expected a number of characters: finite, at least 0',
     )
   })
-  it('what follows a test result ends at the next message with a mark, in meta or as a page', () => {
+  it("ends a test result's follow-ups at the next marked message, marked in meta or by page", () => {
     const result = markMessage(user('2 tests fail.'), { mark: 'test_result' })
     const followed = (message: Message, page?: PageKind, notes: readonly Note[] = []): readonly number[] => {
       const messages = [user('Fix it.'), result, assistant('a'), message, assistant('b'), assistant('c'), user('d')]
@@ -323,7 +323,7 @@ describe('manageHistory', () => {
       0, 1, 2, 3, 4, 5, 6,
     ])
   })
-  it('keeps the latest of each of the three kinds, and not those before', () => {
+  it('keeps only the latest of each of the three kinds', () => {
     for (const mark of ['test_result', 'self_review', 'summary'] as const) {
       const said = markMessage(assistant('said'), { mark })
       const ends = markMessage(assistant('p'), { mark: 'proposal', id: 'p' })
@@ -334,7 +334,7 @@ describe('manageHistory', () => {
       expect([mark, managed.retained]).toEqual([mark, [0, 3, 4, 7]])
     }
   })
-  it('keeps every page that is a rule or a preference, and every instruction at the beginning', () => {
+  it('keeps every rule and preference page and every leading instruction', () => {
     const messages = [
       system('a'),
       system('b'),
@@ -353,7 +353,7 @@ describe('manageHistory', () => {
     )
     expect(managed.retained).toEqual([0, 1, 2, 4, 5, 6, 8, 9])
   })
-  it('keeps with a report the nearest proposal of its id before it', () => {
+  it('keeps the nearest earlier proposal with the same id beside a report', () => {
     const proposal = (id: string): Message => markMessage(assistant(`proposal ${id}`), { mark: 'proposal', id })
     const report = (of: string): Message => markMessage(user(`report of ${of}`), { mark: 'report', of })
     const retained = (...messages: Message[]): readonly number[] =>
@@ -363,7 +363,7 @@ describe('manageHistory', () => {
     expect(retained(proposal('p'), proposal('q'), report('p'), report('r'))).toEqual([0, 1, 3, 4, 6])
     expect(retained(report('p'), proposal('p'))).toEqual([0, 1, 4])
   })
-  it('keeps calls and their results together', () => {
+  it('keeps calls together with their results', () => {
     const asking = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
     const retained = (...messages: Message[]): readonly number[] =>
       manageHistory(recordOf([user('Fix it.'), assistant('hm'), ...messages]), { maxTokens: 1000 }).retained
@@ -391,14 +391,14 @@ describe('manageHistory', () => {
     ])
     expect(retained(assistant(toolCall('a', 'read', {})))).toEqual([0, 2])
   })
-  it('marks can be read from anywhere', () => {
+  it("reads marks through a caller's markOf", () => {
     const managed = manageHistory(recordOf([user('a'), assistant('b'), user('c'), assistant('d')]), {
       maxTokens: 100,
       markOf: ({ content }) => (JSON.stringify(content).includes('"b"') ? { mark: 'feedback' } : undefined),
     })
     expect(managed.retained).toEqual([0, 1, 3])
   })
-  it('what is no mark is none', () => {
+  it('ignores invalid marks', () => {
     const odd = (mark: Json): Message => ({ ...assistant('x'), meta: { indelible: mark } })
     const managed = manageHistory(
       recordOf([
@@ -463,7 +463,7 @@ const cases = (damaged: boolean): fc.Arbitrary<Case> =>
       options: chars ? { maxChars: 5 * limit } : { maxTokens: limit },
     }))
 
-it('what is kept is whole unless it is over budget, and over budget only where it would not fit', () => {
+it("kept messages are whole unless `overBudget`, which is true only where they don't fit", () => {
   fc.assert(
     fc.property(cases(false), ({ view, limit, options }) => {
       const managed = manageHistory(view, options)
@@ -492,7 +492,7 @@ it('what is kept is whole unless it is over budget, and over budget only where i
   )
 })
 
-it('the laws of contexts hold for managed histories, and what did not fit says so', () => {
+it('managed histories obey the rules of contexts and report what did not fit', () => {
   fc.assert(
     fc.property(cases(true), ({ view, limit, options }) => {
       const managed = manageHistory(view, options)
@@ -503,7 +503,7 @@ it('the laws of contexts hold for managed histories, and what did not fit says s
   )
 })
 
-it('managing what was managed changes nothing where it fitted, and finds every mark again', () => {
+it('managing a managed history changes nothing where it fitted, and finds every mark again', () => {
   let cut = 0
   fc.assert(
     fc.property(cases(true), fc.double({ min: 0.1, max: 0.9, noNaN: true }), ({ view, options }, share) => {
@@ -538,7 +538,7 @@ it('managing what was managed changes nothing where it fitted, and finds every m
   expect(cut).toBeGreaterThan(rounds(25, 100))
 })
 
-it('a mark is added to what a message says of itself, and changes nothing else', () => {
+it("markMessage adds the mark to a message's meta and changes nothing else", () => {
   const message: Message = { ...user('x'), meta: { indelible: { callId: 'c' }, mine: 1 } }
   expect(markMessage(message, { mark: 'report', of: 'p' })).toEqual({
     ...user('x'),

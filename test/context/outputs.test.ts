@@ -135,7 +135,7 @@ const lineOf = (context: DerivedContext): string => {
   return `${tokens} tokens, epoch ${epoch}, ${counts.join(', ')}, ${short(all)}`
 }
 
-it('contexts, replays, summaries and answers of a search are those of before', async () => {
+it('contexts, replays, summaries and search results match the recorded digests', async () => {
   const lines: string[] = []
   const derive = (name: string, view: View<Message>, options: DeriveOptions): DerivedContext | undefined => {
     const derived = deriveContext(view, options)

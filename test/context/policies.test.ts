@@ -39,8 +39,8 @@ const messages = [
   assistant('I will.'),
 ]
 
-describe('window', () => {
-  it('keeps the latest, in full, of the first that does not fit what does, and the instructions', () => {
+describe('the window policy', () => {
+  it('keeps instructions and the latest messages in full up to the first that does not fit', () => {
     const view = recordOf(messages)
     const context = derive(view, { budget: 3000, policy: window })
     const levels = context.residency.toArray()
@@ -52,8 +52,8 @@ describe('window', () => {
   })
 })
 
-describe('a policy of your own', () => {
-  it('is followed where the active turn does not fit, instructions in it too', () => {
+describe('a custom policy that keeps messages', () => {
+  it('is followed where the active turn, including its instructions, does not fit', () => {
     const view = recordOf(
       [
         user(file('old')),
@@ -82,7 +82,7 @@ describe('a policy of your own', () => {
       'full',
     ])
   })
-  it('is followed where the active turn does not fit beside what it keeps', () => {
+  it('is followed where the active turn does not fit beside the kept messages', () => {
     const view = recordOf([...steps(['kept']), user('Now look at the others.'), ...steps(['a', 'b'])])
     const whole = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
     const policy: Policy = {
@@ -101,7 +101,7 @@ describe('a policy of your own', () => {
       'full',
     ])
   })
-  it('keeps what it says above the active turn, with the calls of late answers', () => {
+  it('keeps its choices above the active turn, with the calls of late answers', () => {
     const late = [
       assistant(toolCall('a', 'read_file', {})),
       user('Meanwhile, look at the docs.'),
@@ -129,13 +129,13 @@ describe('a policy of your own', () => {
 it.each([
   ['exactly their share', [20, 20], 0],
   ['more than it', [21, 20], 1],
-])('the newest are those that together take 4 %% of the budget: %s', (_, tokens, from) => {
+])('the newest messages are those within 4 %% of the budget: %s', (_, tokens, from) => {
   const candidates = tokens.map((amount) => ({ tokens: () => amount }))
   expect(newestOf({ candidates, budget: 1000 } as never, [])).toBe(from)
 })
 
 describe('prepareSummaries', () => {
-  it('of what is no view is a TypeError that names it', () =>
+  it('throws a TypeError naming an argument that is not a view', () =>
     expect(() => prepareSummaries(null as never, [])).toThrow(
       'prepareSummaries expects a view of messages, found null',
     ))
@@ -146,7 +146,7 @@ describe('prepareSummaries', () => {
     return prepared.right
   }
 
-  it('sums up what is before the active turn, without instructions and rules', async () => {
+  it('summarizes everything before the active turn except instructions and rules', async () => {
     const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })
     expect(notes.length).toBeGreaterThan(1)
     expect(notes[0]?.from).toBe(1)
@@ -160,28 +160,28 @@ describe('prepareSummaries', () => {
     const pinned = await prepare(view, [{ type: 'pin', position: 5 }], extractive, { chunkTokens: 2000 })
     for (const { from, to } of pinned) expect(from > 5 || to <= 4).toBe(true)
   })
-  it('names of an answer what its call did not name, each once', async () => {
+  it('lists each name in an answer once unless its call has it', async () => {
     const text = 'src/known.ts imports src/found.ts, and src/found.ts again.\n'.repeat(10)
     const read = assistant(toolCall('1', 'read_file', { path: 'src/known.ts' }))
     const said = [user('Fix build'), read, toolResult('1', text), ...steps(names), user('And now?')]
     const [note] = await prepare(recordOf(said), [], extractive, { chunkTokens: 2000 })
     expect(note?.text).toMatch(/^1 read_file src\/known.ts: 589 characters, src\/found.ts$/m)
   })
-  it('asked again, it gives only what is new', async () => {
+  it('returns only new ranges when called again', async () => {
     const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })
     expect(await prepare(view, notes, extractive, { chunkTokens: 2000 })).toEqual([])
     const [first, ...others] = notes
     const stale = [{ ...first, sourceDigest: '0'.repeat(64) } as Note, ...others]
     expect((await prepare(view, stale, extractive, { chunkTokens: 2000 })).map(({ from }) => from)).toEqual([1])
   })
-  it('what it gives is used', async () => {
+  it('returns summaries that the next context uses', async () => {
     const longer = recordOf([...messages, ...steps(names.slice(0, 8).map((name) => `other_${name}`))])
     const notes = await prepare(longer, [], extractive, { chunkTokens: 2000 })
     const context = derive(longer, { budget: 8000, notes })
     expectLawful(context, longer)
     expect([...context.sources].filter(({ type }) => type === 'summary').length).toBeGreaterThan(0)
   })
-  it('takes any summarizer, and keeps the digest of its prompt', async () => {
+  it('accepts any summarizer and stores its prompt digest', async () => {
     const asked: number[] = []
     const model = {
       model: 'acme-1',
@@ -203,7 +203,7 @@ describe('prepareSummaries', () => {
     expect(note?.promptDigest).toMatch(/^[0-9a-f]{64}$/)
     expect(asked).toEqual([1, (note?.to ?? 0) - 1, 50])
   })
-  it('a failure names the range, and keeps what was made before it', async () => {
+  it('names the failed range and keeps earlier summaries', async () => {
     let calls = 0
     const failing = { model: 'acme-1', summarize: (): string => ((calls += 1) === 2 ? '' : 'short') }
     const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })()

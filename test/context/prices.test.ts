@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { modelPrices, pricesOf } from 'indelible/context'
 import { unitsOf, usageDollars } from '../../src/context/kit.ts'
 
-describe('prices', () => {
-  it('are found by the name of a model, dated or with its provider, and of no other', () => {
+describe('pricesOf', () => {
+  it('finds prices by model name, dated or with a provider prefix, and for no other model', () => {
     const opus = modelPrices['claude-opus-4-5']
     for (const name of ['claude-opus-4-5', 'claude-opus-4-5-20251101', 'anthropic/claude-opus-4-5', 'Claude-Opus-4-5'])
       expect(pricesOf(name)).toBe(opus)
@@ -13,7 +13,7 @@ describe('prices', () => {
     for (const name of ['claude-opus-4', 'gpt-5.5-nano', 'gpt-5', '', 'toString', 'claude-opus-4-5x'])
       expect([name, pricesOf(name)]).toEqual([name, undefined])
   })
-  it('say where they are from, and are ordered as prices are', () => {
+  it('returns prices with their source, in a consistent order', () => {
     for (const [name, prices] of Object.entries(modelPrices)) {
       expect([name, new URL(prices.source).protocol]).toEqual([name, 'https:'])
       expect([name, Number.isNaN(Date.parse(prices.read))]).toEqual([name, false])
@@ -33,14 +33,14 @@ describe('prices', () => {
       expect(units.fresh).toBeLessThanOrEqual(1.25 + 1e-9)
     }
   })
-  it('are those of a preview, too, and of no other model that begins alike', () => {
+  it("finds a preview's prices, and none for other models with the same prefix", () => {
     for (const name of ['gemini-3.1-pro', 'gemini-3.1-pro-preview', 'google/gemini-3.1-pro-preview-05-06'])
       expect(pricesOf(name)).toBe(modelPrices['gemini-3.1-pro'])
     expect(pricesOf('gemini-2.5-flash-lite')).toBeUndefined()
     expect(pricesOf('claude-sonnet-4-7')).toBeUndefined()
   })
 
-  it('of several calls are those of short ones', () => {
+  it('prices several calls at the short-context rates', () => {
     const usage = { input: 300_000, output: 1000 }
     expect(usageDollars('gemini-2.5-pro', usage)).toBeCloseTo(0.3 * 2.5 + 0.015, 9)
     expect(usageDollars('gemini-2.5-pro', usage, 2)).toBeCloseTo(0.3 * 1.25 + 0.01, 9)

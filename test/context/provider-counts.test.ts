@@ -36,8 +36,8 @@ const view = createHistory<Message>({ from: conversation }).view()
 const upTo = (length: number): number =>
   conversation.slice(0, length).reduce((sum, message) => sum + estimateTokens(message), 0)
 
-describe('a replay against counts', () => {
-  it('is exact where the provider counts the same, with what is not in the record', () => {
+describe('a replay against provider counts', () => {
+  it('is exact where the provider counts the same, including tokens outside the record', () => {
     const beside = 100
     const provider = against(view, (_, position) => ({
       input: upTo(position) + beside,
@@ -47,7 +47,7 @@ describe('a replay against counts', () => {
     expect(provider?.cacheable).toBeCloseTo(provider?.served ?? 0, 12)
     expect(provider?.servedElse).toBe(provider?.served)
   })
-  it('says what the provider grows more, and where its cache served nothing', () => {
+  it('reports extra growth at the provider and calls without cache hits', () => {
     const provider = against(view, (_, position) =>
       position === 3
         ? { input: 2 * upTo(3), cached: 0 }
@@ -57,7 +57,7 @@ describe('a replay against counts', () => {
     expect(provider?.served).toBeCloseTo(upTo(3) / (2 * (upTo(1) + upTo(3) + upTo(5))), 12)
     expect(provider?.servedElse).toBeCloseTo(upTo(3) / (2 * (upTo(1) + upTo(5))), 12)
   })
-  it('is nothing without counts, and leaves calls without one out', () => {
+  it('is undefined without counts and skips calls without one', () => {
     expect(against(view, () => undefined)).toBe(undefined)
     expect(against(view, countedIn)).toBe(undefined)
     expect(against(view, (_, at) => ({ input: at === 1 ? 9 : 0, cached: 0 }))).toMatchObject({ calls: 1, growth: 1 })
@@ -76,7 +76,7 @@ describe('counts and estimates of recorded sessions', () => {
       expect(Math.abs((provider?.growth ?? 0) - 1)).toBeLessThan(0.1)
     },
   )
-  it('encrypted reasoning counts in place of its summary', () => {
+  it('encrypted reasoning counts instead of its summary', () => {
     const plain = assistant('done')
     const thought: Message = {
       ...plain,

@@ -90,7 +90,7 @@ describe('a question of about 25,000 tokens after forty short messages, with a b
       expect(context.residency.at(-1)).toBe('compressed')
     },
   )
-  it('is MinimumDoesNotFit where not even its ends fit', () => {
+  it('is MinimumDoesNotFit where not even its two ends fit', () => {
     for (const policy of policies) {
       const derived = deriveContext(view, { budget: 120, policy })
       expect(isLeft(derived) && derived.left._tag).toBe('MinimumDoesNotFit')
@@ -133,7 +133,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
     )
   })
 
-  it('the budget is used, or the provenance says what forbids it', () => {
+  it('the budget is used, or the provenance gives the reason', () => {
     fc.assert(
       fc.property(conversations({ damaged: false }), paste, budgets, anyPolicy, (messages, paste, budget, policy) => {
         const view = recordOf(pasted(messages, paste))
@@ -152,7 +152,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
     )
   })
 
-  it('a message that takes less than a marker is shown where the question has to be cut', () => {
+  it('a message shorter than a marker is shown when the question must be cut', () => {
     const view = recordOf([user('hi'), user(pasteOf(1000))])
     const whole = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
     for (let budget = whole; budget > whole - 80; budget -= 5)
@@ -229,7 +229,7 @@ describe('real conversations', () => {
   })
 })
 
-it('what is shortened shares every part that it does not change with the record', () => {
+it('a shortened message shares every unchanged part with the record', () => {
   const asked = user('Why?', pasteOf(40_000), 'One line.')
   const view = recordOf([...short, asked])
   const context = derive(view, { budget: 4000 }) as DerivedContext

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createHistory, user, type Message } from 'indelible'
 import { recall } from 'indelible/context'
 
-it('recalls with all messages around, and refuses numbers that are none', () => {
+it('recall accepts any amount of surrounding messages and refuses invalid numbers', () => {
   const history = createHistory<Message>()
   for (const text of ['foo', 'one', 'two']) history.append(user(text))
   const found = recall(history.view(), { query: 'foo' }, { around: Infinity })

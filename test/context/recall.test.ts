@@ -24,12 +24,12 @@ const faultOf = (recalled: ReturnType<typeof recall>): RecallFault => {
 }
 
 describe('recall', () => {
-  it('by position gives the recorded entry', () => {
+  it('returns the recorded entry for a position', () => {
     expect(recall(view, { position: 1 })).toMatchObject({
       right: [{ position: 1, page: 'conversation', message: user('The billing period is wrong in leap years.') }],
     })
   })
-  it('by query gives the best matches, with the words that were met', () => {
+  it('returns the best matches for a query, with the matched words', () => {
     const recalled = recall(view, { query: 'billing period' })
     expect(recalled).toMatchObject({
       right: [
@@ -39,7 +39,7 @@ describe('recall', () => {
       ],
     })
   })
-  it('finds prefixes and near misses, and what stands in arguments and answers', () => {
+  it('finds prefixes and near misses, also in arguments and answers', () => {
     const positions = (query: string): readonly number[] => {
       const recalled = recall(view, { query })
       return isLeft(recalled) ? [] : recalled.right.map(({ position }) => position).toSorted()
@@ -50,7 +50,7 @@ describe('recall', () => {
     expect(positions('leap')).toEqual([1, 3])
     expect(recall(view, { query: 'leapYear' })).toMatchObject({ right: [{ position: 3 }, { position: 1 }] })
   })
-  it('no match, denied and a search that fails are faults of their own', () => {
+  it('has separate faults for no match, denial and a failed search', () => {
     expect(faultOf(recall(view, { position: 99 }))).toEqual({ _tag: 'NoMatch', request: { position: 99 }, length: 5 })
     expect(faultOf(recall(view, { position: -1 }))._tag).toBe('NoMatch')
     expect(faultOf(recall(view, { position: 1.5 }))._tag).toBe('NoMatch')
@@ -80,7 +80,7 @@ describe('recall', () => {
       'the search for "x" failed: index is gone; you can still recall a message by its position',
     )
   })
-  it('a kept search reads only what is new, and knows another record when it sees one', () => {
+  it('reuses an index for new messages and detects another record', () => {
     const search = lexicalSearch()
     const growing = createHistory<Message>({ from: view })
     expect(search.search(growing.view(), 'parrot', 5)).toEqual([])
@@ -92,7 +92,7 @@ describe('recall', () => {
   })
 })
 
-describe('what stands around an answer', () => {
+describe('context around a recalled answer', () => {
   const said = ['zero', 'one', 'two apples', 'three apples', 'four', 'five', 'six apples'].map((one) => user(one))
   const fruit = createHistory<Message>({ from: said }).view()
   const answers = (options: Parameters<typeof recall>[2]): readonly (readonly [number, readonly number[]])[] => {
@@ -103,7 +103,7 @@ describe('what stands around an answer', () => {
       .toSorted(([a], [b]) => a - b)
   }
 
-  it('comes with it, each message once', () => {
+  it('is included, each message once', () => {
     expect(answers({})).toEqual([
       [2, [1]],
       [3, [4]],
@@ -120,13 +120,13 @@ describe('what stands around an answer', () => {
         .toSorted(),
     ).toEqual([0, 1, 2, 3, 4, 5, 6])
   })
-  it('only as far as it may be given out', () => {
+  it('is included only where `allow` permits it', () => {
     expect(answers({ allow: (position) => position !== 4 && position !== 1 && position !== 2 })).toEqual([
       [3, []],
       [6, [5]],
     ])
   })
-  it('is nothing for a position', () => {
+  it('is empty for a recall by position', () => {
     const recalled = recall(fruit, { position: 3 })
     expect(recalled).toEqual({ _tag: 'Right', right: [{ position: 3, page: 'conversation', message: said[3] }] })
   })
@@ -141,14 +141,14 @@ describe('lexical search', () => {
     (said) => user(said),
   )
 
-  it('finds other forms of a word, and leaves out what only says how it is asked', () => {
+  it('finds inflected forms and ignores question words', () => {
     const said = [...others, user('Melanie was painting sunrises with her studies.'), ...others]
     for (const query of ['Which sunrise did Melanie paint?', 'study', 'painted', 'What did Melanie paint?'])
       expect([query, positionsIn(said, query)[0]]).toEqual([query, 4])
     expect(positionsIn(said, 'what did she do?')).toEqual([])
     expect(positionsIn(said, 'with her')[0]).toBe(4) // there is nothing else to go by
   })
-  it('finds the answer beside its question, though it has none of the words', () => {
+  it('finds an answer next to its question even without shared words', () => {
     const said = [
       ...others,
       user('Where did Caroline spend her summer vacation?'),
@@ -158,7 +158,7 @@ describe('lexical search', () => {
     ]
     expect(positionsIn(said, 'Caroline summer vacation', 2)).toEqual([5, 4])
   })
-  it('knows identifiers by their parts, and who spoke by the name', () => {
+  it('splits identifiers into parts and matches speaker names', () => {
     const said = [...others, assistant('I changed parseInvoiceDate.'), { ...user('I like tea.'), name: 'Anna' }]
     expect(positionsIn(said, 'parseInvoiceDate')).toEqual([4])
     expect(positionsIn(said, 'invoice date')[0]).toBe(4)
@@ -177,7 +177,7 @@ describe('lexical search', () => {
     )
     expect(missed).toEqual(['猫が寝る場所']) // minisearch with its defaults misses 13 of the 51
   })
-  it('does not depend on what was asked or seen before', () => {
+  it('does not depend on earlier queries', () => {
     const growing = createHistory<Message>()
     const kept = lexicalSearch()
     const said = [0, 1, 2, 3].flatMap((index) => Object.values(languages).map((language) => language.said[index] ?? ''))
@@ -236,7 +236,7 @@ describe('a query of any size', () => {
     ['words of 60 letters', Array.from({ length: 300 }, (_, index) => word(index).repeat(10)).join(' ')],
     ['no spaces, no letters', '\uffff\u202e\u0000-/'.repeat(100_000)],
     ['a language without spaces', '請求期間'.repeat(50_000)],
-  ])('looks at no more than 200 terms for each of 8 words: %s', (_, query) => {
+  ])('looks up at most 200 terms for each of 8 words: %s', (_, query) => {
     const { terms, misses } = work(query)
     expect(terms).toBeLessThanOrEqual(1600)
     expect(misses).toBeLessThanOrEqual(8)
@@ -250,7 +250,7 @@ describe('a query of any size', () => {
     expect(countMatches(`${strange(19)} ${last}`)).toBeGreaterThan(0)
     expect(countMatches(`${strange(20)} ${last}`)).toBe(0)
   })
-  it('still finds a word that is longer than what is compared of it', () => {
+  it('finds a word longer than the compared length', () => {
     const long = createHistory<Message>({ from: [user('Hello.'), user(`The key is ${'k'.repeat(5000)}.`)] }).view()
     expect(recall(long, { query: 'k'.repeat(5000) })).toMatchObject({ right: [{ position: 1 }] })
   })
@@ -259,16 +259,16 @@ describe('a query of any size', () => {
 describe('recallTool', () => {
   const tool = recallTool(() => history.view(), { maxCharacters: 1000 })
 
-  it('describes itself as a tool', () => {
+  it('has a tool description', () => {
     expect(tool).toMatchObject({
       name: 'recall',
       parameters: { type: 'object', properties: { position: { type: 'integer' }, query: { type: 'string' } } },
     })
   })
-  it('gives an entry back by the position that a marker names', () => {
+  it("returns the entry at a marker's position", () => {
     expect(tool.run({ position: 1 })).toBe('[1] user, conversation\nThe billing period is wrong in leap years.')
   })
-  it('gives a long entry in parts, none of which cuts a code point in two', () => {
+  it('returns a long entry in parts without splitting a code point', () => {
     let [offset, all, parts] = [0, '', 0]
     for (;;) {
       const [, said = ''] = /^\[3\] tool, evidence\n(.*)$/s.exec(tool.run({ position: 3, offset })) ?? []
@@ -282,10 +282,10 @@ describe('recallTool', () => {
     expect(parts).toBeGreaterThan(20)
     expect(all).toBe(longAnswer)
   })
-  it('searches, and shows what stands around the words', () => {
+  it('searches and shows the text around the words', () => {
     expect(tool.run({ query: 'leapYear' })).toMatch(/^\[3\] tool, evidence\n….*export const leapYear/s)
   })
-  it('reads the record as it is when it is called', () => {
+  it('reads the record at the time of the call', () => {
     const growing = createHistory<Message>({ from: view })
     const fresh = recallTool(() => growing.view())
     expect(() => fresh.run({ query: 'parrot' })).toThrow('nothing in the record matches "parrot"')

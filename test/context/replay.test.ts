@@ -7,7 +7,7 @@ import { spanOf, type Span } from '../../src/context/deriving/span.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 
-describe('the judge finds', () => {
+describe('the replay judge', () => {
   const record = [
     system('You fix bugs.'),
     user('Never push.'),
@@ -45,13 +45,13 @@ describe('the judge finds', () => {
     { type: 'representation', level: 'pointer', from, to },
   ]
 
-  it('nothing, where all is there', () => {
+  it('finds nothing in a complete context', () => {
     expect(judged([0, 1, 2, 3, 4].map(clone))).toEqual(none)
     expect(
       judged([clone(0), clone(1), marker(2, 5, '[2–4 are not shown: recall {"position": 2} gives one back]')]),
     ).toEqual({ ...none, questionHidden: 1 })
   })
-  it('missing instructions, and missing rules', () => {
+  it('finds missing instructions and rules', () => {
     expect(judged([1, 2, 3, 4].map(clone))).toEqual({ ...none, bootstrapMissing: 1, silentLoss: 1 })
     expect(judged([0, 2, 3, 4].map(clone))).toEqual({ ...none, pinnedMissing: 1, silentLoss: 1 })
     expect(
@@ -63,7 +63,7 @@ describe('the judge finds', () => {
       ]),
     ).toEqual({ ...none, bootstrapMissing: 1, pinnedMissing: 1, silentLoss: 2 })
   })
-  it('what was lost without a word, whatever is claimed', () => {
+  it('finds silently lost messages, whatever the sources claim', () => {
     expect(judged([0, 1].map(clone))).toEqual({ ...none, questionHidden: 1, silentLoss: 3 })
     expect(judged([clone(0), clone(1), marker(2, 5, '[earlier messages left out]')])).toEqual({
       ...none,
@@ -77,11 +77,11 @@ describe('the judge finds', () => {
       judged([clone(0), clone(1), [user('Fix that.'), { type: 'clone', position: 2 }], clone(3), clone(4)]),
     ).toEqual({ ...none, questionHidden: 1, silentLoss: 1 })
   })
-  it('an orphaned result, and a call without one', () => {
+  it('finds orphaned results and calls without results', () => {
     expect(judged([0, 1, 2, 4].map(clone))).toMatchObject({ pairingViolated: 1 })
     expect(judged([0, 1, 2, 3].map(clone))).toMatchObject({ pairingViolated: 1 })
   })
-  it('an overrun', () => {
+  it('finds a budget overrun', () => {
     expect(judged([0, 1, 2, 3, 4].map(clone), 20)).toEqual({ ...none, overBudget: 1 })
   })
 })
@@ -91,7 +91,7 @@ describe('replay', () => {
     let time = 0
     return () => (time += 0.005)
   }
-  it('counts calls, tokens, what a cache holds, cost and time', () => {
+  it('counts calls, tokens, cached tokens, cost and time', () => {
     const view = recordOf(conversation())
     const sizes = conversation().map(estimateTokens)
     const first = (sizes[0] as number) + (sizes[1] as number)
@@ -120,7 +120,7 @@ describe('replay', () => {
       rereads: 0,
     })
   })
-  it('counts the calls that are made again, and whether the earlier answer could still be read', () => {
+  it('counts repeated calls and whether the earlier answer was still readable', () => {
     const read = (name: string, id: string): Message[] => [
       assistant(toolCall(id, 'read', { path: name })),
       toolResult(id, Array.from({ length: 60 }, (_, line) => `${name} has a line ${line}`).join('\n')),
@@ -142,7 +142,7 @@ describe('replay', () => {
     }
     expect(reports.find(({ policy }) => policy === 'window')?.rereads).toBe(1)
   })
-  it('gives each answer to its caller, with the context before it', () => {
+  it('passes each answer to onCall with the context before it', () => {
     const view = recordOf(conversation())
     const contexts: unknown[] = []
     const { tokens } = replay(view, {
@@ -157,7 +157,7 @@ describe('replay', () => {
     ])
     expect(tokens).toBe(upTo(2) + upTo(5))
   })
-  it('counts what does not fit apart, and gives it to its caller without a context', () => {
+  it("counts contexts that don't fit separately and passes them without a context", () => {
     const view = recordOf([system('Rule. '.repeat(1000)), ...conversation().slice(1)])
     const contexts: unknown[] = []
     replay(view, { budget: 50, onAnswer: (_, __, context) => contexts.push(context) })

@@ -36,7 +36,7 @@ const deeds = fc.array(
   { maxLength: 25 },
 )
 
-it('step by step, each context of a conversation keeps every law, and is the one derived at once', () => {
+it('each context of a conversation obeys every rule and equals the one derived at once', () => {
   fc.assert(
     fc.property(conversations({ damaged: true }), deeds, budgets, policies, (messages, deeds, budget, policy) => {
       const record = recordOf(messages)
@@ -80,7 +80,7 @@ it('step by step, each context of a conversation keeps every law, and is the one
   )
 })
 
-it('what was retracted is in no context: that of a conversation is that of its messages alone, where they fit', () => {
+it('retracted messages appear in no context, which equals that of the remaining messages where they fit', () => {
   fc.assert(
     fc.property(
       conversations({ damaged: true }),
@@ -115,7 +115,7 @@ const right = (view: View<Message>, notes: readonly Note[], budget: number): Der
   return derived.right
 }
 
-it('a pin holds its message by the position of the record, and rests while that is retracted', () => {
+it('a pin applies by record position and is inactive while its message is retracted', () => {
   const record = talk(40)
   const notes: Note[] = [{ type: 'pin', position: 30 }]
   const view = without(record, [{ from: 2, to: 8 }])
@@ -127,7 +127,7 @@ it('a pin holds its message by the position of the record, and rests while that 
   expect(right(rests, notes, 4000).messages.toArray()).toEqual(right(rests, [], 4000).messages.toArray())
 })
 
-it('a summary stands for its range until a message of it is retracted', () => {
+it('a summary replaces its range until one of its messages is retracted', () => {
   const record = talk(40)
   const view = without(record, [{ from: 4, to: 6 }])
   const sums = (of: View<Message>, from: number, to: number): boolean => {
@@ -141,7 +141,7 @@ it('a summary stands for its range until a message of it is retracted', () => {
   expect(sums(without(view, [{ from: 10, to: 11 }]), 2, 20)).toBe(false)
 })
 
-it('searches, summaries, managed views and replays of a conversation speak of positions of the record', async () => {
+it('searches, summaries, managed views and replays use positions of the record', async () => {
   const record = talk(40)
   const view = without(record, [
     { from: 3, to: 10 },
@@ -170,7 +170,7 @@ it('searches, summaries, managed views and replays of a conversation speak of po
   expect(Object.values(faults).every((count) => count === 0)).toBe(true)
 })
 
-it('a retracted message within the range of a line is not shown', () => {
+it("a retracted message inside a marker's range is not shown", () => {
   const record = recordOf([
     user('Fix the build.'),
     assistant(toolCall('a', 'run', '{"x": 1}')),

@@ -47,7 +47,7 @@ const recordWith = (given: readonly { readonly at: number; readonly text: string
 
 const policies: readonly Policy[] = [paged(), window]
 
-describe('a rule', () => {
+describe('a rule page', () => {
   it('is readable in full at every budget and after any number of compactions, or the minimum does not fit', () => {
     let [derives, compactions, refused] = [0, 0, 0]
     fc.assert(

@@ -171,10 +171,10 @@ const goesOn = async (
   }
 }
 
-describe('the state of a context', () => {
+describe('a saved context state', () => {
   const budgets = fc.integer({ min: 300, max: 3000 })
   const restarts = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 })
-  it('gives the context that the process before would have given, and so does the whole record', async () => {
+  it('gives the context that the previous process and the whole record would give', async () => {
     await fc.assert(
       fc.asyncProperty(
         conversations({ damaged: true, maxLength: 60 }),
@@ -186,7 +186,7 @@ describe('the state of a context', () => {
       { numRuns: rounds(25, 2000) },
     )
   })
-  it('of a conversation without tools, too', async () => {
+  it('works for a conversation without tools', async () => {
     await fc.assert(
       fc.asyncProperty(talks, deeds, restarts, budgets, (messages, deeds, restarts, budget) =>
         goesOn(messages, deeds, restarts, { budget }),

@@ -43,8 +43,8 @@ const estimate = fresh()
 
 const messagesOf = ({ messages }: DerivedContext): string => JSON.stringify(messages)
 
-describe('with a state', () => {
-  it.each([false, true])('a context reads what came since, however long the record is (talk: %s)', (isTalk) => {
+describe('a context derived from a saved state', () => {
+  it.each([false, true])('reads only new messages, however long the record is (talk: %s)', (isTalk) => {
     /** How many messages were counted, and how many were read. */
     const cost = (length: number): readonly [counted: number, read: number] => {
       const view = recordOf(length, isTalk)
@@ -71,14 +71,14 @@ describe('with a state', () => {
     // What was said lately is read again, to know what is new.
     expect(long[1]).toBeLessThan(short[1] * 2 + (isTalk ? 1000 : 0))
   })
-  it('says nothing that was said', () => {
+  it('contains no text of messages in the state', () => {
     const { state } = derive(recordOf(400), { budget: 3000 })
     expect(state).toMatch(/^[0-9a-f]{16}\n\{"key":/)
     for (const text of ['Fix', 'build', 'Looking', 'call_', 'read', 'src', 'value', 'export'])
       expect(state).not.toContain(text)
     expect((state ?? '').length).toBeLessThan(20_000)
   })
-  it('that was damaged anywhere, the context is made of the record', () => {
+  it('is derived from the record if the state is damaged anywhere', () => {
     const view = recordOf(80)
     const { state = '' } = derive(view, { budget: 1500 })
     const context = derive(view, { budget: 1500, estimate, state })
@@ -96,7 +96,7 @@ describe('with a state', () => {
         expect(counted).toBeGreaterThan(little)
       }
   })
-  it('of another record, policy, budget, model, estimator or tool, the context is made of the record', () => {
+  it('is derived from the record if the state has another record, policy, budget, model, estimator or tool', () => {
     const view = recordOf(90)
     const { state } = derive(view, { budget: 2000 })
     const notes: Note[] = [{ type: 'pin', position: 0 }]
@@ -114,7 +114,7 @@ describe('with a state', () => {
       for (const record of [view, recordOf(100, true)])
         expect(messagesOf(derive(record, { ...options, state }))).toBe(messagesOf(derive(record, options)))
   })
-  it('there is none before the first compaction, and of a policy that no other process can know', () => {
+  it('has no state before the first compaction or for a custom policy', () => {
     const { version: _, ...unknown } = paged()
     expect(derive(recordOf(20), { budget: 9000 }).state).toBeUndefined()
     expect(derive(recordOf(300), { budget: 2000, policy: unknown }).state).toBeUndefined()

@@ -46,9 +46,9 @@ const wholeIn = (context: DerivedContext, view: View<Message>): ReadonlySet<numb
   return whole
 }
 
-describe('a record without tools', () => {
+describe('a conversation without tools', () => {
   const view = recordOf(talkOf(300))
-  it('keeps facts whole in its markers, and of small talk less', () => {
+  it('keeps facts whole in markers and shortens small talk', () => {
     const context = derive(view, 4000)
     const whole = wholeIn(context, view)
     const isFact = (position: number): boolean => position % 3 === 0
@@ -57,7 +57,7 @@ describe('a record without tools', () => {
     expect(facts / 100).toBeGreaterThan((3 * (whole.size - facts)) / 200)
     expect(context.tokens).toBeGreaterThan(0.45 * 4000)
   })
-  it('breaks no law at any budget', () => {
+  it('obeys every rule at any budget', () => {
     for (const budget of [600, 1500, 4000]) {
       const { unfit, faults } = replay(view, { budget })
       expect([unfit, Object.values(faults).every((count) => count === 0)]).toEqual([0, true])
@@ -77,7 +77,7 @@ describe('a record without tools', () => {
     }
     expect(previous?.epoch).toBeGreaterThan(2)
   })
-  it('with its first tool call is work, and has lines only for what comes', () => {
+  it('switches to line compaction from its first tool call on', () => {
     const mixed = recordOf([
       ...talkOf(200),
       ...Array.from({ length: 40 }, (_, index) => [
@@ -88,7 +88,7 @@ describe('a record without tools', () => {
     const context = derive(mixed, 4000)
     for (const position of wholeIn(context, mixed)) expect(position).toBeLessThan(200)
   })
-  it('gives the same context however often it was derived before', () => {
+  it('gives the same context regardless of earlier derivations', () => {
     const given = fc.record({
       length: fc.integer({ min: 60, max: 120 }),
       seed: fc.nat(50),
@@ -117,7 +117,7 @@ describe('a record without tools', () => {
   })
 })
 
-it('law: forms take no more than the room, and what has none would not fit into what is left', () => {
+it('property: chosen forms fit the room, and no omitted message would fit in the rest', () => {
   const one = fc.record({
     lineTokens: fc.integer({ min: 1, max: 16 }),
     more: fc.option(fc.integer({ min: 0, max: 16 }), { nil: undefined }),

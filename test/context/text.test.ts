@@ -34,41 +34,41 @@ const anyText = fc.oneof(
 )
 
 describe('estimated tokens', () => {
-  it('a word counts about 1, and letters past the fifth a part of one more', () => {
+  it('count a word as about 1, and letters past the fifth as a fraction', () => {
     expect([textTokens(''), textTokens('word'), textTokens('four common small words')]).toEqual([0, 2, 5])
     expect(textTokens('x'.repeat(800))).toBe(481)
   })
-  it('digits count in groups of three, and the space before them', () => {
+  it('count digits in groups of three, including the space before', () => {
     expect([textTokens('123'), textTokens('1234567'), textTokens('a 1 2 3')]).toEqual([2, 4, 8])
   })
-  it('single white space counts nothing, more of it does, and line ends do', () => {
+  it('count extra white space and line ends, but no single space', () => {
     expect([textTokens(' '), textTokens(' '.repeat(1600)), textTokens('\n\n')]).toEqual([0, 128, 1])
   })
-  it('a character outside ASCII counts by its script', () => {
+  it('count non-ASCII characters by script', () => {
     expect([textTokens('é'.repeat(100)), textTokens('字'.repeat(100)), textTokens('🙂'.repeat(100))]).toEqual([
       34, 76, 300,
     ])
   })
-  it('a message counts 4 more, an image whose size is not known 1,600', () => {
+  it('count 4 more per message and 1,600 for an image of unknown size', () => {
     expect([
       estimateTokens(user('')),
       estimateTokens(user('word')),
       estimateTokens(user(image({ type: 'url', url: 'x' }))),
     ]).toEqual([4, 6, 1604])
   })
-  it('more text never counts less', () => {
+  it('never decrease with more text', () => {
     fc.assert(fc.property(anyText, anyText, (a, b) => textTokens(a + b) >= textTokens(a)))
   })
 })
 
 describe('budgets', () => {
-  it('leaves room for the answer, for what providers add, and for a wrong estimate', () => {
+  it('leave room for the answer, for provider overhead, and for estimation error', () => {
     expect(usableTokens({ window: 200_000, completion: 8_000 })).toBe(170_956)
     expect(usableTokens({ window: 8_192, completion: 100_000 })).toBe(3_686) // the answer takes at most a quarter
     expect(usableTokens({ window: 2_000, completion: 500 })).toBe(0)
     expect(usableTokens(1234.5)).toBe(1234)
   })
-  it.each([NaN, -1, Infinity])('refuses %s', (budget) => {
+  it.each([NaN, -1, Infinity])('refuse %s', (budget) => {
     expect(() => usableTokens(budget)).toThrow(/^budget is .*; expected a number of tokens/)
     expect(() => usableTokens({ window: 1000, completion: budget })).toThrow(/^budget\.completion is /)
   })
@@ -80,16 +80,16 @@ describe('shorter text', () => {
       'a b c\n\n    indented\nsame [×3]\nend',
     )
   })
-  it('keeps head and tail, and names what it left out', () => {
+  it('keeps head and tail and states how much it omits', () => {
     const short = headAndTail('abcdefghij'.repeat(10), 30, elidedCharacters)
     expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters omitted …]\nabcdefghij')
   })
-  it('folds only the ends of a long text: its cost is that of what is kept', () => {
+  it('folds only the ends of a long text, at the cost of the kept part', () => {
     expect(foldAndCut(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe(
       'a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters omitted …]\nxxxxx\n\nend',
     )
   })
-  it('never cuts a code point in two', () => {
+  it('never splits a code point', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 300 }), (text, limit) => {
         fc.pre(wellFormed(text))
@@ -106,7 +106,7 @@ describe('shorter text', () => {
       }),
     )
   })
-  it('an outline keeps the first line, headings, rules, and the first sentence of each paragraph', () => {
+  it("keeps in an outline the first line, headings, rules, and each paragraph's first sentence", () => {
     const filler = 'This sentence is here to take room and says nothing else. '.repeat(8)
     const short = outline(
       `You fix bugs.\n\n# Style\n${filler}\nYou must never push to main.\n\n${filler}`,
@@ -117,7 +117,7 @@ describe('shorter text', () => {
       /^You fix bugs\.\n# Style\nYou must never push to main\.\nThis sentence is here to take room and says nothing else\.\n\[… [\d,]+ of [\d,]+ characters omitted …\]$/,
     )
   })
-  it('shortened arguments stay JSON, and an object stays one', () => {
+  it('keeps shortened arguments valid JSON and objects objects', () => {
     const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 }), { maxKeys: 30, noNullPrototype: true })
     fc.assert(
       fc.property(json, fc.integer({ min: 10, max: 200 }), (value, limit) => {
@@ -141,11 +141,11 @@ describe('representations', () => {
       .content.map((part) => (part.type === 'text' ? part.text : part.type))
       .join()
 
-  it('at full a message is itself', () => {
+  it('show the message itself at full', () => {
     const message = assistant(reasoning('why'), 'x')
     expect(represent(message, 'full', recorded)).toBe(message)
   })
-  it('keeps role, name, calls and the ids that pair them; leaves out reasoning, ids and meta', () => {
+  it('keep role, name, calls and pairing ids, and omit reasoning, ids and meta', () => {
     const message: Message = {
       role: 'assistant',
       id: 'msg_1',
@@ -164,48 +164,48 @@ describe('representations', () => {
         content: [{ type: 'text', text: 'Looking.' }, toolCall('c1', 'run', '{}')],
       })
   })
-  it('says so where only reasoning was', () => {
+  it('mark a message that had only reasoning', () => {
     expect(represent(assistant(reasoning('why')), 'compressed', recorded)).toEqual(
       assistant('[position 7: reasoning left out]'),
     )
   })
-  it('compressed: head and tail of an answer, with the size and the way back', () => {
+  it('compressed: show head and tail of an answer with its size and how to recall it', () => {
     expect(saidBy(represent(answer('line\n'.repeat(3) + 'x'.repeat(5000)), 'compressed', recorded))).toMatch(
       /^line \[×3\]\nx+\n\[… 4,\d+ of 5,\d+ characters omitted; call recall with \{"position": 7\} …\]\nx+$/,
     )
   })
-  it('compressed: a reference to where the same answer stands', () => {
+  it('compressed: refer to the position of an identical answer', () => {
     expect(saidBy(represent(answer('x'.repeat(500)), 'compressed', { ...recorded, sameAs: () => 3 }))).toBe(
       '[same result as position 3]',
     )
   })
-  it('structured: tool, status, size, first error line, files', () => {
+  it('structured: list tool, status, size, first error line and files', () => {
     const said = `Compiling src/a.ts and src/b.ts\n${'ok\n'.repeat(200)}src/b.ts:12: error: no such module\nfatal: stop`
     expect(saidBy(represent(answer(said, true), 'structured', recorded))).toBe(
       '[run: error; 678 characters; 203 lines; error: src/b.ts:12: error: no such module; files: src/a.ts src/b.ts; call recall with {"position": 7}]',
     )
     expect(saidBy(represent(answer('done'), 'structured', recorded))).toBe('done')
   })
-  it('an image becomes a line that says what it was', () => {
+  it('replace an image with a line describing it', () => {
     const message = user(image({ type: 'base64', mediaType: 'image/png', data: 'A'.repeat(4000) }))
     expect(represent(message, 'structured', { position: 2, kind: 'conversation' })).toEqual(
       user('[image image/png, 3,000 bytes; call recall with {"position": 2}]'),
     )
   })
-  it('a rule keeps more of its text than talk does', () => {
+  it('keep more text of a rule than of talk', () => {
     const rules = `${'Never touch the vendored code. '.repeat(30)}`
     const length = (kind: 'constraint' | 'conversation'): number =>
       JSON.stringify(represent(system(rules), 'structured', { position: 0, kind })).length
     expect(length('constraint')).toBeGreaterThan(2 * length('conversation'))
   })
-  it('is frozen', () => {
+  it('are frozen', () => {
     const shown = represent(answer('x'.repeat(5000)), 'compressed', recorded)
     for (const value of [shown, shown.content, shown.content[0], partOf(shown).content, partOf(shown).content[0]])
       expect(Object.isFrozen(value)).toBe(true)
   })
 })
 
-describe('which user messages begin a turn', () => {
+describe('user messages that begin a turn', () => {
   it.each([
     'continue',
     'OK',
@@ -219,16 +219,16 @@ describe('which user messages begin a turn', () => {
     '',
     ' '.repeat(150),
     `ok,${'\n'.repeat(150)}go on`,
-  ])('not %j', (said) => {
+  ])('exclude %j', (said) => {
     expect(isSubstantive(user(said))).toBe(false)
   })
   it.each(['fix the build', 'ok, now fix the other test', 'continue with the docs', 'yes, but use tabs', 'no'])(
-    'but %j',
+    'include %j',
     (said) => {
       expect(isSubstantive(user(said))).toBe(true)
     },
   )
-  it('a picture does; results of tools and other roles do not', () => {
+  it('include an image, and exclude tool results and other roles', () => {
     expect(isSubstantive(user(image({ type: 'url', url: 'x' })))).toBe(true)
     expect(isSubstantive(toolResult('c', 'fix the build'))).toBe(false)
     expect(isSubstantive({ role: 'user', content: [...toolResult('c', 'fix the build').content] })).toBe(false)

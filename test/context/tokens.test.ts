@@ -12,15 +12,15 @@ import { isFull } from '../rounds.ts'
 
 const exact = estimatorOf(o200k)
 
-describe('the estimate', () => {
-  it('is between the exact count and 15 % more on prose', () => {
+describe('the token estimate', () => {
+  it('is at most 15 % above the exact count on prose', () => {
     for (const path of ['README.md', 'docs/contexts.md', 'docs/run.md', 'docs/sessions.md']) {
       const prose = readFileSync(path, 'utf8').replaceAll(/```[\s\S]*?```/g, '')
       expect(textTokens(prose)).toBeGreaterThan(o200k(prose))
       expect(textTokens(prose)).toBeLessThan(1.15 * o200k(prose))
     }
   })
-  it('is not too low where there is no prose: numbers, paths, data, other scripts', () => {
+  it('is not too low on numbers, paths, data and other scripts', () => {
     const rows = Array.from({ length: 300 }, (_, row) => row)
     const texts = {
       numbers: rows.map((row) => `${row * 7.31}, ${row ** 3}, -${row / 7}`).join('\n'),
@@ -75,13 +75,13 @@ describe('the estimate', () => {
   })
 })
 
-describe('an exact tokenizer', () => {
-  it('counts what the model counts, and special tokens as the text that they are', () => {
+describe('gpt-tokenizer', () => {
+  it('counts like the model, with special tokens as plain text', () => {
     expect(o200k('hello world')).toBe(2)
     expect(cl100k('hello world')).toBe(2)
     expect(o200k('<|endoftext|>')).toBeGreaterThan(1)
   })
-  it('is an option: contexts are within the budget by it', () => {
+  it('can be used as the estimator, and contexts stay within its budget', () => {
     const view = createHistory<Message>({
       from: [system('Be brief.'), ...Array.from({ length: 50 }, (_, n) => user(`Question ${n}: ${'why '.repeat(50)}`))],
     }).view()
@@ -94,7 +94,7 @@ describe('an exact tokenizer', () => {
   })
 })
 
-describe('images and files', () => {
+describe('attachment tokens', () => {
   const base64 = (bytes: readonly number[]): string => Buffer.from(bytes).toString('base64')
   const png = (width: number, height: number): string => {
     const header = Buffer.alloc(33)
@@ -107,13 +107,13 @@ describe('images and files', () => {
   const tokensOf = (data: string, mediaType: string): number =>
     estimateTokens(user(image({ type: 'base64', data, mediaType }))) - estimateTokens(user(''))
 
-  it('count as each provider counts them', () => {
+  it("follow each provider's rules", () => {
     expect([200, 1000, 1092].map((side) => imageTokens(side, side, 'anthropic'))).toEqual([64, 1296, 1521])
     expect(imageTokens(8000, 8000, 'anthropic')).toBe(4784)
     expect([imageTokens(1024, 1024, 'openai'), imageTokens(2048, 4096, 'openai')]).toEqual([765, 1105])
     expect([imageTokens(300, 300, 'google'), imageTokens(1536, 768, 'google')]).toEqual([258, 516])
   })
-  it('count by the pixels that their header says, never by their base64', () => {
+  it('are counted by the pixels in the image header, not by base64 length', () => {
     expect(tokensOf(png(1000, 1000), 'image/png')).toBe(imageTokens(1000, 1000))
     const gif = base64([...Buffer.from('GIF89a'), 0x90, 0x01, 0x2c, 0x01])
     expect(tokensOf(gif, 'image/gif')).toBe(imageTokens(400, 300))
@@ -123,7 +123,7 @@ describe('images and files', () => {
     expect(tokensOf(large, 'image/png')).toBe(imageTokens(100, 100))
     expect(tokensOf('bm90IGFuIGltYWdl', 'image/png')).toBe(1600)
   })
-  it('of a PDF the pages count, of a text its characters', () => {
+  it('are counted by pages for a PDF and by characters for text', () => {
     const pdf = Buffer.from(`%PDF-1.7 ${'<< /Type /Page >> '.repeat(3)} << /Type /Pages >>`).toString('base64')
     const frame = estimateTokens(user(''))
     expect(estimateTokens(user(file({ type: 'base64', data: pdf, mediaType: 'application/pdf' }))) - frame).toBe(9000)

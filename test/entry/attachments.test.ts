@@ -13,7 +13,7 @@ it.each([
   ['has none of what stands elsewhere', user(text('hi'), elsewhere), []],
   ['has each once, in its order', user(paper, picture, paper), [b, a]],
   ['has those in the results of tools', toolResult('c', [text('look'), picture]), [a]],
-])('a list of attachments %s', (_, message, ids) => {
+])('an attachment list %s', (_, message, ids) => {
   expect(attachedTo(message)).toEqual(ids)
 })
 
@@ -23,7 +23,7 @@ it.each([
   ['with spaces', JSON.stringify(user(picture), null, 2), true],
   ['with a letter that is escaped', JSON.stringify(user(picture)).replace('"block"', '"bl\\u006fck"'), true],
   ['without an attachment', JSON.stringify(user(text('a\u0001 "block"'), elsewhere)), false],
-])('the text of a message says whether it may have attachments: %s', (_, written, may) => {
+])('mayHaveAttachments decides from the JSON text: %s', (_, written, may) => {
   expect(mayHaveAttachments(written)).toBe(may)
   expect(attachedTo(JSON.parse(written)).length > 0).toBe(may)
 })

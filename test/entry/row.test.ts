@@ -61,7 +61,7 @@ const long: Message = {
   ],
 }
 
-it('a row has the texts from 4,096 characters and the base64 from 1,024 on as blocks, and its message comes back', () => {
+it('a row stores texts from 4,096 characters and base64 from 1,024 as blocks, and decodes back', () => {
   const { row, blocks, attachments } = orThrow(encodeRow(long, 'evidence', true, hash))
   const decoded = orThrow(decodeRow(row.body))
   expect(decoded.blocks.map(({ path, as }) => `${path.join('.')} ${as}`)).toEqual([
@@ -102,7 +102,7 @@ it('a row has the texts from 4,096 characters and the base64 from 1,024 on as bl
   })
 })
 
-it('rows that are not read yet are those that were hashed, whatever becomes of their blocks', () => {
+it('unread rows are the hashed ones, whatever happens to their blocks', () => {
   const { row, blocks } = orThrow(encodeRow(long, 'evidence', true, hash))
   const history = createHistory<Message>()
   const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
@@ -129,7 +129,7 @@ it('rows that are not read yet are those that were hashed, whatever becomes of t
   expect(history.view().pages.count('evidence')).toBe(2 * chunkLength)
 })
 
-it('a chunk keeps nothing of the rows after it: not their blocks, either', async () => {
+it('a chunk retains nothing of later rows, not even their blocks', async () => {
   const history = createHistory<Message>()
   const unread = new UnreadRows(history, () => new Error('unread'))
   const { row } = orThrow(encodeRow(user('short'), 'evidence', true, hash))
@@ -147,7 +147,7 @@ it('a chunk keeps nothing of the rows after it: not their blocks, either', async
   expect(blocks.map((each) => each.deref())).toEqual([undefined, undefined])
 })
 
-it('a block that is no text is found at the end of the rows, or by the first read of its chunk', () => {
+it('a non-text block is found at the end of the rows or on the first read of its chunk', () => {
   const binary = Buffer.from([0xff, 0xfe])
   const body = `{"page":"plan","blocks":[{"path":["content",0,"text"],"id":"${idOf(binary)}","as":"utf8"}],"message":${JSON.stringify(user(''))}}`
   const bytes = new Map([[idOf(binary), binary]])
@@ -162,7 +162,7 @@ it('a block that is no text is found at the end of the rows, or by the first rea
   }
 })
 
-it('what is short is in the body as it was appended', () => {
+it('short values stay in the body as appended', () => {
   const message = user('short')
   const { row, blocks, attachments } = orThrow(encodeRow(message, 'plan', false, hash))
   expect([row, blocks, attachments]).toEqual([
@@ -201,11 +201,11 @@ it.each([
     const block = { path: ['content', 0, 'text'], id: attached, as: 'utf8', key: 'k', ...wrong }
     return `{"page":"plan","blocks":[${JSON.stringify(block)}],"message":{}}`
   }),
-])('%s is no row', (body) => {
+])('%s is not a row', (body) => {
   expect(decodeRow(body)).toEqual({ _tag: 'Left', left: 'is not a stored message' })
 })
 
-it('a row that says more than encodeRow writes can be read, and is known', () => {
+it('a row with extra fields can be read and is recognized', () => {
   for (const body of [
     '{"page":"plan","blocks":[],"message":{}}',
     '{"page":"plan","more":1,"blocks":[],"message":{}}',
@@ -257,7 +257,7 @@ it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
       { type: 'erased', was: 'summary', more: 1 },
     ],
   ],
-])('for an erased %s stands what an erasure writes, and nothing that says more', (kind, stubs, others) => {
+])('an erased %s is replaced by exactly the stub that an erasure writes', (kind, stubs, others) => {
   const judged = (value: unknown): string | undefined =>
     kind === 'note'
       ? stubFault('note', JSON.stringify(value))
@@ -270,7 +270,7 @@ it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
   expect(stubFault('entry', withBlock)).toBeDefined()
 })
 
-it('a recording has its messages in order, with the contents of their blocks', () => {
+it('a recording has its messages in order with their block contents', () => {
   const recording = new Recording()
   for (const message of [user('a'), long, user('b')])
     expect(isLeft(Recording.add(recording, message, 'plan', true, hash))).toBe(false)
@@ -286,7 +286,7 @@ it('a recording has its messages in order, with the contents of their blocks', (
   ])
 })
 
-it('any message is found by the terms that it was found by before', () => {
+it('every message yields the recorded search terms', () => {
   const outputs = new Outputs()
   fc.assert(
     fc.property(aMessage, fc.string({ unit: 'grapheme' }), fc.constantFrom(...pageKinds), (message, said, page) => {
@@ -317,7 +317,7 @@ it('any message is found by the terms that it was found by before', () => {
   outputs.expectToBe('9bbdb1d9f1ae9b9f')
 })
 
-it('the blocks that a store lacks are read from another one, or are named', async () => {
+it('missing blocks are read from the other store or named', async () => {
   const [here, there] = [memoryStore(), memoryStore()]
   const bytes = ['a', 'b', 'c'].map((one) => Buffer.from(one))
   const ids = bytes.map(idOf)

@@ -59,10 +59,10 @@ const throws = (attack: (target: ReturnType<typeof recorded>) => void): void =>
     expect(() => attack(target)).toThrow()
   })
 
-describe('a handle has append, view and len, and nothing else', () => {
+describe('a handle exposes only append, view and len', () => {
   it('by its keys and symbols', () =>
     survives(({ history }) => expect(Reflect.ownKeys(history)).toEqual(['append', 'view', 'len'])))
-  it('by its prototype, which has but what prints and compares', () =>
+  it('by its prototype, which only prints and compares', () =>
     survives(({ handle }) => {
       const prototype = Object.getPrototypeOf(handle)
       expect(Reflect.ownKeys(prototype)).toEqual(['valueOf', 'toString', Symbol.toPrimitive, inspectKey])
@@ -120,13 +120,13 @@ describe('a handle cannot be altered', () => {
       copy.len = 0
       copy.append = () => 0
     }))
-  it('by an heir', () =>
+  it('by a derived object', () =>
     survives(({ handle }) => {
       const heir = Object.create(handle)
       expect(() => (heir.append = () => 0)).toThrow()
       expect(() => (heir.len = 0)).toThrow()
     }))
-  it('by a Proxy: it can only misreport to its own holder', () =>
+  it('by a Proxy, which can only mislead its own holder', () =>
     survives(({ handle, history }) => {
       const proxy: any = new Proxy(handle, { get: (target, key) => (key === 'len' ? 0 : Reflect.get(target, key)) })
       expect(history.len).toBe(6)
@@ -136,7 +136,7 @@ describe('a handle cannot be altered', () => {
 })
 
 describe('a view cannot be altered', () => {
-  it('has no members but those of a view', () =>
+  it('has only the members of a view', () =>
     survives(({ view }) => {
       expect(Reflect.ownKeys(view)).toEqual(['messages', 'pages'])
       const prototype = Object.getPrototypeOf(view) as object
@@ -157,7 +157,7 @@ describe('a view cannot be altered', () => {
       expect(Object.getPrototypeOf(shared)).toBe(null)
       expect((view as any).constructor).toBeUndefined()
     }))
-  it('by its own two properties, whose getters know a view from anything else', () =>
+  it('by its own two properties, whose getters accept only views', () =>
     survives(({ view, reader, history }) => {
       history.append(user('later'))
       const other = Object.getOwnPropertyDescriptors(history.view())
@@ -184,7 +184,7 @@ describe('a view cannot be altered', () => {
   it('by an index', () => throws(({ reader }) => (reader[0] = user('x'))))
   it('by replacing at', () => throws(({ reader }) => (reader.at = () => undefined)))
   it('by replacing its iterator', () => throws(({ reader }) => (reader[Symbol.iterator] = () => [][Symbol.iterator]())))
-  it('by delete, which finds nothing of its own to delete', () =>
+  it('by delete, which finds no own property', () =>
     survives(({ reader }) => {
       delete reader.toArray
       delete reader.length
@@ -226,7 +226,7 @@ describe('a view cannot be altered', () => {
     throws(({ reader }) => (reader.pages.toArray()[0] = 'plan'))
     survives(({ reader }) => expect(reader.pages.append).toBeUndefined())
   })
-  it('by positions that are no numbers', () =>
+  it('by positions that are not numbers', () =>
     survives(({ reader }) => {
       for (const position of [
         'length',
@@ -266,96 +266,77 @@ describe('a view cannot be altered', () => {
     }))
 })
 
-it.each(makers)(
-  'nothing that is reachable from a part of a view without some messages gives one of them, or a handle',
-  (make) => {
-    const history = make(Array.from({ length: 12 }, (_, at) => user(`${at}`)))
-    const left = (text: string): boolean => ['3', '4', '8'].includes(text)
-    const part = without(history.view(), [
-      { from: 3, to: 5 },
-      { from: 8, to: 9 },
-    ]).slice(1, -1)
-    history.append(user('later'))
-    const outside = (text: string): boolean => left(text) || ['0', '11', 'later'].includes(text)
+it.each(makers)('nothing reachable from a filtered view exposes the omitted messages or a handle', (make) => {
+  const history = make(Array.from({ length: 12 }, (_, at) => user(`${at}`)))
+  const left = (text: string): boolean => ['3', '4', '8'].includes(text)
+  const part = without(history.view(), [
+    { from: 3, to: 5 },
+    { from: 8, to: 9 },
+  ]).slice(1, -1)
+  history.append(user('later'))
+  const outside = (text: string): boolean => left(text) || ['0', '11', 'later'].includes(text)
 
-    const builtIn = new Set<unknown>(
-      [Object, Array, Function, String, Number, Boolean, Symbol].map((of) => of.prototype),
-    )
-    const seen = new Set<unknown>()
-    const found: string[] = []
-    let calls = 0
-    const open: (readonly [value: unknown, depth: number])[] = [[part, 0]]
-    const visit = (value: unknown, depth: number): void => {
-      if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return
-      if (seen.has(value) || builtIn.has(value) || depth > 2) return
-      seen.add(value)
-      open.push([value, depth])
+  const builtIn = new Set<unknown>([Object, Array, Function, String, Number, Boolean, Symbol].map((of) => of.prototype))
+  const seen = new Set<unknown>()
+  const found: string[] = []
+  let calls = 0
+  const open: (readonly [value: unknown, depth: number])[] = [[part, 0]]
+  const visit = (value: unknown, depth: number): void => {
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return
+    if (seen.has(value) || builtIn.has(value) || depth > 2) return
+    seen.add(value)
+    open.push([value, depth])
+  }
+  const attempt = (run: () => unknown, depth: number): void => {
+    calls++
+    try {
+      visit(run(), depth)
+    } catch {
+      return // a getter that knows its own
     }
-    const attempt = (run: () => unknown, depth: number): void => {
-      calls++
-      try {
-        visit(run(), depth)
-      } catch {
-        return // a getter that knows its own
-      }
+  }
+  const givens: readonly (readonly unknown[])[] = [
+    ...[[], [0], [-1], [-7], [3], [99], [0.5], ['0'], ['evidence'], [-99, 99], [2, 4], [{ valueOf: () => 3 }], [part]],
+    [1, {}, (...all: unknown[]) => (all.forEach((each) => visit(each, 1)), '')],
+  ]
+  for (const [value, depth] of open) {
+    const it = value as any
+    if (typeof it === 'function') {
+      for (const self of [undefined, part, part.pages])
+        for (const given of givens) attempt(() => it.apply(self, given), depth + 1)
+      continue
     }
-    const givens: readonly (readonly unknown[])[] = [
-      ...[
-        [],
-        [0],
-        [-1],
-        [-7],
-        [3],
-        [99],
-        [0.5],
-        ['0'],
-        ['evidence'],
-        [-99, 99],
-        [2, 4],
-        [{ valueOf: () => 3 }],
-        [part],
-      ],
-      [1, {}, (...all: unknown[]) => (all.forEach((each) => visit(each, 1)), '')],
-    ]
-    for (const [value, depth] of open) {
-      const it = value as any
-      if (typeof it === 'function') {
-        for (const self of [undefined, part, part.pages])
-          for (const given of givens) attempt(() => it.apply(self, given), depth + 1)
-        continue
-      }
-      if (it.type === 'text' && outside(it.text)) found.push(it.text)
-      if (typeof it.append === 'function') found.push('a handle')
-      visit(Object.getPrototypeOf(it), depth)
-      for (const key of Reflect.ownKeys(it)) {
-        const { get, set } = Object.getOwnPropertyDescriptor(it, key) as PropertyDescriptor
-        visit(get, depth)
-        visit(set, depth)
-        attempt(() => it[key], depth)
-      }
-      for (const key of [
-        'at',
-        'slice',
-        'positionAt',
-        'before',
-        'toArray',
-        'toJSON',
-        'count',
-        'next',
-        Symbol.iterator,
-        Symbol.toPrimitive,
-        inspectKey,
-        'valueOf',
-        'toString',
-      ])
-        attempt(() => it[key], depth)
+    if (it.type === 'text' && outside(it.text)) found.push(it.text)
+    if (typeof it.append === 'function') found.push('a handle')
+    visit(Object.getPrototypeOf(it), depth)
+    for (const key of Reflect.ownKeys(it)) {
+      const { get, set } = Object.getOwnPropertyDescriptor(it, key) as PropertyDescriptor
+      visit(get, depth)
+      visit(set, depth)
+      attempt(() => it[key], depth)
     }
-    expect(calls).toBeGreaterThan(1000)
-    expect(seen.size).toBeGreaterThan(100)
-    expect(found).toEqual([])
-    expect(part.toArray()).toEqual(['1', '2', '5', '6', '7', '9', '10'].map((text) => user(text)))
-  },
-)
+    for (const key of [
+      'at',
+      'slice',
+      'positionAt',
+      'before',
+      'toArray',
+      'toJSON',
+      'count',
+      'next',
+      Symbol.iterator,
+      Symbol.toPrimitive,
+      inspectKey,
+      'valueOf',
+      'toString',
+    ])
+      attempt(() => it[key], depth)
+  }
+  expect(calls).toBeGreaterThan(1000)
+  expect(seen.size).toBeGreaterThan(100)
+  expect(found).toEqual([])
+  expect(part.toArray()).toEqual(['1', '2', '5', '6', '7', '9', '10'].map((text) => user(text)))
+})
 
 describe('a recorded message cannot be altered', () => {
   it('by assignment at any depth', () => {
@@ -456,7 +437,7 @@ describe('a recorded message cannot be altered', () => {
   })
 })
 
-describe('a function that is given by the caller gets nothing but its argument', () => {
+describe("a caller's callback receives only its argument", () => {
   it('classify', () => {
     const got: unknown[] = []
     const history = createHistory<Message>({
@@ -479,7 +460,7 @@ describe('a function that is given by the caller gets nothing but its argument',
     })
     expect(self).toBeUndefined()
   })
-  it('a decode that changes what is being restored changes nothing', () => {
+  it('decode that changes the input being restored has no effect', () => {
     const saved: { messages: unknown[]; pages: unknown[] } = { messages: [user('a'), user('b')], pages: ['plan'] }
     const answer = restoreHistory<Message>(saved, (message) => {
       saved.pages.push('gossip')
@@ -488,7 +469,7 @@ describe('a function that is given by the caller gets nothing but its argument',
     })
     expect(answer).toMatchObject({ _tag: 'Right', right: { classifiedFrom: 1, history: { len: 2 } } })
   })
-  it('a delta whose length changes while it is checked', () => {
+  it('a delta whose length changes while checked', () => {
     const { history } = recorded()
     let asked = 0
     const delta: any = {
@@ -501,7 +482,7 @@ describe('a function that is given by the caller gets nothing but its argument',
     expect(applyDelta(history, delta)).toMatchObject({ right: 'applied' })
     expect(asked).toBe(1)
   })
-  it('a classify that throws, or names no kind, leaves the history as it was', () => {
+  it('classify that throws or returns no kind leaves the history unchanged', () => {
     let mood: unknown = 'evidence'
     const history = createHistory<Message>({
       classify: () => {
@@ -522,7 +503,7 @@ describe('a function that is given by the caller gets nothing but its argument',
   })
 })
 
-describe('code that patches the built-ins after the library was loaded', () => {
+describe('patching built-ins after the library loaded', () => {
   const targets: readonly object[] = [
     Object,
     Object.prototype,
@@ -542,7 +523,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     Object.getPrototypeOf([][Symbol.iterator]()),
   ]
 
-  it('never gets hold of the record, whatever it patches and whatever it does with what it sees', () => {
+  it('never exposes the record', () => {
     const { defineProperty, getOwnPropertyDescriptor } = Object
     const { apply, ownKeys } = Reflect
     const history = createHistory<Message>()
@@ -614,7 +595,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     expect([view?.pages.toArray(), history.view().pages.toArray()]).toEqual([kinds, kinds])
   })
 
-  it('cannot forge the bounds of a slice, or what is a page kind', () => {
+  it('cannot forge slice bounds or page kinds', () => {
     const { history, view } = recorded()
     const iterator = Array.prototype[Symbol.iterator]
     const { includes } = Array.prototype
@@ -639,7 +620,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     expect([slice.length, slice.pages.length, view.pages.length, history.len, moody.len]).toEqual([2, 2, 6, 6, 0])
   })
 
-  it('cannot leave something unfrozen', () => {
+  it('cannot leave anything unfrozen', () => {
     const { freeze } = Object
     const { get, set } = Map.prototype
     const { isArray } = Array
@@ -667,7 +648,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     expect(second.every((item: any) => Object.isFrozen(item) && Object.isFrozen(item.shared.n))).toBe(true)
   })
 
-  it('cannot put a setter where an entry or an element goes', () => {
+  it('cannot install a setter in place of an entry or element', () => {
     const history = createHistory<Message>()
     const stolen: unknown[] = []
     const steal = function (this: unknown, value: unknown) {

@@ -29,14 +29,14 @@ const pageKindAt = (expected: readonly number[], at: number): PageKind | undefin
   return found === undefined ? undefined : kindAt(found)
 }
 
-it('chunks are as small as this run of the tests wants them', () => {
+it('chunks have the size of this test run', () => {
   expect(chunkLength).toBe(process.env['INDELIBLE_SMALL_CHUNKS'] === 'yes' ? 2 : 128)
 })
 
 /** Lengths around the ends of chunks, and of groups of 64 chunks. */
 const lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 127, 128, 129, 255, 256, 257, 8191, 8192, 8193, 8320, 16_500]
 
-it.each(lengths)('a record of %i messages reads back, and each of its views stays as it was', (len) => {
+it.each(lengths)('a record of %i messages reads back, and each of its views is unchanged', (len) => {
   const history = filled(len)
   const view = history.view()
   expectNumbers(history, numbers(0, len))
@@ -64,7 +64,7 @@ describe('a fork continues on its own', () => {
       }
     expectNumbers(history, numbers(0, len + 130))
   })
-  it('from a view that begins later or leaves messages out, which are not there', () => {
+  it('from a view with a later start or omitted messages, which the fork lacks', () => {
     const view = filled(300).view()
     const gaps = [
       { from: 3, to: 5 },
@@ -76,13 +76,13 @@ describe('a fork continues on its own', () => {
     expectNumbers(createHistory<number>({ from: view.slice(1) }), numbers(1, 300))
     expectNumbers(createHistory<number>({ from: without(view, gaps).slice(2, -1) }), left.slice(2, -1))
   })
-  it('from a view that leaves out only what comes after its end, as from any beginning', () => {
+  it('from a view that omits only later messages, like any prefix', () => {
     const view = without(filled(300).view(), [{ from: 260, to: 300 }])
     expectNumbers(createHistory<number>({ from: view.slice(0, 260) }), numbers(0, 260))
   })
 })
 
-it('a message that is refused when a chunk is full changes nothing', () => {
+it('a refused message at a full chunk changes nothing', () => {
   for (const len of [chunkLength - 1, chunkLength, chunkLength + 1]) {
     const history = filled(len)
     expect(() => history.append(1, 'gossip' as PageKind)).toThrow('is not a page kind')

@@ -23,7 +23,7 @@ describe('applyDelta', () => {
     expect(applyDelta(history, delta(2, user('c')))).toEqual(right('applied'))
     expect(history.view().toArray()).toEqual([user('a'), user('b'), user('c')])
   })
-  it('answers duplicate when the same messages are already there, whatever came after them', () => {
+  it('returns duplicate when the same messages are already present, whatever follows them', () => {
     const history = createHistory<Message>()
     const [first, second] = [delta(0, user('a'), user('b')), delta(2, user('c'))]
     applyDelta(history, first)
@@ -33,7 +33,7 @@ describe('applyDelta', () => {
     expect(applyDelta(history, second)).toEqual(right('duplicate'))
     expect(history.len).toBe(3)
   })
-  it('takes messages that are equal as JSON for the same', () => {
+  it('treats messages that are equal as JSON as the same', () => {
     const history = createHistory<Message>({ from: [{ role: 'user', content: [], meta: { a: { x: 1, y: 2 } } }] })
     const same = delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' })
     expect(applyDelta(history, same, { resume: true })).toEqual(right('duplicate'))
@@ -45,20 +45,20 @@ describe('applyDelta', () => {
     expect(applyDelta(history, delta(2))).toEqual(right('duplicate'))
     expect(history.len).toBe(6)
   })
-  it('names the position at which a gap begins', () => {
+  it('reports the position where a gap begins', () => {
     const history = createHistory<Message>({ from: [user('a')] })
     const fault = faultOf(history, delta(3, user('d')))
     expect(fault).toEqual({ _tag: 'DeltaGap', position: 1, expectedLen: 3 })
     expect(faultMessage(fault)).toMatch(/starts at position 3, but the history ends before position 1/)
     expect(history.len).toBe(1)
   })
-  it('names the first position that differs', () => {
+  it('reports the first differing position', () => {
     const history = createHistory<Message>({ from: conversation() })
     const fault = faultOf(history, delta(1, ...conversation().slice(1, 3), user('other')))
     expect(fault).toEqual({ _tag: 'DeltaMismatch', position: 3, len: 6 })
     expect(faultMessage(fault)).toMatch(/position 3 already holds another message/)
   })
-  it('names the end, when only a part of the delta is there', () => {
+  it('reports the end when only part of the delta is present', () => {
     const history = createHistory<Message>({ from: [user('a'), user('b')] })
     const fault = faultOf(history, delta(1, user('b'), user('c')))
     expect(fault).toEqual({ _tag: 'DeltaMismatch', position: 2, len: 2 })
@@ -85,11 +85,11 @@ describe('applyDelta', () => {
     expect(faultMessage(faultOf(history, given))).toMatch(message)
     expect(history.len).toBe(0)
   })
-  it('throws when it is given something that only looks like a history', () => {
+  it('throws for an object that only looks like a history', () => {
     const fake = { append: () => 0, view: () => [], len: 0 } as unknown as History<Message>
     expect(() => applyDelta(fake, delta(0, user('x')))).toThrow(/from createHistory or restoreHistory/)
   })
-  it('gives faults that are values', () => {
+  it('returns faults as values', () => {
     const history = createHistory<Message>()
     expect(applyDelta(history, delta(1))).toEqual(left({ _tag: 'DeltaGap', position: 0, expectedLen: 1 }))
   })

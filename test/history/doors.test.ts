@@ -34,7 +34,7 @@ const patched = <T>(target: object, key: PropertyKey, patch: PropertyDescriptor,
 
 const emptyText = '{"role":"user","content":[{"type":"text","text":""}]}'
 
-describe('a text that is put into a stored message is a text', () => {
+describe('a block text restored into a stored message', () => {
   const live: readonly (readonly [string, unknown])[] = [
     ['Date', new Date(0)],
     ['Map', new Map([['a', 1]])],
@@ -45,7 +45,7 @@ describe('a text that is put into a stored message is a text', () => {
     ['number', 1],
     ['undefined', undefined],
   ]
-  it.each(live)('and no %s', (_name, text) => {
+  it.each(live)('must not be %s', (_name, text) => {
     const history = createHistory<any>()
     const answer = appendText(history, emptyText, { fills: [{ path: ['content', 0, 'text'], text: text as string }] })
     expect(answer).toMatchObject({ left: { _tag: 'UnrecordableMessage', path: ['content', 0, 'text'] } })
@@ -55,14 +55,14 @@ describe('a text that is put into a stored message is a text', () => {
     ['has another text', ['role']],
     ['is not there', ['content', 1, 'text']],
     ['is a list', ['content']],
-  ])('nor is a text put where a place %s', (_name, path) => {
+  ])('is not restored where a place %s', (_name, path) => {
     const history = createHistory<any>()
     expect(appendText(history, emptyText, { fills: [{ path, text: 'said' }] })).toMatchObject({
       left: { _tag: 'UnrecordableMessage', path, reason: 'is not an empty string, so no text can be inserted there' },
     })
     expect(history.len).toBe(0)
   })
-  it('also where it is asked for twice', () => {
+  it('is restored even if requested twice', () => {
     const history = createHistory<any>()
     let asked = 0
     const fill = {
@@ -76,7 +76,7 @@ describe('a text that is put into a stored message is a text', () => {
   })
 })
 
-describe('what writes to a history', () => {
+describe('functions that write to a history', () => {
   it.each([
     ['an object like one', { append: () => 0, view: () => createHistory().view(), len: 0 }],
     ['a copy', { ...createHistory() }],
@@ -84,11 +84,11 @@ describe('what writes to a history', () => {
     ['its view', createHistory().view()],
     ['null', null],
     ['a text', 'history'],
-  ])('takes none that is not of this library: %s', (_name, none: any) => {
+  ])('accept only histories of this library: %s', (_name, none: any) => {
     expect(() => appendText(none, emptyText)).toThrow('appendText needs a history from')
     expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history from')
   })
-  it('names by which callback, and with what, a text was not recorded; then nothing is', () => {
+  it('name the callback and the value of an unrecordable text, and record nothing', () => {
     const thrown = new Error('mine')
     const fail = (): never => {
       throw thrown
@@ -116,7 +116,7 @@ describe('what writes to a history', () => {
   })
 })
 
-it('a Proxy under Array.prototype gets no element of what is recorded', () => {
+it('a Proxy below Array.prototype sees no recorded element', () => {
   const history = createHistory<any>()
   const mine = { type: 'text', text: 'mine' }
   const spy = new Proxy(Object.create(Object.prototype) as object, {
@@ -146,7 +146,7 @@ it('a Proxy under Array.prototype gets no element of what is recorded', () => {
   expect(Object.isFrozen(history.view().at(1).list)).toBe(true)
 })
 
-it('what was read from text is frozen, whatever became of the array iterator', () => {
+it('parsed messages are frozen even with a patched array iterator', () => {
   const history = createHistory<any>()
   const none = { value: () => ({ next: () => ({ done: true, value: undefined }) }) }
   patched(Array.prototype, Symbol.iterator, none, () =>
@@ -156,16 +156,16 @@ it('what was read from text is frozen, whatever became of the array iterator', (
   expect(history.view().at(0)).toEqual(user('a'))
 })
 
-describe('the symbol by which Immer knows its drafts', () => {
+describe("Immer's draft symbol", () => {
   const state = Symbol.for('immer-state')
   const forged = { base_: { role: 'user', content: [{ type: 'text', text: 'forged' }] }, copy_: null, modified_: false }
-  it('as an own property is a symbol like any other', () => {
+  it('is an ordinary symbol as an own property', () => {
     const history = createHistory<any>()
     const given = { role: 'user', content: [], [state]: { ...forged, type_: 0 } }
     expect(() => history.append(given)).toThrow('has a symbol as a key')
     expect(history.len).toBe(0)
   })
-  it('on Object.prototype, or hidden, or as the answer of a Proxy changes nothing', () => {
+  it('changes nothing on Object.prototype, hidden, or answered by a Proxy', () => {
     const history = createHistory<any>()
     patched(Object.prototype, state, { value: forged }, () => history.append(user('a')))
     history.append(
@@ -177,7 +177,7 @@ describe('the symbol by which Immer knows its drafts', () => {
   })
 })
 
-describe('only what the library copied itself is recorded without a copy', () => {
+describe('recording without a copy', () => {
   const own = (given: any = user('own')): any => {
     const decoded = decodeMessage(given)
     if (isLeft(decoded)) throw new Error('expected a message')
@@ -188,7 +188,7 @@ describe('only what the library copied itself is recorded without a copy', () =>
     history.append(value)
     return history.view().at(0)
   }
-  it('what was decoded is recorded as it is, also by a session', async () => {
+  it('happens for decoded messages, also in a session', async () => {
     const given = user('a')
     const decoded = own(given)
     expect(decoded).not.toBe(given)
@@ -211,7 +211,7 @@ describe('only what the library copied itself is recorded without a copy', () =>
     ['has all its properties', (mine) => Object.create(Object.prototype, Object.getOwnPropertyDescriptors(mine))],
     ['is a clone of one', (mine) => structuredClone(mine)],
   ]
-  it.each(lookAlikes)('what %s is copied', (_name, make) => {
+  it.each(lookAlikes)('does not happen for a value that %s', (_name, make) => {
     const mine = own()
     const given = make(mine)
     const found = recorded(given)
@@ -220,13 +220,13 @@ describe('only what the library copied itself is recorded without a copy', () =>
     expect(found).toEqual(user('own'))
     expect(Object.isFrozen(found) && Object.isFrozen(found.content) && Object.isFrozen(found.content[0])).toBe(true)
   })
-  it('an heir of one is no plain data, and what stands within another value is copied', () => {
+  it('does not happen for a derived object or a nested value', () => {
     const mine = own()
     expect(() => recorded(Object.create(mine))).toThrow('an object with a prototype of its own')
     expect(recorded({ mine }).mine).not.toBe(mine)
     expect(Object.isFrozen(recorded({ mine }).mine.content[0])).toBe(true)
   })
-  it('and gives nobody the means to mark another', () => {
+  it('gives no way to mark another value', () => {
     const mine = own()
     expect(Object.getPrototypeOf(mine)).toBe(Object.prototype)
     expect(Reflect.ownKeys(mine)).toEqual(['role', 'content'])
@@ -236,7 +236,7 @@ describe('only what the library copied itself is recorded without a copy', () =>
     ;(forged.content[0] as { text: string }).text = 'changed'
     expect(found).toEqual(user('live'))
   })
-  it('nor is one recorded deeper than the limit', () => {
+  it('respects the depth limit', () => {
     let deep: any = {}
     for (let level = 2; level < 1000; level++) deep = { deep }
     const mine = own({ ...user('deep'), meta: deep })
@@ -245,7 +245,7 @@ describe('only what the library copied itself is recorded without a copy', () =>
   })
 })
 
-it('an index setter on Array.prototype sees nothing that is read', () => {
+it('an index setter on Array.prototype sees no read value', () => {
   const view = createHistory<Message>({ from: [user('a'), user('b')] }).view()
   const forging = {
     set(this: object) {
@@ -262,7 +262,7 @@ it('an index setter on Array.prototype sees nothing that is read', () => {
   expect(list).toEqual([user('a'), user('b')])
 })
 
-it('a delta with another message is no duplicate, whatever became of every and keys', () => {
+it('a delta with another message is not a duplicate even with patched every and keys', () => {
   const history = createHistory<Message>({ from: [user('a')] })
   const other = { id: 'd', expectedLen: 0, append: [user('b')] }
   for (const [target, key, value] of [
@@ -277,7 +277,7 @@ it('a delta with another message is no duplicate, whatever became of every and k
     })
 })
 
-describe('an append that answers Right is stored as it is read', () => {
+describe('a successful append is stored as it reads', () => {
   const patches: readonly (readonly [object, PropertyKey, unknown])[] = [
     [Object.prototype, 'toJSON', () => ({ role: 'user', content: [{ type: 'text', text: 'forged' }] })],
     [Array.prototype, 'toJSON', () => []],
@@ -298,9 +298,9 @@ describe('an append that answers Right is stored as it is read', () => {
   })
 })
 
-describe('deltas have ids', () => {
+describe('delta ids', () => {
   const step = (id: string, expectedLen = 0) => ({ id, expectedLen, append: [user('a'), user('b')] })
-  it('another id at the same place is a mismatch, also where the messages are equal', () => {
+  it('make another id at the same place a mismatch, even for equal messages', () => {
     const history = createHistory<Message>()
     expect(applyDelta(history, step('one'))).toMatchObject({ right: 'applied' })
     expect(applyDelta(history, step('one'))).toMatchObject({ right: 'duplicate' })
@@ -312,7 +312,7 @@ describe('deltas have ids', () => {
     })
     expect(history.len).toBe(2)
   })
-  it('each of many deltas is found again', () => {
+  it('find each of many deltas again', () => {
     const history = createHistory<Message>()
     for (let at = 0; at < 50; at++) {
       if (at % 7 === 0) history.append(user('between'))
@@ -327,7 +327,7 @@ describe('deltas have ids', () => {
     expect(applied).toBe(50) // each under its own id, at its own place
     expect(history.len).toBe(108)
   })
-  it('a restored history, a branch and plain appends know no ids: there equal is a duplicate with `resume` only', () => {
+  it('are unknown to restored histories, forks and plain appends, where only `resume` accepts a duplicate', () => {
     const history = createHistory<Message>()
     applyDelta(history, step('one'))
     const restored = restoreHistory<Message>({ messages: history.view().toArray() }, (message) => ({
@@ -342,7 +342,7 @@ describe('deltas have ids', () => {
         { right: 'duplicate' },
       ])
   })
-  it('a delta of nothing takes no place', () => {
+  it('are not stored for an empty delta', () => {
     const history = createHistory<Message>()
     expect(applyDelta(history, { id: 'empty', expectedLen: 0, append: [] })).toMatchObject({ right: 'applied' })
     expect(applyDelta(history, step('one'))).toMatchObject({ right: 'applied' })
@@ -350,7 +350,7 @@ describe('deltas have ids', () => {
   })
 })
 
-describe('code that replaces built-ins while a chunk of the record is sealed', () => {
+describe('replacing built-ins while a chunk is sealed', () => {
   const { apply, ownKeys } = Reflect
   const builtIns: readonly object[] = [
     ...[Object, Object.prototype, Reflect, Array, Array.prototype, Function.prototype, Symbol, Number, String],
@@ -428,7 +428,7 @@ describe('code that replaces built-ins while a chunk of the record is sealed', (
     return seen
   }
 
-  it('puts no accessor in the place of a chunk', () =>
+  it('cannot put an accessor in place of a chunk', () =>
     survives((run) =>
       watched(
         (seen) =>
@@ -442,7 +442,7 @@ describe('code that replaces built-ins while a chunk of the record is sealed', (
         run,
       ),
     ))
-  it('puts no Proxy in the place of a chunk', () => {
+  it('cannot put a Proxy in place of a chunk', () => {
     const lying = <T extends object>(value: T): T => {
       let reads = 0
       return new Proxy(value, {
@@ -463,7 +463,7 @@ describe('code that replaces built-ins while a chunk of the record is sealed', (
       ),
     )
   })
-  it('takes nothing away by a getter on the prototypes of numbers, strings, lists and objects', () => {
+  it('loses nothing through a getter on a built-in prototype', () => {
     for (const key of ['constructor', 'length', 'len', 'groups', 'messages', 'kinds', 'codes', '0', '63', '127'])
       for (const prototype of [Number.prototype, String.prototype, Array.prototype, Object.prototype]) {
         const has = getOwnPropertyDescriptor(prototype, key)

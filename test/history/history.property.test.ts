@@ -146,7 +146,7 @@ const equal = (left: unknown, right: unknown): boolean => {
   }
 }
 
-it('a view never changes, lengths agree, tags survive: after any sequence of operations', () => {
+it('views never change, lengths agree and tags survive any sequence of operations', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 40 }), (sequence) => {
       const world: World = { history: createHistory<Message>(), model: { messages: [], pages: [] }, promises: [] }
@@ -173,7 +173,7 @@ it('a view never changes, lengths agree, tags survive: after any sequence of ope
   )
 })
 
-it('what is recorded is equal to what was given, for any JSON', () => {
+it('a recorded value equals the given one, for any JSON', () => {
   fc.assert(
     fc.property(fc.array(json, { maxLength: 10 }), (values) => {
       const view = createHistory<unknown>({ from: values }).view()
@@ -183,7 +183,7 @@ it('what is recorded is equal to what was given, for any JSON', () => {
   )
 })
 
-it('what a view leaves out and what is sliced are what an array leaves out and slices, with their positions', () => {
+it('without() and slice() match arrays, with positions of the record', () => {
   const bound = fc.option(fc.integer({ min: -15, max: 15 }), { nil: undefined })
   const range = fc.tuple(fc.nat(14), fc.nat(5)).map(([from, count]) => ({ from, to: from + count }))
   const step = fc.oneof(

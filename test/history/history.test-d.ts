@@ -39,7 +39,7 @@ declare const pages: Pages
 declare const sequence: Sequence<Message>
 declare const settled: Settled<View<Message>>
 
-describe('what infers', () => {
+describe('inferred history types', () => {
   it('an append takes a message and gives a position', () => {
     expectTypeOf<Message>().toExtend<Parameters<typeof history.append>[0]>()
     expectTypeOf(history.append).parameter(1).toEqualTypeOf<PageKind | undefined>()
@@ -55,13 +55,13 @@ describe('what infers', () => {
     expectTypeOf(item.pair).toEqualTypeOf<readonly [string, number]>()
     expectTypeOf([...loose]).toEqualTypeOf<Immutable<Loose>[]>()
   })
-  it('a recorded message is a message: what reads one takes it as it is', () => {
+  it('a recorded message is assignable to a reader of messages', () => {
     expectTypeOf(entry).toExtend<Message>()
     expectTypeOf<View<Message>>().toExtend<Sequence<Message>>()
     const again = createHistory<Message>()
     again.append(entry)
   })
-  it('what was recorded can be appended again, also where the message type is mutable', () => {
+  it('a recorded message can be appended again, also for a mutable message type', () => {
     createHistory<Loose>().append(item)
     applyDelta(createHistory<Loose>(), { id: 'd', expectedLen: 0, append: [item] })
   })
@@ -82,7 +82,7 @@ describe('what infers', () => {
     const restored = restoreHistory({ messages: [] }, decodeMessage)
     if (restored._tag === 'Right') expectTypeOf(restored.right.history).toEqualTypeOf<History<Message>>()
   })
-  it('a view of a narrower message is a view of the wider one, a history is not', () => {
+  it('a view is covariant in its message type, a history is not', () => {
     interface Wide {
       readonly a: string
     }
@@ -244,7 +244,7 @@ describe('a view can only be read', () => {
   })
 })
 
-describe('nothing else passes for one', () => {
+describe('forged histories and views', () => {
   const literalView = {
     length: 0,
     at: () => undefined,
@@ -285,7 +285,7 @@ describe('nothing else passes for one', () => {
     void ([] as History<Message>)
     void [fromArray, toArray]
   })
-  it('not a view where something appends', () => {
+  it('not a view in place of a history', () => {
     const step: HistoryDelta<Message> = { id: 's1', expectedLen: 0, append: [user('x')] }
     // @ts-expect-error a delta is applied to a history, not to a view of it
     applyDelta(view, step)

@@ -10,7 +10,7 @@ describe('append', () => {
     expect(conversation().map((message) => history.append(message))).toEqual([0, 1, 2, 3, 4, 5])
     expect(history.len).toBe(6)
   })
-  it('classifies what comes without a tag and keeps the tag that is given', () => {
+  it('classifies untagged messages and keeps a given tag', () => {
     const history = createHistory<Message>()
     history.append(user('use tabs'), 'preference')
     for (const message of conversation()) history.append(message)
@@ -24,7 +24,7 @@ describe('append', () => {
       'conversation',
     ])
   })
-  it.each(pageKinds)('takes the tag %s', (kind) => {
+  it.each(pageKinds)('accepts the tag %s', (kind) => {
     const history = createHistory<Message>()
     history.append(user('x'), kind)
     expect(history.view().pages.at(0)).toBe(kind)
@@ -35,7 +35,7 @@ describe('append', () => {
     expect(history.len).toBe(0)
     expect(history.view().pages.length).toBe(0)
   })
-  it('works when it is taken off its handle', () => {
+  it('works detached from its handle', () => {
     const { append, view } = createHistory<Message>()
     for (const text of ['a', 'b']) append(user(text))
     expect(view().toArray()).toEqual([user('a'), user('b')])
@@ -63,7 +63,7 @@ describe('append', () => {
     expect(() => history.append(late)).toThrow(TypeError)
     expect(history.len).toBe(0)
   })
-  it('gives entries that Immer takes for frozen: produce makes a new one', () => {
+  it('returns entries that Immer treats as frozen, so that produce makes new ones', () => {
     const history = createHistory<Message>({ from: conversation() })
     const first = history.view().at(0) as Message
     expect(produce(first, () => {})).toBe(first)
@@ -78,7 +78,7 @@ describe('append', () => {
 })
 
 describe('a view', () => {
-  it('is as long as the history was and stays so', () => {
+  it('keeps the length of the history at its time', () => {
     const history = createHistory<Message>()
     const views = conversation().map((message) => {
       history.append(message)
@@ -93,11 +93,11 @@ describe('a view', () => {
     expect(first.at(3)).toBe(second.at(3))
     expect(first.slice(2).at(1)).toBe(second.at(3))
   })
-  it('is the same value while nothing is appended', () => {
+  it('is the same object while nothing is appended', () => {
     const history = createHistory<Message>({ from: conversation() })
     expect(history.view()).toBe(history.view())
   })
-  it('iterates, also twice at once, also while the history grows', () => {
+  it('iterates, also concurrently and while the history grows', () => {
     const history = createHistory<Message>({ from: conversation() })
     const view = history.view()
     let steps = 0
@@ -110,7 +110,7 @@ describe('a view', () => {
     }
     expect(steps).toBe(6)
   })
-  it('is written by JSON.stringify as its messages, and its page kinds as theirs', () => {
+  it('serializes its messages and its page kinds as arrays', () => {
     const view = createHistory<Message>({ from: conversation() }).view()
     expect(JSON.stringify({ messages: view, pages: view.pages })).toBe(
       JSON.stringify({ messages: conversation(), pages: view.pages.toArray() }),
@@ -121,7 +121,7 @@ describe('a view', () => {
     expect(pageKinds.map((kind) => view.pages.count(kind))).toEqual([1, 0, 0, 0, 2, 3])
     expect(view.slice(3).pages.count('evidence')).toBe(2)
   })
-  it('of nothing is empty', () => {
+  it('of an empty history is empty', () => {
     const view = createHistory<Message>().view()
     expect([view.length, view.pages.length, [...view].length, view.slice().length, view.at(0), view.at(-1)]).toEqual([
       0,
@@ -135,7 +135,7 @@ describe('a view', () => {
 })
 
 describe('createHistory', () => {
-  it('from a view brings its page kinds along', () => {
+  it('copies the page kinds of a view', () => {
     const history = createHistory<Message>()
     history.append(user('never push to main'), 'constraint')
     history.append(user('hi'))
@@ -147,7 +147,7 @@ describe('createHistory', () => {
     expect(copy.view().at(2)).toEqual(user('only here'))
     expect(history.view().at(2)).toEqual(user('only there'))
   })
-  it('from a range starts with the range', () => {
+  it('starts with the messages of a sliced view', () => {
     const history = createHistory<Message>({ from: conversation() })
     expect(
       createHistory({ from: history.view().slice(2, -1) })
@@ -155,18 +155,18 @@ describe('createHistory', () => {
         .toArray(),
     ).toEqual(conversation().slice(2, -1))
   })
-  it('from any iterable', () => {
+  it('accepts any iterable', () => {
     const generate = function* () {
       yield* conversation()
     }
     for (const from of [conversation(), new Set(conversation()), generate()])
       expect(createHistory<Message>({ from }).view().toArray()).toEqual(conversation())
   })
-  it('names the position and the path of what cannot be recorded', () => {
+  it('reports the position and path of an unrecordable value', () => {
     const from = [user('a'), { role: 'user', content: [{ type: 'text', text: 1n }] }] as unknown as Message[]
     expect(() => createHistory<Message>({ from })).toThrow('[1].content[0].text is a bigint')
   })
-  it('uses the classification it was given', () => {
+  it('uses the given classify', () => {
     const classify = (message: { readonly important: boolean }): PageKind =>
       message.important ? 'constraint' : 'conversation'
     const history: History<{ important: boolean }> = createHistory({ classify })
@@ -175,7 +175,7 @@ describe('createHistory', () => {
     history.append({ important: false }, 'plan')
     expect(history.view().pages.toArray()).toEqual(['constraint', 'conversation', 'plan'])
   })
-  it('makes histories of any JSON', () => {
+  it('records any JSON type', () => {
     const history = createHistory<string | number | null | readonly unknown[]>()
     for (const value of ['', 0, null, []]) history.append(value)
     expect(history.view().toArray()).toEqual(['', 0, null, []])

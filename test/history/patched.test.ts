@@ -326,8 +326,8 @@ const under = (patches: readonly Patch[]): string => {
 
 const expected = under([])
 
-describe('what is recorded and stored is the same', () => {
-  it('without patches: the calls do what they say', () => {
+describe('recorded and stored data with patched built-ins', () => {
+  it('the calls work without patches', () => {
     expect(places.length).toBeGreaterThan(1500)
     expect(expected).toContain('"applied"')
     expect(expected).toContain('"duplicate"')
@@ -336,7 +336,7 @@ describe('what is recorded and stored is the same', () => {
     expect(under([])).toBe(expected)
   })
 
-  it('and no built-in is called that could be patched', () => {
+  it('no patchable built-in is called', () => {
     const called = new Set<string>()
     const add = called.add.bind(called)
     const patches = places
@@ -355,7 +355,7 @@ describe('what is recorded and stored is the same', () => {
     expect([...called]).toEqual([])
   })
 
-  it('with each function and accessor patched, one at a time', () => {
+  it('is the same with each function and accessor patched, one at a time', () => {
     const differs = (place: Place, manner: number): boolean => under([patchOf(place, manner)]) !== expected
     const wrong = places.filter((place, at) =>
       isFull ? manners.some((_, manner) => differs(place, manner)) : at % 5 === 0 && differs(place, at / 5),
@@ -363,7 +363,7 @@ describe('what is recorded and stored is the same', () => {
     expect(wrong.map(({ name }) => name)).toEqual([])
   })
 
-  it('with random groups of them patched', () => {
+  it('is the same with random groups patched', () => {
     const random = numbers(16)
     for (let round = 0; round < rounds(12, 60); round++) {
       const share = random() ** 2
@@ -373,7 +373,7 @@ describe('what is recorded and stored is the same', () => {
     }
   })
 
-  it('with properties that prototypes should not have', () => {
+  it('is the same with polluted prototypes', () => {
     const keys: readonly PropertyKey[] = [
       ...[
         '0',

@@ -73,8 +73,8 @@ class Mine {
   }
 }
 
-describe('a history takes', () => {
-  it('every type of JSON data, recursive ones, and what can only be checked at run time', () => {
+describe('a history accepts the types', () => {
+  it('of JSON data, including recursive ones, and unknown types checked at run time', () => {
     createHistory<Message>()
     createHistory<Immutable<Message>>()
     createHistory<Turn>()
@@ -102,7 +102,7 @@ describe('a history takes', () => {
     ).toEqualTypeOf<number | undefined>()
     restoreHistory({ messages: [] }, decodeMessage)
   })
-  it('a type parameter that is recordable', () => {
+  it('of recordable type parameters', () => {
     const made = <M extends Recordable<M>>(first: M): History<M> => {
       const history = createHistory<M>()
       history.append(first)
@@ -115,8 +115,8 @@ describe('a history takes', () => {
   })
 })
 
-describe('a history refuses, with a sentence where it is wrong', () => {
-  it('what is no JSON, at any depth', () => {
+describe('a history refuses the types', () => {
+  it('of non-JSON values at any depth', () => {
     // @ts-expect-error 'a Date can not be recorded: write date.toISOString()'
     createHistory<Date>()
     // @ts-expect-error the same, of a property
@@ -148,14 +148,14 @@ describe('a history refuses, with a sentence where it is wrong', () => {
     // @ts-expect-error and what a decoder gives
     restoreHistory({ messages: [] }, () => ({ _tag: 'Right', right: new Date() }) as const)
   })
-  it('by that sentence', () => {
+  it("with a sentence as the compiler's message", () => {
     expectTypeOf<Recordable<Date>>().toEqualTypeOf<'a Date can not be recorded: write date.toISOString()'>()
     expectTypeOf<Recordable<{ at: Date }>>().toEqualTypeOf<{
       readonly at: 'a Date can not be recorded: write date.toISOString()'
     }>()
     expectTypeOf<Recordable<Message>>().toEqualTypeOf<unknown>()
   })
-  it('iterables, which an array is made of', () => {
+  it('of iterables other than arrays', () => {
     type Sentence = 'an iterable can not be recorded: write [...values]'
     expectTypeOf<Recordable<Iterable<string>>>().toEqualTypeOf<Sentence>()
     expectTypeOf<Recordable<Generator<number>>>().toEqualTypeOf<Sentence>()
@@ -166,7 +166,7 @@ describe('a history refuses, with a sentence where it is wrong', () => {
     // @ts-expect-error the same, deep inside
     createHistory<{ a: { of?: Iterable<string> }[] }>()
   })
-  it('object and {}, which say nothing of their properties', () => {
+  it('object and {}, which describe no properties', () => {
     type Sentence = 'object and {} can not be recorded: name the properties, or write JsonObject'
     expectTypeOf<Recordable<object>>().toEqualTypeOf<Sentence>()
     expectTypeOf<Recordable<{}>>().toEqualTypeOf<Sentence>()
@@ -178,7 +178,7 @@ describe('a history refuses, with a sentence where it is wrong', () => {
     // @ts-expect-error one of several types
     createHistory<Named | { a: {}[] }>()
   })
-  it('a symbol key that is always there', () => {
+  it('with a required symbol key', () => {
     expectTypeOf<Recordable<Branded>>().toEqualTypeOf<{
       readonly text: string
       readonly [brand]: 'a symbol key can not be recorded: write a string key'
@@ -188,7 +188,7 @@ describe('a history refuses, with a sentence where it is wrong', () => {
     // @ts-expect-error the same, deep inside
     createHistory<Tree<Branded>>()
   })
-  it('classes with private or protected members', () => {
+  it('of classes with private or protected members', () => {
     type Sentence = 'a class with private or protected members can not be recorded: write a plain object'
     expectTypeOf<Recordable<Hidden>>().toEqualTypeOf<Sentence>()
     expectTypeOf<Recordable<OldHidden>>().toEqualTypeOf<Sentence>()
@@ -206,7 +206,7 @@ describe('a history refuses, with a sentence where it is wrong', () => {
     // @ts-expect-error the class itself
     createHistory<typeof Guarded>()
   })
-  it('errors, and interfaces that an error fits', () => {
+  it('of errors and of interfaces that an error satisfies', () => {
     type Sentence = 'an Error can not be recorded: write { name: error.name, message: error.message }'
     expectTypeOf<Recordable<Error>>().toEqualTypeOf<Sentence>()
     expectTypeOf<Recordable<AggregateError>>().toEqualTypeOf<Sentence>()
@@ -219,10 +219,10 @@ describe('a history refuses, with a sentence where it is wrong', () => {
   })
 })
 
-describe('Immer', () => {
+describe('Immer types', () => {
   const entry = view.at(0) as Immutable<Message>
   const message = user('hi')
-  it('has a type of the same name that goes both ways', () => {
+  it('has an Immutable type assignable in both directions', () => {
     const theirs: ImmersImmutable<Message> = entry
     const ours: Immutable<Message> = theirs
     const plain: Message = theirs

@@ -24,14 +24,14 @@ const tagged = () => {
 }
 
 describe('restoreHistory', () => {
-  it('gives back what was saved, through JSON text, with every tag', () => {
+  it('restores saved messages and tags through JSON text', () => {
     const view = tagged().view()
     const { history, classifiedFrom } = restored(JSON.parse(JSON.stringify({ messages: view, pages: view.pages })))
     expect(history.view().toArray()).toEqual(view.toArray())
     expect(history.view().pages.toArray()).toEqual(view.pages.toArray())
     expect(classifiedFrom).toBe(7)
   })
-  it('completes a sidecar that is too short for its missing tail only', () => {
+  it('classifies only the missing tail of a short sidecar', () => {
     const view = tagged().view()
     const { history, classifiedFrom } = restored({ messages: view.toArray(), pages: view.pages.toArray().slice(0, 3) })
     expect(history.view().pages.toArray()).toEqual([
@@ -45,7 +45,7 @@ describe('restoreHistory', () => {
     ])
     expect(classifiedFrom).toBe(3)
   })
-  it('classifies everything when there is no sidecar', () => {
+  it('classifies all messages without a sidecar', () => {
     const { history, classifiedFrom } = restored({ messages: conversation() })
     expect(history.view().pages.toArray()).toEqual([
       'bootstrap',
@@ -57,7 +57,7 @@ describe('restoreHistory', () => {
     ])
     expect(classifiedFrom).toBe(0)
   })
-  it('uses the classification it was given, for what lacks a tag and for what is appended later', () => {
+  it('uses the given classify for missing tags and later appends', () => {
     const answer = restoreHistory({ messages: conversation(), pages: ['plan'] }, decodeMessage, {
       classify: () => 'preference',
     })
@@ -67,11 +67,11 @@ describe('restoreHistory', () => {
     expect(history.view().pages.count('preference')).toBe(6)
     expect(history.view().pages.at(0)).toBe('plan')
   })
-  it('is appended to like any other', () => {
+  it('returns a history that can be appended to', () => {
     const { history } = restored({ messages: conversation() })
     expect(history.append(user('more'))).toBe(6)
   })
-  it('restores messages of any type with any decoder', () => {
+  it('works with any message type and decoder', () => {
     const decodeNumber = (value: unknown) => (typeof value === 'number' ? right(value) : left('not a number'))
     const good = restoreHistory({ messages: [1, 2] }, decodeNumber)
     if (isLeft(good)) throw new Error('unexpected')
@@ -81,7 +81,7 @@ describe('restoreHistory', () => {
     expect(isLeft(bad) && faultMessage(bad.left)).toMatch(/position 1 could not be decoded: not a number/)
   })
 
-  it('refuses a sidecar that is too long, and names the first position too many', () => {
+  it('refuses a sidecar that is too long and reports the first extra position', () => {
     const fault = faultOf({ messages: [user('a')], pages: ['plan', 'plan', 'plan'] })
     expect(fault).toEqual({ _tag: 'TooManyPages', position: 1, messages: 1, pages: 3 })
     expect(faultMessage(fault)).toMatch(/3 page kinds for 1 messages, so position 1 has a page kind and no message/)
@@ -92,19 +92,19 @@ describe('restoreHistory', () => {
     [null, 'null'],
     [undefined, 'undefined'],
     [{}, 'object'],
-  ])('refuses %j as a kind, and names its position', (kind, found) => {
+  ])('refuses %j as a page kind and reports its position', (kind, found) => {
     const fault = faultOf({ messages: [user('a'), user('b')], pages: ['plan', kind] })
     expect(fault).toMatchObject({ _tag: 'UnknownPage', position: 1 })
     expect(faultMessage(fault)).toMatch(found)
   })
-  it('refuses a message that does not decode, and names its position and path', () => {
+  it('refuses a message that does not decode and reports its position and path', () => {
     const fault = faultOf({ messages: [user('a'), { role: 'user', content: 'text' }] })
     expect(fault).toMatchObject({ _tag: 'UndecodableMessage', position: 1 })
     expect(faultMessage(fault)).toMatch(
       /position 1 could not be decoded: content should be an array of parts, found "text"/,
     )
   })
-  it('refuses what a decoder lets through and cannot be recorded', () => {
+  it('refuses a decoded value that cannot be recorded', () => {
     const answer = restoreHistory({ messages: [new Date(0)] }, right)
     expect(answer).toMatchObject(left({ _tag: 'UnrecordableMessage', position: 0, path: [] }))
   })

@@ -49,7 +49,7 @@ const expectItems = (history: History<Item>, len: number): void => {
   expect(view.pages.toArray()).toEqual(all.map(kindAt))
 }
 
-it.each([1, 2, 3, 4, 65])('%i chunks of texts read as the messages that they are', (chunks) => {
+it.each([1, 2, 3, 4, 65])('%i chunks of JSON texts read as their messages', (chunks) => {
   const len = chunks * chunkLength
   const { history } = unparsedHistory(chunks)
   const view = history.view()
@@ -58,8 +58,8 @@ it.each([1, 2, 3, 4, 65])('%i chunks of texts read as the messages that they are
   expectItems(history, len + 3)
 })
 
-describe('a chunk is parsed', () => {
-  it('when one of its messages is first read, as a whole and once', () => {
+describe('an unparsed chunk is parsed', () => {
+  it('on the first read of one of its messages, once and completely', () => {
     const { history, read } = unparsedHistory(3)
     const view = history.view()
     expect([view.length, view.pages.count('plan') > 0, view.pages.at(0), view.slice(1).length]).toEqual([
@@ -84,7 +84,7 @@ describe('a chunk is parsed', () => {
     view.toArray()
     expect(read.count).toBe(3 * chunkLength)
   })
-  it('once for all forks, and not by a fork', () => {
+  it('once for all forks, and not by forking', () => {
     const { history, read } = unparsedHistory(3)
     const forks = [0, 1].map(() => createHistory<Item>({ from: history.view().slice(0, 2 * chunkLength) }))
     for (const fork of forks) fork.append(item(2 * chunkLength), kindAt(2 * chunkLength))
@@ -92,7 +92,7 @@ describe('a chunk is parsed', () => {
     for (const fork of forks) expectItems(fork, 2 * chunkLength + 1)
     expect(read.count).toBe(2 * chunkLength)
   })
-  it('alone, if a fork ends within it or messages after it are left out', () => {
+  it('separately for a fork that ends within it or omits messages after it', () => {
     const { history, read } = unparsedHistory(3)
     expectItems(createHistory<Item>({ from: history.view().slice(0, chunkLength - 1) }), chunkLength - 1)
     expect(read.count).toBe(chunkLength)
@@ -102,7 +102,7 @@ describe('a chunk is parsed', () => {
   })
 })
 
-it('what was parsed is frozen, and the texts are those that were given at the time', () => {
+it('parsed messages are frozen copies of the texts at that time', () => {
   const history = createHistory<Item>()
   const texts = positions(0, chunkLength).map(textAt)
   const reader = { textOf, check: () => undefined, errorOf: () => new Error('unread') }
@@ -115,7 +115,7 @@ it('what was parsed is frozen, and the texts are those that were given at the ti
   expect([Object.isFrozen(first), Object.isFrozen(first?.in)]).toEqual([true, true])
 })
 
-it('texts that were taken out are put in, and nothing else is', () => {
+it('only extracted texts are restored', () => {
   const filling = (text: unknown) => ({
     stored: '>{"at":0,"in":[""]}',
     page: 'plan',
@@ -129,7 +129,7 @@ it('texts that were taken out are put in, and nothing else is', () => {
   }
 })
 
-describe('a text that is no message', () => {
+describe('an invalid message text', () => {
   const bad = chunkLength + 1
   it.each([
     ['no JSON', '{"at":'],
@@ -137,7 +137,7 @@ describe('a text that is no message', () => {
     ['no item', '1'],
     ['a text of a block that is none', '{}', () => undefined],
   ])(
-    '%s: each read of its chunk throws the error that names it, and all else goes on',
+    '%s: makes each read of its chunk throw the same error and affects nothing else',
     (_, text, fills: ChunkText['fills'] = () => []) => {
       const { history, read } = unparsedHistory(3, (given, position) =>
         position === bad ? { ...given, stored: `>${text}`, fills } : given,
@@ -163,7 +163,7 @@ describe('a text that is no message', () => {
       expect(read.count).toBeGreaterThan(0)
     },
   )
-  it('is no reason where the check itself threw: the next read tries again', () => {
+  it('is checked again on the next read if the check itself threw', () => {
     let isTired = true
     const history = createHistory<Item>()
     const check = (): undefined => {
@@ -176,7 +176,7 @@ describe('a text that is no message', () => {
   })
 })
 
-it('only whole chunks are appended, to a history of whole chunks', () => {
+it('only whole chunks are accepted, by a history of whole chunks', () => {
   const { history, reader } = unparsedHistory(1)
   const texts = positions(chunkLength, 2 * chunkLength).map(textAt)
   const refused = (to: History<Item>, given: readonly ChunkText[]): void => {

@@ -43,7 +43,7 @@ const contextOf = (view: View<Message>) => {
 }
 
 describe.each(judges)('for %s', (_name, equal) => {
-  it('two views are equal if their messages and page kinds are', () => {
+  it('two views are equal if their messages and page kinds are equal', () => {
     const [one, other] = [viewOf('a', 'b'), viewOf('a', 'b')]
     expect(one).not.toBe(other)
     expect([equal(one, other), equal({ view: one }, { view: other })]).toEqual([true, true])
@@ -52,37 +52,37 @@ describe.each(judges)('for %s', (_name, equal) => {
     expect(equal(one, viewOf('a'))).toBe(false)
     expect(equal(viewOf(), viewOf('a'))).toBe(false)
   })
-  it('positions do not count', () => {
+  it('positions do not affect equality', () => {
     const one = without(viewOf('a', 'x', 'b').slice(0), [{ from: 1, to: 2 }])
     expect([one.positionAt(1), equal(one, viewOf('a', 'b'))]).toEqual([2, true])
     expect(equal(viewOf('x', 'a', 'b').slice(1), viewOf('a', 'b'))).toBe(true)
   })
-  it('page kinds do', () => {
+  it('page kinds affect equality', () => {
     const history = createHistory<Message>()
     history.append(user('a'), 'plan')
     expect(equal(history.view(), viewOf('a'))).toBe(false)
     expect(equal(history.view().pages, viewOf('a').pages)).toBe(false)
     expect(equal(viewOf('a', 'b').pages, viewOf('c', 'd').pages)).toBe(true)
   })
-  it('what was called on a view does not', () => {
+  it('earlier calls on a view do not affect equality', () => {
     const [one, other] = [viewOf('a', 'b'), viewOf('a', 'b')]
     void [one.at(0), one.slice(1), one.pages.count('plan'), [...one], one.messages]
     expect(equal(one, other)).toBe(true)
   })
-  it('the messages of two contexts are equal if they are', () => {
+  it('the messages of two contexts are equal by value', () => {
     const [one, other] = [contextOf(viewOf('a', 'b')), contextOf(viewOf('a', 'b'))]
     expect(equal(one.messages, other.messages)).toBe(true)
     expect(equal(one.messages, contextOf(viewOf('a', 'c')).messages)).toBe(false)
     expect(equal(one.residency, other.residency)).toBe(true)
   })
-  it('a handle is equal to itself alone', () => {
+  it('a handle equals only itself', () => {
     const [one, other] = [createHistory<Message>(), createHistory<Message>()]
     expect([equal(one, one), equal(one, other), equal({ one }, { one: other })]).toEqual([true, false, false])
   })
 })
 
-describe('copies', () => {
-  it('structuredClone of a view has its messages and page kinds', () => {
+describe('copies of histories and views', () => {
+  it('structuredClone of a view copies messages and page kinds', () => {
     const view = createHistory<Message>({ from: conversation() }).view()
     expect(structuredClone(view)).toEqual({
       messages: conversation(),
@@ -90,7 +90,7 @@ describe('copies', () => {
     })
     expect(structuredClone(contextOf(view).messages)).toEqual({ items: contextOf(view).messages.toArray() })
   })
-  it('a spread view, as JSON, is what restoreHistory reads', () => {
+  it('JSON of a spread view is what restoreHistory reads', () => {
     const history = createHistory<Message>({ from: conversation() })
     history.append(user('tabs'), 'preference')
     const saved: unknown = JSON.parse(JSON.stringify({ ...history.view() }))
@@ -99,17 +99,17 @@ describe('copies', () => {
     expect(restored.right.history.view()).toEqual(history.view())
     expect(restored.right.classifiedFrom).toBe(7)
   })
-  it('a view is written by JSON.stringify as its messages', () => {
+  it('JSON.stringify writes a view as its messages', () => {
     const view = viewOf('a')
     expect(JSON.stringify({ view })).toBe(JSON.stringify({ view: [user('a')] }))
   })
-  it('a handle can not be cloned', () => {
+  it('structuredClone of a handle throws', () => {
     expect(() => structuredClone(createHistory<Message>())).toThrow('could not be cloned')
   })
 })
 
-describe('functions of a view', () => {
-  it('work off the view, and are the same each time', () => {
+describe('methods of a view', () => {
+  it('work detached from the view and are the same each time', () => {
     const view = viewOf('a', 'b', 'c')
     const { at, slice, positionAt, before, toArray, toJSON, pages } = view
     expect([0, -1].map(at)).toEqual([user('a'), user('c')])
@@ -122,7 +122,7 @@ describe('functions of a view', () => {
     const { at: itemAt, toArray: items } = contextOf(view).messages
     expect([[0].map(itemAt), items().length]).toEqual([[user('a')], 3])
   })
-  it('give nothing at what is no position', () => {
+  it('return undefined for an invalid position', () => {
     const view = viewOf('a', 'b')
     for (const at of [0.5, -0.5, NaN, 2, -3, Infinity])
       expect([view.at(at), view.pages.at(at), contextOf(view).messages.at(at)]).toEqual([
@@ -133,15 +133,15 @@ describe('functions of a view', () => {
   })
 })
 
-describe('printed', () => {
-  it('in a template, and as a number', () => {
+describe('printing handles and views', () => {
+  it('works in a template string and as a number', () => {
     const history = createHistory<Message>({ from: conversation() })
     const view = history.view()
     expect(`${history as never} ${view as never} ${view.pages as never}`).toBe('History(6) View(6) Pages(6)')
     expect(`${contextOf(view).messages as never}`).toBe('Span(6)')
     expect([Number(view), Number(history)]).toEqual([NaN, NaN])
   })
-  it('by the console: the last messages, and how many are before them', () => {
+  it('shows the last messages in the console and how many come before', () => {
     const history = createHistory<number>({ from: [1, 2, 3, 4, 5] })
     expect(inspect(history.view())).toBe('View(5) [ 2 earlier, 3, 4, 5 ]')
     expect(inspect(history)).toBe('History(5) [ 2 earlier, 3, 4, 5 ]')
@@ -156,7 +156,7 @@ describe('printed', () => {
 })
 
 describe('Immer', () => {
-  it('edits the messages of a view into a new array, which shares every message that it leaves alone', () => {
+  it('edits the messages of a view into a new array that shares unchanged messages', () => {
     const history = createHistory<Message>({ from: conversation() })
     const view = history.view()
     const edited = produce(view.messages, (draft) => {
@@ -170,7 +170,7 @@ describe('Immer', () => {
     expect([view.toArray(), history.view().toArray(), history.len]).toEqual([conversation(), conversation(), 6])
     expect(produce(view.messages, () => {})).toBe(view.messages)
   })
-  it('says in its own words that a handle and a view are no drafts', () => {
+  it('reports in its own words that a handle and a view are not draftable', () => {
     const history = createHistory<Message>({ from: conversation() })
     const refused = { History: history, View: history.view(), Pages: history.view().pages }
     for (const [name, value] of Object.entries(refused)) {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../src/json/index.ts'
 
-it('law: bytes are given back, in the base64 that Node writes', () => {
+it('property: bytes round-trip through the base64 that Node writes', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       const text = base64Of(bytes)
@@ -14,7 +14,7 @@ it('law: bytes are given back, in the base64 that Node writes', () => {
   )
 })
 
-it('law: texts and their UTF-8 are those of Node', () => {
+it("property: texts and their UTF-8 match Node's", () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), (text, bytes) => {
       expect(Buffer.from(utf8Of(text))).toEqual(Buffer.from(text))
@@ -27,6 +27,6 @@ it('law: texts and their UTF-8 are those of Node', () => {
   expect(textOfUtf8(utf8Of('\ufeffa'))).toBe('\ufeffa')
 })
 
-it.each(['a', 'aGk', 'aGk=aGk=', 'a-k=', 'aGl=', ' aGk', 'aGk\n'])('no bytes are read from %j', (text) => {
+it.each(['a', 'aGk', 'aGk=aGk=', 'a-k=', 'aGl=', ' aGk', 'aGk\n'])('%j is not decoded', (text) => {
   expect(bytesOfBase64(text)).toBeUndefined()
 })

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { isLeft, isRight, left, right } from '../../src/json/index.ts'
 
 describe('Either', () => {
-  it('is the object that fp-ts makes', () => {
+  it('has the shape of fp-ts objects', () => {
     expect(left('no')).toStrictEqual(E.left('no'))
     expect(right(1)).toStrictEqual(E.right(1))
   })
-  it('goes through the functions of fp-ts, and theirs through ours', () => {
+  it('works with the functions of fp-ts, and fp-ts values work with ours', () => {
     const half = (n: number): E.Either<string, number> => (n % 2 === 0 ? right(n / 2) : left(`${n} is odd`))
     expect(pipe(right(8), E.chain(half), E.chain(half))).toEqual(E.right(2))
     expect(pipe(right(6), E.chain(half), E.chain(half), E.mapLeft(String))).toEqual(E.left('3 is odd'))

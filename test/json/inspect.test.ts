@@ -12,7 +12,7 @@ const findingsOf = (text: string): readonly string[] => {
   return inspected.right.findings.map(({ path, line, reason }) => `${line} ${formatPath(path)}: ${reason}`)
 }
 
-describe('inspectJson says where the value is not what the text says', () => {
+describe('inspectJson finds where a parsed value differs from its text', () => {
   it.each<readonly [string, readonly string[]]>([
     ['{"a":1,"a":2}', ['1 a: occurs twice: the last one is used']],
     ['{"a":1,"\\u0061":2}', ['1 a: occurs twice: the last one is used']],
@@ -45,14 +45,14 @@ describe('inspectJson says where the value is not what the text says', () => {
     [`[${'9'.repeat(400)}]`, [`1 [0]: is ${'9'.repeat(40)}… (400 characters), which is out of range: read as null`]],
   ])('%s', (text, expected) => expect(findingsOf(text)).toEqual(expected))
 
-  it('finds nothing in what JSON.stringify wrote, however it is spaced', () => {
+  it('finds nothing in any output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
         expect(findingsOf(JSON.stringify(JSON.parse(JSON.stringify(value)), undefined, space))).toEqual([])
       }),
     )
   })
-  it('finds a number exactly where its decimal value is another', () => {
+  it('finds exactly the numbers whose decimal value changes', () => {
     const written = fc.tuple(
       fc.constantFrom('', '-'),
       fc.bigInt({ min: 0n, max: 10n ** 25n }),

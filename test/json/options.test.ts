@@ -56,8 +56,8 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['run', 'tool', 'tools', (o) => run(o)],
   ]
 
-describe('an option that there is not', () => {
-  it.each(calls)('%s({ %s })', (of, wrong, right, call) => {
+describe('an unknown option', () => {
+  it.each(calls)('is refused by %s({ %s })', (of, wrong, right, call) => {
     const said = (() => {
       try {
         call({ [wrong]: 1 } as never)
@@ -77,7 +77,7 @@ describe('an option that there is not', () => {
   })
 })
 
-it('options that there are, undefined ones and options without a prototype pass', async () => {
+it('known options, undefined ones, and options without a prototype pass', async () => {
   const none = Object.assign(Object.create(null), { page: undefined, operation: 'o' }) as object
   await session.append(user('a'), none)
   const settled = orThrow(settle(view))

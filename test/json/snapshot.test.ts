@@ -21,7 +21,7 @@ class Mine {
   role = 'user'
 }
 
-describe('what cannot be recorded throws a TypeError that names the path', () => {
+describe('recording non-JSON throws a TypeError that names the path', () => {
   it.each<readonly [string, unknown, string]>([
     ['a function', { f: () => 1 }, 'f is a function'],
     ['a function in an array', { a: [0, () => 1] }, 'a[1] is a function'],
@@ -107,12 +107,12 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
     value.self = value
     expect(() => snapshot(value)).toThrow('the value contains itself')
   })
-  it('a path with long stretches is shortened in its middle', () => {
+  it('shortens a path with long keys in its middle', () => {
     expect(() => snapshot(nested(900, (inner) => (inner === 'core' ? [() => 1] : [inner])))).toThrow(
       '[0][0][0][0][0][0]…[0][0][0][0][0] is a function',
     )
   })
-  it.each([11, 12, 13, 14])('a path of %i steps is whole up to 12', (steps) => {
+  it.each([11, 12, 13, 14])('shows a path of %i steps completely up to 12', (steps) => {
     const path = formatPath(Array.from({ length: steps }, (_, index) => index))
     expect(path).toBe(
       steps <= 12
@@ -120,7 +120,7 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
         : `[0][1][2][3][4][5]…${[5, 4, 3, 2, 1].map((one) => `[${steps - one}]`).join('')}`,
     )
   })
-  it('a trap that throws passes its own error through, and nothing is recorded', () => {
+  it('passes an error thrown by a trap through and records nothing', () => {
     const history = createHistory<unknown>()
     const hostile = new Proxy(
       {},
@@ -135,7 +135,7 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
   })
 })
 
-describe('what is plain JSON data is recorded as it is', () => {
+describe('plain JSON data is recorded unchanged', () => {
   it.each<readonly [string, unknown]>([
     ['null', null],
     ['text', 'ünï\u0000code 🙂 \u2028'],
@@ -151,7 +151,7 @@ describe('what is plain JSON data is recorded as it is', () => {
     expect(JSON.stringify(copy)).toBe(JSON.stringify(value))
     expect(Object.isFrozen(copy)).toBe(true)
   })
-  it('an own __proto__ key is data and stays data', () => {
+  it('an own __proto__ key stays data', () => {
     const value = JSON.parse('{"__proto__": {"polluted": true}, "a": {"__proto__": null}}') as object
     const copy = snapshot(value)
     expect(JSON.stringify(copy)).toBe(JSON.stringify(value))
@@ -159,7 +159,7 @@ describe('what is plain JSON data is recorded as it is', () => {
     expect((copy as { polluted?: unknown }).polluted).toBeUndefined()
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
-  it('a shared reference is no cycle, and is recorded in each place', () => {
+  it('a shared reference is not a cycle and is recorded in each place', () => {
     const shared = { n: 1 }
     expect(snapshot({ a: shared, b: [shared, shared] })).toEqual({ a: { n: 1 }, b: [{ n: 1 }, { n: 1 }] })
   })
@@ -170,7 +170,7 @@ describe('what is plain JSON data is recorded as it is', () => {
     for (let level = 0; level < 40; level++) at = (at as { right: unknown }).right
     expect(at).toBe('core')
   })
-  it('sharing does not smuggle in more levels than may be nested', () => {
+  it('sharing does not exceed the depth limit', () => {
     const many = Array.from({ length: 10_001 }, () => ({}))
     const inner = nested(400, (value) => [value])
     const wrap = (value: unknown, levels: number): unknown => (levels === 0 ? value : [wrap(value, levels - 1)])
@@ -190,17 +190,17 @@ describe('what is plain JSON data is recorded as it is', () => {
     expect(copy).toEqual({ bare: { a: 1 }, foreign: { list: [1, { a: 2 }] }, frozen: { inner: [1] } })
     expect(Object.isFrozen(copy.frozen.inner)).toBe(true)
   })
-  it('a property that is undefined is left out, as JSON does it', () => {
+  it('an undefined property is omitted, as in JSON', () => {
     const given = { a: 1, b: undefined, c: [{ d: undefined }], ['__proto__']: undefined }
     const copy = snapshot(given)
     expect(JSON.stringify(copy)).toBe(JSON.stringify(given))
     expect(copy).toStrictEqual({ a: 1, c: [{}] })
     expect(Object.keys(given)).toEqual(['a', 'b', 'c', '__proto__'])
   })
-  it('-0 is recorded as 0, as JSON text has it', () => {
+  it('-0 is recorded as 0, as in JSON text', () => {
     expect(Object.is(snapshot({ n: -0 }).n, 0)).toBe(true)
   })
-  it('what was decoded is given back as it is, and what stands within it is copied for its next place', () => {
+  it('decoded data is returned as it is, and nested parts are copied for another place', () => {
     const once = ownSnapshot({ a: { b: [1] } })
     expect([snapshot(once), ownSnapshot(once)].every((again) => again === once)).toBe(true)
     expect(snapshot(once.a)).toEqual(once.a)

@@ -12,7 +12,7 @@ const problem = (text: string): string => {
   return `${line}:${column} expected ${expected}, found ${found}`
 }
 
-describe('parseJson names the place of the first error', () => {
+describe('parseJson reports the position of the first error', () => {
   it.each([
     ['', '1:1 expected a value, found the end'],
     ['  \n ', '2:2 expected a value, found the end'],
@@ -40,7 +40,7 @@ describe('parseJson names the place of the first error', () => {
     ['\ufeff{}', '1:1 expected a value'],
   ])('%j', (text, expected) => expect(problem(text)).toContain(expected))
 
-  it('is of one mind with JSON.parse about every text, damaged in any place', () => {
+  it('agrees with JSON.parse on any text with any damage', () => {
     const damaged = fc
       .tuple(
         fc.json(),

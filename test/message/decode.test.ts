@@ -15,7 +15,7 @@ const part = (content: unknown) => ({ role: 'user', content: [content] })
 
 describe('decodeMessage', () => {
   it.each([...conversation(), everyPart].map((message, index) => [index, message]))(
-    'takes message %i as it is',
+    'accepts message %i unchanged',
     (_index, message) => {
       expect(decodeMessage(message)).toEqual(right(message))
       expect(decodeMessage(JSON.parse(JSON.stringify(message)))).toEqual(right(message))
@@ -89,7 +89,7 @@ describe('decodeMessage', () => {
     [{ role: 'x'.repeat(1000), content: [] }, '… (1002 characters)'],
   ])('refuses %j', (input, message) => expect(faultText(input)).toContain(message))
 
-  it('never throws, whatever it is given', () => {
+  it('never throws for any input', () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -129,7 +129,7 @@ describe('decodeMessage', () => {
     revoked.revoke()
     expect(faultText(revoked.proxy)).toContain('could not be read')
   })
-  it('near misses of a message are either messages or faults with a path', () => {
+  it('gives messages or faults with a path for near misses', () => {
     const near = fc.record(
       {
         role: fc.constantFrom('user', 'tool', 'x', 1),

@@ -17,8 +17,8 @@ import { isText, isToolCall, isToolResult, provider, refusal, toolResultsOf } fr
 import { isRole, roles, toolResultPart } from '../../src/message/kit.ts'
 import { everyPart } from '../messages.ts'
 
-describe('constructors', () => {
-  it('read as the conversation does', () => {
+describe('message constructors', () => {
+  it('read like the conversation', () => {
     expect([system('a'), developer('b'), user('c', 'd'), assistant()]).toEqual([
       { role: 'system', content: [{ type: 'text', text: 'a' }] },
       { role: 'developer', content: [{ type: 'text', text: 'b' }] },
@@ -32,11 +32,11 @@ describe('constructors', () => {
       { role: 'assistant', content: [] },
     ])
   })
-  it('keep arguments that are text as they are, and write objects as JSON', () => {
+  it('keep text arguments as they are and write objects as JSON', () => {
     expect(toolCall('c', 'f', '{ "a":1 }')).toEqual({ type: 'tool_call', id: 'c', name: 'f', arguments: '{ "a":1 }' })
     expect(toolCall('c', 'f', { a: 1 }).arguments).toBe('{"a":1}')
   })
-  it('make results of text or parts', () => {
+  it('make results from text or parts', () => {
     expect(toolResult('c', 'done')).toEqual({
       role: 'tool',
       content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'done' }] }],
@@ -52,7 +52,7 @@ describe('constructors', () => {
     ])
     expect({ role: 'tool', content: [toolResultPart('a', 'x'), toolResultPart('b', 'y')] }.content.length).toBe(2)
   })
-  it('make the other parts', () => {
+  it('make the other part types', () => {
     expect([
       text('t'),
       refusal('no'),
@@ -71,7 +71,7 @@ describe('constructors', () => {
       { type: 'file', source: { type: 'url', url: 'u' }, name: 'n' },
     ])
   })
-  it('give frozen values and do not touch what they are given', () => {
+  it('return frozen values and leave their arguments unchanged', () => {
     const source = { type: 'url' as const, url: 'u' }
     const made = user('a', image(source))
     expect([made, made.content, made.content[0], made.content[1]].every((value) => Object.isFrozen(value))).toBe(true)
@@ -79,7 +79,7 @@ describe('constructors', () => {
   })
 })
 
-describe('questions', () => {
+describe('message queries', () => {
   it('tell parts apart', () => {
     const count = (guard: (part: (typeof everyPart.content)[number]) => boolean) =>
       everyPart.content.filter(guard).length

@@ -6,10 +6,10 @@ import { createPairing } from '../../src/message/kit.ts'
 import { conversation } from '../messages.ts'
 
 describe('openCalls', () => {
-  it('are none in a conversation in which every call was answered', () => {
+  it('returns nothing if every call was answered', () => {
     expect(openCalls(conversation())).toEqual([])
   })
-  it('name the calls that were not, by position and part, in order', () => {
+  it('returns the unanswered calls by position and part, in order', () => {
     const messages = [
       assistant('x', toolCall('c1', 'f', ''), toolCall('c2', 'g', '')),
       toolResult('c2', ''),
@@ -23,10 +23,10 @@ describe('openCalls', () => {
     expect(openCalls(messages)).toEqual(expected)
     expect(openCalls(createHistory<Message>({ from: messages }).view())).toEqual(expected)
   })
-  it('a result before its call answers nothing', () => {
+  it('ignores a result before its call', () => {
     expect(openCalls([toolResult('c1', ''), assistant(toolCall('c1', 'f', ''))]).length).toBe(1)
   })
-  it('an id that is used again is a call of its own', () => {
+  it('treats a reused id as a new call', () => {
     const again = [
       assistant(toolCall('c', 'f', '')),
       toolResult('c', '1'),
@@ -39,7 +39,7 @@ describe('openCalls', () => {
     ])
     expect(openCalls(again.slice(0, 3)).map(({ position }) => position)).toEqual([2])
   })
-  it('calls of one message with one id are answered in their order', () => {
+  it('answers calls with one id in a message in order', () => {
     const twice = [
       assistant(toolCall('c', 'f', ''), toolCall('c', 'g', '')),
       toolResult('c', '1'),
@@ -51,18 +51,18 @@ describe('openCalls', () => {
     ])
     expect([...mend(twice).messages].flatMap(toolResultsOf).map(({ callId }) => callId)).toEqual(['c', 'c_2'])
   })
-  it('a second result for a call answers nothing', () => {
+  it('ignores a second result for a call', () => {
     expect(
       pairCalls([assistant(toolCall('c', 'f', '')), toolResult('c', '1'), toolResult('c', '2')])[0]?.answer?.position,
     ).toBe(1)
   })
-  it('hostile ids are ids', () => {
+  it('accepts hostile ids', () => {
     const ids = ['__proto__', 'constructor', '', 'toString']
     expect(openCalls([assistant(...ids.map((id) => toolCall(id, 'f', '')))]).map(({ id }) => id)).toEqual(ids)
   })
 })
 
-it('law: a walk pairs as a list of calls does that is searched from its beginning each time', () => {
+it('property: a walk pairs like a linear search of a list of calls', () => {
   const deed = fc.record({
     does: fc.constantFrom('call' as const, 'answered' as const, 'result' as const, 'result' as const, 'other' as const),
     id: fc.constantFrom('a', 'b', '__proto__'),

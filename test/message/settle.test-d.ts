@@ -5,7 +5,7 @@ import { mend, settle, type Message, type Sequence, type Settled, type View } fr
 declare const view: View<Message>
 declare const send: (request: Settled<Sequence<Message>>) => void
 
-describe('Settled', () => {
+describe('the Settled type', () => {
   it('is the sequence itself, with a brand', () => {
     const answer = settle(view)
     if (answer._tag === 'Right') {
@@ -14,7 +14,7 @@ describe('Settled', () => {
     }
     send(mend(view).messages)
   })
-  it('is not what merely looks right', () => {
+  it('is not satisfied by a look-alike', () => {
     // @ts-expect-error a view may have open calls
     send(view)
     // @ts-expect-error an array may have open calls

@@ -60,7 +60,7 @@ describe('settle', () => {
       'text between the calls of one message',
       [assistant('x', call('a'), 'y', call('b'), 'z'), toolResult('a', ''), toolResult('b', '')],
     ],
-  ])('takes %s as it is', (_name, messages) => {
+  ])('accepts %s unchanged', (_name, messages) => {
     expect(settle(messages)).toEqual({ _tag: 'Right', right: messages })
     expect(isRight(settle(messages)) && mend(messages).messages).toBe(messages)
     expect(mend(messages).repairs).toEqual([])
@@ -121,7 +121,7 @@ describe('settle', () => {
   ])('names %s', (_name, messages, expected) => {
     expect(tags(messages)).toEqual(expected)
   })
-  it('says what is wrong in a sentence', () => {
+  it('describes problems in sentences', () => {
     const answer = settle([assistant(call('a'), call('b')), user('x'), toolResult('b', '')])
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
       'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; append what is missing, or send the copy that mend() derives',
@@ -131,7 +131,7 @@ describe('settle', () => {
 })
 
 describe('mend', () => {
-  it('answers what nobody answered with an error result', () => {
+  it('adds an error result for each unanswered call', () => {
     const { messages, repairs } = mend([assistant(call('a'), call('b')), toolResult('b', 'ok'), user('x')])
     expect([...messages]).toEqual([
       assistant(call('a'), call('b')),
@@ -143,15 +143,15 @@ describe('mend', () => {
       { problem: { _tag: 'UnansweredCall', id: 'a', position: 0, part: 0 }, done: 'inserted an error result' },
     ])
   })
-  it('moves a late result to its call, and loses nothing of it', () => {
+  it('moves a late result to its call without loss', () => {
     const late = toolResult('a', 'late', { name: 'f' })
     expect([...mend([assistant(call('a')), user('x'), late]).messages]).toEqual([assistant(call('a')), late, user('x')])
   })
-  it('leaves out results that answer nothing, and keeps what stands beside them', () => {
+  it('drops results without a call and keeps the parts beside them', () => {
     const mixed: Message = { role: 'user', content: [toolResultPart('gone', ''), text('but this')] }
     expect([...mend([mixed, toolResult('gone', '')]).messages]).toEqual([{ role: 'user', content: [text('but this')] }])
   })
-  it('gives a call with a used id an id of its own, also its result', () => {
+  it('gives a call with a used id a new id, and its result too', () => {
     const { messages } = mend([
       assistant(call('a')),
       toolResult('a', '1'),
@@ -167,13 +167,13 @@ describe('mend', () => {
       toolResult('a_2', '3'),
     ])
   })
-  it('leaves the record as it was found', () => {
+  it('leaves the record unchanged', () => {
     const history = createHistory<Message>({ from: [assistant(call('a')), user('x')] })
     const before = JSON.stringify(history.view())
     expect(mend(history.view()).messages.length).toBe(3)
     expect(JSON.stringify(history.view())).toBe(before)
   })
-  it('interrupted results, appended, settle a record that ends in open calls', () => {
+  it('settles a record with open calls when interrupted results are appended', () => {
     const history = createHistory<Message>({
       from: [user('x'), assistant(call('a'), call('b')), toolResult('b', 'ok')],
     })
@@ -181,7 +181,7 @@ describe('mend', () => {
     expect(isRight(settle(history.view()))).toBe(true)
     expect(history.view().at(-1)).toEqual(toolResult('a', 'interrupted', { name: 'f', isError: true }))
   })
-  it('settles any conversation, keeps everything that was said, and changes nothing the second time', () => {
+  it('settles any conversation without loss, and changes nothing the second time', () => {
     const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__')
     const part = fc.oneof(
       id.map(call),
@@ -216,7 +216,7 @@ describe('mend', () => {
     )
     outputs.expectToBe('2cec9060f0f58145')
   })
-  it('100,000 messages with 10,000 parallel calls are one pass', () => {
+  it('handles 100,000 messages with 10,000 parallel calls in one pass', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => call(`c${index}`))
     const messages = [
       assistant(...many),
@@ -228,7 +228,7 @@ describe('mend', () => {
   })
 })
 
-describe('on real transcripts', () => {
+describe('mend on real transcripts', () => {
   itShared('the pi session has its 18 unanswered calls, and is settled by mend', () => {
     const transcript = readTranscript(readShared('transcripts/coding-agent.pi-session.jsonl'))
     if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
@@ -257,7 +257,7 @@ describe('on real transcripts', () => {
   })
 })
 
-describe('mended messages share what they do not change', () => {
+describe('mended messages share unchanged parts', () => {
   /** Every object that a value is made of. */
   const objectsOf = (value: unknown, found: Set<unknown> = new Set()): Set<unknown> => {
     if (typeof value !== 'object' || value === null || found.has(value)) return found
@@ -265,7 +265,7 @@ describe('mended messages share what they do not change', () => {
     for (const inner of Object.values(value)) objectsOf(inner, found)
     return found
   }
-  it('of a damaged record, only the changed parts and what holds them are new', () => {
+  it('only changed parts and their containers are new', () => {
     const history = createHistory<Message>()
     for (let turn = 0; turn < 100; turn++) {
       history.append({
@@ -293,7 +293,7 @@ describe('mended messages share what they do not change', () => {
       expect(after?.content[3]).toBe(before?.content[3])
     }
   })
-  it('and freeze nothing of a conversation that was never recorded', () => {
+  it('and nothing of an unrecorded conversation gets frozen', () => {
     const part = { type: 'text' as const, text: 'mine', meta: { app: {} } }
     const mine: Message[] = [
       {

@@ -42,14 +42,14 @@ const faultText = (input: unknown): string => {
 }
 
 describe('decodeNote', () => {
-  it('takes every kind of note, and gives back a frozen copy', () => {
+  it('accepts every kind of note and returns a frozen copy', () => {
     for (const note of notes) {
       const decoded = decodeNote(JSON.parse(JSON.stringify(note)))
       expect(decoded).toEqual({ _tag: 'Right', right: note })
       expect(decoded._tag === 'Right' && Object.isFrozen(decoded.right)).toBe(true)
     }
   })
-  it('refuses what is none, and names the place', () => {
+  it('refuses other values and reports the path', () => {
     expect(faultText(null)).toBe('not a note: it should be an object')
     expect(faultText({ type: 'toString' })).toMatch(/^not a note: type should be one of page, pin, unpin, summary/)
     expect(faultText({ type: 'page', position: -1, kind: 'plan' })).toBe(
@@ -82,7 +82,7 @@ describe('decodeNote', () => {
       /content should be plain JSON data/,
     )
   })
-  it('says where a value can not be read, or is no JSON', () => {
+  it('reports the path of an unreadable or non-JSON value', () => {
     expect(faultText({ type: 'application', namespace: 'n', content: { a: [() => 1] } })).toContain('content.a[0]')
     const refuse = (): never => {
       throw new Error('no')
@@ -90,7 +90,7 @@ describe('decodeNote', () => {
     const trap = new Proxy({}, { ownKeys: refuse, getPrototypeOf: refuse, get: refuse })
     expect(faultText(trap)).toBe('not a note: it should be plain JSON data (it could not be read)')
   })
-  it('says of each note with another field what it said before', () => {
+  it('reports the recorded fault for each note with a changed field', () => {
     const outputs = new Outputs()
     const odd = [undefined, null, '', 'x', digest, -1, 0, 0.5, 2 ** 53, true, [], ['a'], {}, { a: 1 }]
     for (const note of [...notes, ...moreNotes])
@@ -104,7 +104,7 @@ describe('decodeNote', () => {
 })
 
 describe('foldPages', () => {
-  it('is what each position came to: the latest tag, a pin above it, and after an unpin what it was', () => {
+  it('gives each position its latest tag, a pin above it, and the tag again after an unpin', () => {
     expect(
       foldPages([
         { type: 'pin', position: 1 },
@@ -129,7 +129,7 @@ describe('foldPages', () => {
 })
 
 describe('rangeDigest', () => {
-  it('is the SHA-256 of the entries as JSON lines, so a slice and a copy of it agree', () => {
+  it('is the SHA-256 of the entries as JSON lines, equal for a slice and its copy', () => {
     const view = createHistory<Message>({ from: conversation() }).view().slice(1, 3)
     const lines = view
       .toArray()

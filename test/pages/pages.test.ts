@@ -5,7 +5,7 @@ import { isPageKind, pageKinds, residencyLevels } from 'indelible/pages'
 import { conversation } from '../messages.ts'
 
 describe('page kinds and residency', () => {
-  it('minimum fidelity is structured for bootstrap and constraint, pointer for the others', () => {
+  it('keep bootstrap and constraint at least structured, and the others at least as pointers', () => {
     expect(Object.fromEntries(pageKinds.map((kind) => [kind, minFidelity(kind)]))).toEqual({
       bootstrap: 'structured',
       constraint: 'structured',
@@ -15,7 +15,7 @@ describe('page kinds and residency', () => {
       conversation: 'pointer',
     })
   })
-  it('degradation goes from full to the minimum', () => {
+  it('degrade from full to the minimum', () => {
     expect(pageKinds.map((kind) => degradationPath(kind).join(' '))).toEqual([
       'full structured',
       'full structured',
@@ -30,7 +30,7 @@ describe('page kinds and residency', () => {
     }
     expect([Object.isFrozen(pageKinds), Object.isFrozen(residencyLevels)]).toEqual([true, true])
   })
-  it('the kinds of a view are a dead end for whoever holds them', () => {
+  it("give no access to the record from a view's kinds", () => {
     const { pages } = createHistory({ from: conversation() }).view()
     expect([Object.isFrozen(pages), 'constructor' in pages, /^Pages\(\d+\) \[/.test(inspect(pages))]).toEqual([
       true,
@@ -40,7 +40,7 @@ describe('page kinds and residency', () => {
     for (let of: object | null = pages; of !== null; of = Object.getPrototypeOf(of) as object | null)
       expect([Object.isFrozen(of), Object.hasOwn(of, 'constructor')]).toEqual([true, false])
   })
-  it('names are told from what is none', () => {
+  it('distinguish names from other values', () => {
     expect([...pageKinds, ...residencyLevels].map(isPageKind)).toEqual([
       ...pageKinds.map(() => true),
       ...residencyLevels.map(() => false),
@@ -71,7 +71,7 @@ describe('classify', () => {
       for (const role of ['user', 'assistant'])
         expect(classify({ role, content: [{ type: 'text', text }] })).toBe('conversation')
   })
-  it('gives each message of a conversation one kind', () => {
+  it('gives each message exactly one kind', () => {
     expect(conversation().map((message) => classify(message))).toEqual([
       ...['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'],
     ])
@@ -79,7 +79,7 @@ describe('classify', () => {
 })
 
 describe('the page kinds of a view', () => {
-  it('are all there, across every growth of the record', () => {
+  it('are complete at every record length', () => {
     const history = createHistory<number>()
     const kinds = Array.from({ length: 1000 }, (_, index) => pageKinds[(index * 7) % 6] ?? 'plan')
     const views = kinds.map((kind, index) => {
@@ -90,7 +90,7 @@ describe('the page kinds of a view', () => {
     for (const at of [0, 15, 16, 17, 127, 128, 129, 500]) expect(views[at]?.toArray()).toEqual(kinds.slice(0, at + 1))
     for (const at of [0, 127, 128, 255, 256, 999]) expect(history.view().pages.at(at)).toBe(kinds[at])
   })
-  it('are sliced with it, by the rules of arrays', () => {
+  it('are sliced like arrays', () => {
     const history = createHistory<number>()
     for (const kind of pageKinds) history.append(0, kind)
     for (const [from, to] of [
@@ -103,7 +103,7 @@ describe('the page kinds of a view', () => {
     ] as const)
       expect(history.view().slice(from, to).pages.toArray()).toEqual(pageKinds.slice(from, to))
   })
-  it('have none at a fraction', () => {
+  it('are undefined at a fractional index', () => {
     const { pages } = createHistory<number>({ from: [1, 2] }).view()
     expect([pages.at(0.5), pages.at(-0.5), pages.at(NaN)]).toEqual([undefined, undefined, undefined])
   })

@@ -69,7 +69,7 @@ interface ConsistencyCase {
   readonly wantErr: boolean
 }
 
-describe('the published cases', () => {
+describe('published Merkle tree vectors', () => {
   itShared('inclusion', () => {
     const cases = JSON.parse(readShared('rfc6962/inclusion.json')) as readonly InclusionCase[]
     expect(cases.length).toBe(74)
@@ -98,7 +98,7 @@ describe('the published cases', () => {
       expect([name, good]).toEqual([name, !wantErr])
     }
   })
-  it('the hashes of the empty tree, of an empty leaf and of a tree known from Certificate Transparency', () => {
+  it('match: the empty tree, an empty leaf, and a Certificate Transparency tree', () => {
     expect(hex(emptyRoot())).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     expect(hex(leafHash(new Uint8Array(0)))).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d')
     const contents = [
@@ -116,9 +116,9 @@ describe('the published cases', () => {
   })
 })
 
-describe('trees of every size, beside the definition', () => {
+describe('Merkle trees of every size', () => {
   const all = leaves(130)
-  it('have the root that the definition gives, whether made at once or leaf by leaf', () => {
+  it('have the defined root, built at once or leaf by leaf', () => {
     let range = emptyRange
     for (let size = 0; size <= all.length; size++) {
       const root = hex(naiveRoot(all.slice(0, size)))
@@ -128,7 +128,7 @@ describe('trees of every size, beside the definition', () => {
       if (size < all.length) range = appendLeaf(range, all[size] as Uint8Array, sha256)
     }
   })
-  it('can be continued from the last peaks that were kept beside their leaves', () => {
+  it('can be continued from the stored last peaks', () => {
     const kept: Uint8Array[] = []
     let range = emptyRange
     for (const leaf of all) {
@@ -137,7 +137,7 @@ describe('trees of every size, beside the definition', () => {
       kept.push(range.peaks.at(-1) as Uint8Array)
     }
   })
-  it('a range does not change when it is appended to', () => {
+  it('are immutable: a range does not change when appended to', () => {
     const range = appendLeaf(emptyRange, all[0] as Uint8Array, sha256)
     appendLeaf(range, all[1] as Uint8Array, sha256)
     expect([range.size, range.peaks.length, Object.isFrozen(range), Object.isFrozen(range.peaks)]).toEqual([
@@ -148,14 +148,14 @@ describe('trees of every size, beside the definition', () => {
     ])
     expect(() => (range.peaks as Uint8Array[]).pop()).toThrow(TypeError)
   })
-  it('an append costs one hash on average', () => {
+  it('cost one hash per append on average', () => {
     let hashes = 0
     let range = emptyRange
     for (const leaf of leaves(1024)) range = appendLeaf(range, leaf, (input) => ((hashes += 1), sha256(input)))
     expect(hashes).toBe(1023)
     expect(range.peaks.length).toBe(1)
   })
-  it('have inclusion proofs as the definition gives them, which verify', () => {
+  it('have the defined inclusion proofs, which verify', () => {
     for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 64, 65]) {
       const tree = all.slice(0, size)
       for (let position = 0; position < size; position++) {
@@ -167,7 +167,7 @@ describe('trees of every size, beside the definition', () => {
       }
     }
   })
-  it('have consistency proofs as the definition gives them, which verify', () => {
+  it('have the defined consistency proofs, which verify', () => {
     for (let size = 1; size <= 40; size++) {
       const tree = all.slice(0, size)
       for (let oldSize = 1; oldSize <= size; oldSize++) {
@@ -178,7 +178,7 @@ describe('trees of every size, beside the definition', () => {
       }
     }
   })
-  it('are proved by no position or size that they do not have', () => {
+  it('have no proof for a position or size outside of them', () => {
     expect(() => inclusionProof(3, all.slice(0, 3))).toThrow(new RangeError('there is no leaf at position 3 of 3'))
     expect(() => inclusionProof(-1, all)).toThrow(RangeError)
     expect(() => inclusionProof(0.5, all)).toThrow(RangeError)
@@ -200,7 +200,7 @@ describe('a proof of something else never verifies', () => {
     at: fc.nat(),
   })
 
-  it('inclusion: another position, size, leaf, root, or a changed proof', () => {
+  it('inclusion with another position, size, leaf, root, or changed proof', () => {
     fc.assert(
       fc.property(arbitrary, ({ size, a, b, bit, at }) => {
         const tree = leaves(size)
@@ -228,7 +228,7 @@ describe('a proof of something else never verifies', () => {
       }),
     )
   })
-  it('consistency: another size, root, or a changed proof; and no history that was rewritten', () => {
+  it('consistency with another size, root or changed proof, or a rewritten history', () => {
     fc.assert(
       fc.property(arbitrary, ({ size, a, b, bit, at }) => {
         const tree = leaves(size)
@@ -257,7 +257,7 @@ describe('a proof of something else never verifies', () => {
   })
 })
 
-it('law: bytes are given back from their hexadecimal digits, which are those of Node', () => {
+it("property: bytes round-trip through hexadecimal, which matches Node's", () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       expect(hexOf(bytes)).toBe(hex(bytes))
@@ -266,7 +266,7 @@ it('law: bytes are given back from their hexadecimal digits, which are those of 
   )
 })
 
-it('the leaf of a row is the digest of its kind, time, salt and body, or what is kept of an erased one', () => {
+it("a row's leaf is the digest of kind, time, salt and body, or the kept digest of an erased row", () => {
   const at = 5 * 2 ** 32 + 6
   const time = [0, 0, 0, 5, 0, 0, 0, 6]
   for (const [row, mark, salt] of [

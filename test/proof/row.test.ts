@@ -5,7 +5,7 @@ import { emptyRange, grow, RowTree, hashRow, portableSha256, rowLeaf } from '../
 const hash = portableSha256
 const row = hashRow({ kind: 'note', body: 'a', at: 7, salt: undefined, erased: undefined }, Object.freeze([]), hash)
 
-it('what hashed rows make of a tree is what their leaves make of it, for that tree alone', () => {
+it('hashRow extends a tree like its leaves do, for that tree only', () => {
   const grown = new RowTree(emptyRange, [row, row], hash)
   const { range, nodes } = grow(emptyRange, [rowLeaf(row, hash), rowLeaf(row, hash)], hash)
   expect([grown.range, Array.from(grown.nodes)]).toEqual([range, Array.from(nodes)])
@@ -16,7 +16,7 @@ it('what hashed rows make of a tree is what their leaves make of it, for that tr
   expect([row, grown, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
 })
 
-it('no row that was changed, copied or made by hand is part of it', () => {
+it('a changed, copied or handmade row is refused by the tree', () => {
   for (const other of [{ ...row }, { ...row, body: 'b' }, Object.create(row), structuredClone(row), null, undefined])
     expect(() => new RowTree(emptyRange, [row, other as never], hash)).toThrow('a row was changed after it was checked')
 })

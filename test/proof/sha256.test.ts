@@ -18,7 +18,7 @@ const samples = Array.from({ length: 300 }, (_, length) =>
 const expected = samples.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-it('is that of every other implementation', () => {
+it('SHA-256 matches other implementations', () => {
   expect(samples.map((bytes) => hexOf(portableSha256(bytes)))).toEqual(expected)
   expect(samples.map(digestOf)).toEqual(expected)
   expect(digestOf('ä\u0000')).toBe(createHash('sha256').update('ä\u0000').digest('hex'))
@@ -32,7 +32,7 @@ it.each([
   ['no built-in modules', { process: {} }],
   ['other built-in modules', { process: { getBuiltinModule: () => undefined } }],
   ['none that can be asked for', { process: { getBuiltinModule: () => { throw new Error('no') } } }], // oxfmt-ignore
-])('is the same where there is %s', async (_, globals) => {
+])('SHA-256 is the same where there is %s', async (_, globals) => {
   vi.resetModules()
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
   const { digestOf: digestInJavaScript, portableSha256: inJavaScript } = await import('../../src/proof/sha256.ts')
@@ -43,7 +43,7 @@ it.each([
   expect(digestInJavaScript('ä')).toBe(createHash('sha256').update('ä').digest('hex'))
 })
 
-it('is not another one once built-ins are patched', () => {
+it('SHA-256 is unaffected by patched built-ins', () => {
   vi.spyOn(crypto, 'hash').mockImplementation(() => 'forged')
   vi.spyOn(String.prototype, 'charCodeAt').mockImplementation(() => 7)
   syncBuiltinESMExports()

@@ -20,8 +20,8 @@ const units = (given: string): string =>
   [...given].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 const escaped = (given: string): string => JSON.stringify(given).slice(1, -1)
 
-describe('a secret is found', () => {
-  it('behind a written line feed and with escapes in it, in JSON that is cut off, in lines of JSON, and in code', () => {
+describe('redaction finds a secret', () => {
+  it('after an escaped line feed and with escapes in it: in truncated JSON, JSON lines and code', () => {
     expect(clean(`a\\n${secret}\\n`)).toBe(`a\\n${mark}\\n`)
     expect(clean(`{"a": "x\\n${secret}", "b": "cut`)).toBe(`{"a": "x\\n${mark}", "b": "cut`)
     expect(clean(`{"a":"${units(secret)}"}\n{"a":"${units(secret)}"}\n`)).not.toContain('\\u0067')
@@ -31,7 +31,7 @@ describe('a secret is found', () => {
     expect(clean(`said: ${whole}`)).toBe(`said: ${whole.replace(secret, mark)}`)
   })
 
-  it('where the key of JSON says what it is', () => {
+  it('by the name of its JSON key', () => {
     const key = `${letters.slice(0, 38)}/+`
     const json = JSON.stringify({ AccessKeyId: 1, SecretAccessKey: key, after: key.slice(1) })
     expect(clean(json)).toBe(json.replace(key, '[redacted aws-secret-access-key, 40 characters]'))
@@ -40,7 +40,7 @@ describe('a secret is found', () => {
     })
   })
 
-  it('in addresses, in percent and in base64 of texts, and not in the bytes of images', () => {
+  it('in percent-encoded URLs and base64 texts, but not in image bytes', () => {
     expect(clean(`data:text/plain,${percent(secret)}`)).toBe('data:text/plain,[redacted github-token, 120 characters]')
     expect(clean(`https://x.example/?key=${secret.replace('_', '%5F')}&n=1`)).toMatch(/\?key=\[redacted [^\]]*\]&n=1$/)
     const file = `data:text/plain;charset=utf-8;base64,${base64(`key: ${secret}\n`)}`
@@ -59,7 +59,7 @@ describe('a secret is found', () => {
     expect(createRedactor().message(named(base64(secret))).content).toEqual(named(base64(mark)).content)
   })
 
-  it('in keys of meta and of what a provider wrote, and keys stay distinct', () => {
+  it('in keys of meta and provider parts, and keeps keys distinct', () => {
     const other = `ghp_${letters.slice(1, 37)}`
     const given: Message = {
       ...user(provider('p', { [secret]: { id: secret }, [other]: 1 })),
@@ -77,7 +77,7 @@ describe('a secret is found', () => {
     expect(clean(taken)).toBe(`{"${mark}":1,"${mark} 2":2,"${mark} 3":3}`)
   })
 
-  it('in arguments that Gemini got under names which elsewhere hold bytes or pair', () => {
+  it('in Gemini arguments whose names elsewhere hold bytes or ids', () => {
     const args = { data: secret, id: secret, signature: secret, inlineData: { mimeType: 'image/png', data: secret } }
     const bytes = `${Buffer.alloc(200, 200).toString('base64')}`
     const decoded = gemini.decode({
@@ -100,7 +100,7 @@ describe('a secret is found', () => {
     expect(JSON.stringify(messages)).toContain('c2ln')
   })
 
-  it('in the reason of an input', async () => {
+  it("in an input's reason", async () => {
     const session = await ok(createSession(memoryStore(), { id: 's', redact: true }))
     await ok(session.note({ type: 'input', id: 'i', state: 'failed', at: 0, reason: `refused: ${secret}` }))
     expect(createRedactor().note({ type: 'input', id: 'i', state: 'failed', reason: secret })).toMatchObject({
@@ -108,7 +108,7 @@ describe('a secret is found', () => {
     })
   })
 
-  it('behind a word, and behind another without anything between', () => {
+  it('after a word, and directly after another secret', () => {
     expect(clean(`x${secret}`)).toBe(`x${mark}`)
     expect(clean(`x${secret}${secret}${secret}y`)).toMatch(/^x(\[redacted github-token, \d\d characters\]){3}$/)
     const jwt = `eyJ${letters.slice(0, 20)}.eyJ${letters.slice(0, 40)}.${letters.slice(0, 43)}`
@@ -121,7 +121,7 @@ describe('a secret is found', () => {
     )
   })
 
-  it('behind a token that takes in its first letters', () => {
+  it('after a token that includes its first letters', () => {
     const [one, other] = ['a'.repeat(25), 'b'.repeat(25)]
     for (const between of ['', '/', '-', '.'])
       for (const begin of ['Bearer ', 'bearer ', 'Authorization: Basic ']) {
@@ -133,7 +133,7 @@ describe('a secret is found', () => {
       }
   })
 
-  it('in base64 of any length in JSON, beside what a rule of a user finds there', () => {
+  it("in base64 of any length in JSON, beside a custom rule's match", () => {
     const redactor = createRedactor({ rules: [{ name: 'own', pattern: /orange/ }] })
     for (let spaces = 0; spaces < 40; spaces++) {
       const address = (given: string): string => `data:text/plain;base64,${base64(`${given}${' '.repeat(spaces)}`)}`
@@ -151,7 +151,7 @@ describe('a secret is found', () => {
     }
   })
 
-  it('law: wherever it stands among escapes, as often as it stands there', () => {
+  it('property: anywhere among escapes, every occurrence', () => {
     const hidden = fc.constantFrom<(given: string) => string>(
       (given) => given,
       escaped,
@@ -174,14 +174,14 @@ describe('a secret is found', () => {
   })
 })
 
-describe('what stays', () => {
-  it('every character of each summary of reasoning, and of each text of a list', () => {
+describe('redaction leaves unchanged', () => {
+  it('each reasoning summary and each text of a list', () => {
     const message = assistant(reasoning('why', { summary: ['first', 'second', 'third'] }))
     expect(createRedactor().message(message)).toBe(message)
     expect(['first', 'second', `x ${secret}`].map(createRedactor().text)).toEqual(['first', 'second', `x ${mark}`])
   })
 
-  it('a word that looks like the beginning of a key', () => {
+  it('a word that looks like the start of a key', () => {
     for (const harmless of [
       'task-admin-panel-for-the-new-customers and disk-proj-settings-of-the-department',
       `task-${'0123456789abcdef'.repeat(4)}`,
@@ -194,14 +194,14 @@ describe('what stays', () => {
       expect(clean(harmless)).toBe(harmless)
   })
 
-  it('JSON is JSON, as deep as it is', () => {
+  it('the validity of JSON at any depth', () => {
     for (const depth of [5_000, 200_000]) {
       const nested = `${'{"a":['.repeat(depth)}"${secret}"${']}'.repeat(depth)}`
       expect(clean(nested)).toBe(nested.replace(secret, mark))
     }
   })
 
-  it('each of many keys that become the same', () => {
+  it('all keys that redact to the same text, kept distinct', () => {
     const keys = Array.from({ length: 20_000 }, (_, at) => `ghp_${String(at).padStart(36, 'x')}`)
     const json = [...keys.slice(0, 10_000), `${mark} 5`, mark, ...keys.slice(10_000)].map((key) => `"${key}":1`)
     const written = Object.keys(JSON.parse(clean(`{${json.join(',')}}`)) as object)
@@ -210,15 +210,15 @@ describe('what stays', () => {
     expect(written.slice(10_000, 10_003)).toEqual([`${mark} 5 2`, `${mark} 10001`, `${mark} 10002`])
   })
 
-  it('JSON is JSON where a key goes over several strings', () => {
+  it('the validity of JSON when a key spans several strings', () => {
     const parts = ['-----BEGIN PRIVATE KEY-----', letters, '-----END PRIVATE KEY-----']
     const redacted = clean(JSON.stringify(parts))
     expect(JSON.parse(redacted)).toEqual(parts.map(({ length }) => `[redacted private-key, ${length} characters]`))
   })
 })
 
-describe('a rule of a user', () => {
-  it('takes out its group `secret` where it stands, also where its text stands twice, before it, or around it', () => {
+describe('a custom redaction rule', () => {
+  it('removes exactly its group `secret`, also when its text occurs twice', () => {
     const redactor = createRedactor({
       rules: [
         { name: 'pin', pattern: /pin (?<secret>\d+) of \d+/ },
@@ -230,7 +230,7 @@ describe('a rule of a user', () => {
     expect(redactor.text('from here to there')).toBe('from [redacted before, 4 characters] to there')
   })
 
-  it('is searched for everywhere, whatever its flags are and its state is', () => {
+  it('matches everywhere, whatever its flags and lastIndex', () => {
     for (const flags of ['', 'g', 'y', 'gy', 'd', 'giy']) {
       const pattern = new RegExp('C-\\d+', flags)
       pattern.lastIndex = 7
@@ -241,7 +241,7 @@ describe('a rule of a user', () => {
     }
   })
 
-  it('sees each string of JSON by itself', () => {
+  it('is matched against each JSON string separately', () => {
     const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
     expect(redactor.text('{"a":"secret: x","b":"\\u0073ecret: \\"y\\"","c":"no"}')).toBe(
       '{"a":"[redacted line, 9 characters]","b":"[redacted line, 11 characters]","c":"no"}',
@@ -249,7 +249,7 @@ describe('a rule of a user', () => {
   })
 })
 
-describe('text that streams', () => {
+describe('streamed text', () => {
   const said = (event: object, more: object = {}): [RunEvent, never] => [
     { type: 'model_event', seq: 1, step: 0, event } as RunEvent,
     { id: 'd1', together: false, events: [], ...more } as never,
@@ -269,7 +269,7 @@ describe('text that streams', () => {
     return notes.join('\n')
   }
 
-  it('law: the journal has no secret, and its pieces are the text', async () => {
+  it('property: the journal has no secret, and its pieces form the text', async () => {
     const token = 'abcdefghij0123456789abcdefghij'
     const key = ['-----BEGIN PRIVATE KEY-----', letters, letters, '-----END PRIVATE KEY-----'].join('\n')
     const piece = fc.constantFrom(`${secret}`, `Authorization: Bearer ${token}`, key, 'some words ', '\u{1f600}\n', 'x')
@@ -286,7 +286,7 @@ describe('text that streams', () => {
     )
   })
 
-  it('waits for its last white space and for the end of a key, from the place that was told before', () => {
+  it('waits for the last white space and the end of a key', () => {
     const { ready } = createRedactor()
     expect([ready('a b'), ready('a b', 2), ready('a bcd e', 2), ready('abc')]).toEqual([2, 2, 6, 0])
     const key = 'x -----BEGIN PRIVATE KEY-----\nab\n-----END PRIVATE KEY-----'
@@ -294,7 +294,7 @@ describe('text that streams', () => {
     expect(ready(`-----BEGIN${' no key'.repeat(20_000)} x`)).toBe(140_011)
   })
 
-  it('is looked at as often as it grows by a part of its length, not as often as something comes', async () => {
+  it('is rescanned per proportional growth, not per chunk', async () => {
     let asked = 0
     const redactor = createRedactor()
     const counting = {
@@ -311,7 +311,7 @@ describe('text that streams', () => {
 })
 
 describe('the built-in rules', () => {
-  it('repeat without a bound only one class of characters, and no group', () => {
+  it('repeat only single character classes without a bound', () => {
     for (const { name, pattern, words } of secretRules) {
       const shape = pattern.source.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'c')
       for (const [quantified] of shape.matchAll(/.(?:\*|\+|\{\d+,\})/g))

@@ -87,8 +87,8 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
 const secret = `ghp_${filled(36)}`
 const mark = '[redacted github-token, 40 characters]'
 
-describe('the formats of secrets', () => {
-  it.each(samples)('%s is found in a line, in JSON, and alone', (rule, value = '', before = '', after = '') => {
+describe('secret formats', () => {
+  it.each(samples)('%s is found in a line, in JSON and alone', (rule, value = '', before = '', after = '') => {
     const redactor = createRedactor()
     const clean = `[redacted ${rule}, ${value.length} characters]`
     expect(redactor.text(`${before}${value}${after}`)).toBe(`${before}${clean}${after}`)
@@ -102,7 +102,7 @@ describe('the formats of secrets', () => {
       [...new Set(secretRules.map(({ name }) => name))].toSorted(),
     )
   })
-  it('leaves what is no secret', () => {
+  it('leaves other text unchanged', () => {
     const redactor = createRedactor()
     for (const harmless of [
       'Use sk- or ghp_ as a prefix. AKIA is how they begin.',
@@ -124,13 +124,13 @@ describe('the formats of secrets', () => {
     expect(redactor.counts().size).toBe(0)
   })
   it.each(['pa$sw0rd1', '$ecretPassw0rd', 'p4ss{word', 'a<b>cdef', 'pa`ss', 'p[ss]word', '{a}b', '$NAMEd', '$NAME!'])(
-    'finds %s in an address',
+    'finds %s in a URL',
     (password) => {
       const clean = createRedactor().text(`postgres://app:${password}@db.example/x`)
       expect(clean).toBe(`postgres://app:[redacted url-password, ${password.length} characters]@db.example/x`)
     },
   )
-  it('takes no longer for texts that almost match', () => {
+  it('takes no longer for near matches', () => {
     const redactor = createRedactor()
     for (const piece of ['-----BEGIN PRIVATE KEY-----', 'eyJ', 'sk-ant-', 'a://b:', 'bearer ', 'secret_access_key='])
       expect(redactor.text(piece.repeat(20_000)).length).toBeGreaterThan(0)
@@ -138,7 +138,7 @@ describe('the formats of secrets', () => {
 })
 
 describe('a redactor', () => {
-  it('takes rules of your own, first; their group `secret` is what goes', () => {
+  it('applies custom rules first, removing their group `secret`', () => {
     const told: unknown[] = []
     const redactor = createRedactor({
       rules: [
@@ -162,7 +162,7 @@ describe('a redactor', () => {
     expect(() => createRedactor({ rules: [{ name: 'x', pattern: 'x' as never }] })).toThrow(TypeError)
   })
 
-  it('redacts a message everywhere but in its ids, names, signatures and bytes, and counts in meta', () => {
+  it('redacts a message except ids, names, signatures and bytes, and counts in meta', () => {
     const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
     const whole: Message = {
       role: 'assistant',
@@ -203,7 +203,7 @@ describe('a redactor', () => {
     expect(redactor.message(clean)).toBe(clean)
   })
 
-  it('redacts a text of the length of a digest that is none, in JSON too', () => {
+  it('redacts a text that only has the length of a digest, also in JSON', () => {
     const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
     for (const around of [58, 57, 59]) {
       const said = `SECRET${'g'.repeat(around)}`
@@ -212,19 +212,19 @@ describe('a redactor', () => {
     }
   })
 
-  it('takes out what is written with escapes, and nothing beside it', () => {
+  it('removes escaped secrets and nothing beside them', () => {
     const { text: clean } = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
     for (const before of ['a', '\\u{1f642}', '\\u{41}', '\\u0041', '\\ud83d\\ude42', '%41', '\\n'])
       for (const secret of ['SE\\x43RET', '\\u0053ECRET', 'SECRE%54', 'S\\u{45}CRET'])
         expect(clean(`${before} ${secret} behind`)).toMatch(/ \[redacted any, \d+ characters\] behind$/)
   })
 
-  it('keeps JSON that it changes as it was written, where it can', () => {
+  it('keeps the formatting of changed JSON where possible', () => {
     const spaced = `{\n  "token": "${secret}",\n  "big": 12345678901234567890\n}`
     expect(createRedactor().text(spaced)).toBe(spaced.replace(secret, mark))
   })
 
-  it('law: pairing stays, JSON stays JSON, twice is once, and no secret is left', () => {
+  it('property: pairing and JSON stay valid, redaction is idempotent, and no secret is left', () => {
     const inside = fc.constantFrom(secret, samples[0]?.[1] as string, samples[3]?.[1] as string)
     const said = fc.tuple(fc.string(), fc.option(inside), fc.string()).map(([a, b, c]) => `${a} ${b ?? ''} ${c}`)
     const value = fc.letrec((tie) => ({
@@ -253,7 +253,7 @@ describe('a redactor', () => {
   })
 })
 
-describe('sessions', () => {
+describe('redacting sessions', () => {
   const notes: readonly Exclude<Note, { type: 'seal' }>[] = [
     { type: 'tool_started', callId: 'c', name: 'n', arguments: `{"a":"${secret}"}` },
     { type: 'application', namespace: 'x', content: { deep: [secret] } },
@@ -273,7 +273,7 @@ describe('sessions', () => {
     { type: 'receipt', len: 1, contextDigest: hex(64), model: 'm', parameters: { user: secret } },
   ]
 
-  it('record nothing of a secret, however it is written', async () => {
+  it('store no secret, however it is written', async () => {
     const store = memoryStore()
     const redactor = createRedactor()
     const session = await ok(
@@ -305,12 +305,12 @@ describe('sessions', () => {
     expect(retried.to).toBe(4)
   })
 
-  it('record what there is without `redact`', async () => {
+  it('store everything without `redact`', async () => {
     const session = await ok(createSession(memoryStore(), { messages: [user(secret)] }))
     expect(session.view().at(0)).toEqual(user(secret))
   })
 
-  it('an import redacts messages, notes and metadata', async () => {
+  it('redact messages, notes and metadata of an import', async () => {
     const store = memoryStore()
     const from = await ok(createSession(store, { id: 'from', metadata: { title: secret }, messages: [user(secret)] }))
     await ok(from.note({ type: 'application', namespace: 'x', content: secret }))
@@ -326,13 +326,13 @@ describe('sessions', () => {
   })
 })
 
-describe('the handlers of runs', () => {
+describe('redacting run handlers', () => {
   const ahead = { id: 'd1', together: false, events: [] }
   const delta = (append: readonly Message[]): RunEvent =>
     ({ type: 'history_delta', seq: 9, step: 0, id: 'd1', expectedLen: 0, append }) as RunEvent
 
   it.each(['the session', 'the handler'])(
-    'a secret that streams in two pieces is in no note: redact of %s',
+    'a secret streamed in two pieces is in no note: redact of %s',
     async (who) => {
       const store = memoryStore()
       const given = who === 'the session' ? { redact: true as const } : {}
@@ -391,8 +391,8 @@ describe('the handlers of runs', () => {
   })
 })
 
-describe('what records others', () => {
-  it('the recorder keeps nothing of a secret: messages, titles, system prompts, tools, parameters, errors', async () => {
+describe('redacting recorders', () => {
+  it('the recorder stores no secret in messages, titles, system prompts, tools, parameters or errors', async () => {
     const server = await providerServer(() => ({
       body: {
         id: 'm1',
@@ -432,7 +432,7 @@ describe('what records others', () => {
     expect([...redactor.counts()]).toEqual([['github-token', 6]])
   })
 
-  it('indelible import --redact says what it took out', () => {
+  it('indelible import --redact reports what it removed', () => {
     const file = writeTestFile(
       'secret.json',
       JSON.stringify([{ role: 'user', content: `use ${secret} and ${secret}` }]),

@@ -107,8 +107,8 @@ const end = async (options: Omit<RunOptions, 'view'>): Promise<string> => {
   return isLeft(ended) ? faultMessage(ended.left) : ended.right.stopReason
 }
 
-describe('anthropic', () => {
-  it('streams an answer, sends results together, and marks where the cache is to be written', async () => {
+describe('the Anthropic model', () => {
+  it('streams an answer, sends results in one message, and sets cache breakpoints', async () => {
     const replies = [calling, saying]
     const stream = run({
       model: await model(() => ({ events: replies.shift() ?? [], pieces: 13 })),
@@ -181,7 +181,7 @@ describe('anthropic', () => {
     expect(JSON.stringify(ended.right.messages)).not.toContain('cache_control')
   })
 
-  it('leaves marks of the record as they are, and places none where none are wanted', async () => {
+  it('keeps breakpoints of the record, and sets none if none are wanted', async () => {
     const own: Message = {
       role: 'user',
       content: [
@@ -202,7 +202,7 @@ describe('anthropic', () => {
     expect(JSON.stringify(server?.requests[0]?.body)).not.toContain('cache_control')
   })
 
-  it('neither an empty text nor a turn without blocks gets a cache breakpoint, which Anthropic refuses there', () => {
+  it('sets no cache breakpoint on an empty text or a turn without blocks, where Anthropic refuses it', () => {
     const withoutPlace: AnthropicConversation = {
       messages: [
         { role: 'user', content: [] },
@@ -212,7 +212,7 @@ describe('anthropic', () => {
     expect(withBreakpoints(structuredClone(withoutPlace), true)).toEqual(withoutPlace)
   })
 
-  it('a call that is cut off at the limit is left out, a pause is gone on from, a refusal is an end', async () => {
+  it('drops a call cut off at the token limit, continues after a pause, and ends on a refusal', async () => {
     const cut = lines(
       start,
       ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'so' }),
@@ -257,7 +257,7 @@ describe('anthropic', () => {
     expect(await end({ model: await model(() => ({ events: lines(start, ...stop('refusal')) })) })).toBe('end_turn')
   })
 
-  it('an error in the stream, a block from nowhere and an early end are faults', async () => {
+  it('reports a stream error, an unknown block and an early end as faults', async () => {
     const said: string[] = []
     for (const last of [
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
@@ -274,7 +274,7 @@ describe('anthropic', () => {
     ])
   })
 
-  it('an interrupt keeps the thinking that was whole and the text so far', async () => {
+  it('keeps complete thinking and partial text on an interrupt', async () => {
     const stream = run({
       model: await model(() => ({ events: calling, pieces: 150, pause: 2 })),
       view: view([user('u')]),

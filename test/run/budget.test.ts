@@ -75,7 +75,7 @@ const toolsOf = (tools: readonly Tool[]): number =>
 const said = (messages: readonly Message[]): string => JSON.stringify(messages).replaceAll('\\"', '"')
 
 describe('a run’s tools', () => {
-  it.each(['by the run', 'by a function'] as const)('are taken off the budget of a context derived %s', async (how) => {
+  it.each(['by the run', 'by a function'] as const)('reduce the budget of a context derived %s', async (how) => {
     expect(toolsOf(many)).toBeGreaterThan(1000)
     for (const policy of [window, paged()])
       for (const budget of [4000, 6000, 12_000]) {
@@ -85,7 +85,7 @@ describe('a run’s tools', () => {
     const filled = tokensOf(await sentRequest([], { policy: window }))
     expect(filled + toolsOf(many)).toBeGreaterThan(6000) // nothing else would hold it
   })
-  it('and notes are asked for before each call', async () => {
+  it('are read with the notes before each call', async () => {
     const { model, asked } = listening()
     const notes: Note[] = []
     const pin: RunHandler = (event) => void (event.type === 'step_start' && notes.push({ type: 'pin', position: 3 }))
@@ -93,14 +93,14 @@ describe('a run’s tools', () => {
     expect([...(asked[0] as ModelRequest).messages]).toContainEqual(view.at(3))
     expect(await sentRequest([], { budget: 4000 })).not.toContainEqual(view.at(3))
   })
-  it('of a loop of your own are an option', () => {
+  it('can be passed as an option in a custom loop', () => {
     const all = orThrow(deriveContext(view, { budget: 6000 }))
     const less = orThrow(deriveContext(view, { budget: 6000, tools: many }))
     expect(all.budget - less.budget).toBe(toolsOf(many))
     expect(orThrow(deriveContext(view, { budget: 6000, tools: many, toolTokens: 500 })).budget).toBe(5500)
     expect(() => deriveContext(view, { budget: 6000, tools: [], toolTokens: NaN })).toThrow('toolTokens is NaN')
   })
-  it('a budget that is none is an error at once, and so is one beside a function', () => {
+  it('make an invalid budget, or one beside a function, fail at once', () => {
     const { model } = listening()
     expect(() => run({ model, view, budget: NaN })).toThrow('budget is NaN')
     const context: ContextFor = (of) => deriveContext(of, { budget: 6000 })
@@ -109,7 +109,7 @@ describe('a run’s tools', () => {
 })
 
 describe('markers', () => {
-  it('name the recall tool where the run has it, by the name that it has there', async () => {
+  it("name the run's recall tool by its name there", async () => {
     const without = said(await sentRequest(many, { budget: 4000 }))
     expect(without).toMatch(/ are (?:not shown|shortened below) /)
     expect(without).not.toMatch(/recall|gives|\{"position"/)
@@ -120,7 +120,7 @@ describe('markers', () => {
     expect(named).toMatch(/ Call look_up with a position, such as \{"position": \d+\}, to read one\.\]/)
     expect(named).not.toMatch(/recall/)
   })
-  it('of a context without a run name it, unless tools are said that lack it', () => {
+  it('name it without a run, unless the given tools lack it', () => {
     const of = (options: Partial<DeriveOptions>): string =>
       said([...orThrow(deriveContext(view, { budget: 4000, ...options })).messages])
     expect(of({})).toMatch(/call recall with (?:a position, such as )?\{"position"/i)

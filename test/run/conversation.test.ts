@@ -16,7 +16,7 @@ import { deriveContext, paged, type DerivedBy } from 'indelible/context'
 import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { ok } from '../task-results.ts'
 
-it('a run goes on with the conversation, and a receipt names the head that its context can be derived from again', async () => {
+it('a run continues the conversation, and a receipt names the head to derive its context from', async () => {
   const store = memoryStore()
   const session = await ok(createSession(store, { id: 's' }))
   await ok(session.append([system('Be brief.'), user('one'), assistant('eins'), user('two'), assistant('zwei')]))
@@ -64,7 +64,7 @@ it('a run goes on with the conversation, and a receipt names the head that its c
 })
 
 it.each([true, false])(
-  'receipts of turns with a budget say how each context is derived again (recall: %s)',
+  'receipts of turns with a budget tell how to derive each context again (recall: %s)',
   async (recall) => {
     const session = await ok(createSession(memoryStore(), { id: 's', messages: [system('Be brief.')] }))
     const answers = Array.from({ length: 12 }, (_, index) => assistant(`answer ${index} ${'and more '.repeat(60)}`))
@@ -96,7 +96,7 @@ it.each([true, false])(
   },
 )
 
-it('open calls, what was cut off and what to append go by the conversation', async () => {
+it('open calls, cut-off answers and interrupted() follow the conversation', async () => {
   const session = await ok(createSession(memoryStore(), { id: 's' }))
   await ok(session.append([user('go'), assistant(toolCall('a', 'read', {})), toolResult('a', 'done')]))
   await ok(session.append(assistant(toolCall('b', 'read', {}), toolCall('c', 'read', {}))))

@@ -70,7 +70,7 @@ const show = tool({
   run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]),
 })
 
-describe('every event', () => {
+describe('every run event', () => {
   it.each(['together', 'perCall'] as const)('is frozen before the first handler sees it (%s)', async (results) => {
     const seen = new Set<string>()
     const bad: string[] = []
@@ -107,7 +107,7 @@ describe('every event', () => {
     expect(Object.isFrozen(parameters.nested)).toBe(false)
   })
 
-  it('is a copy: a model that changes what it gave out changes nothing', async () => {
+  it('is a copy: a model that changes its output later changes nothing', async () => {
     const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'said' }] }
     const usage = { input: 1, output: 1 }
     const model: Model = {
@@ -132,7 +132,7 @@ describe('every event', () => {
     expect(counted).toEqual({ input: 1, output: 1 })
   })
 
-  it('of a model that says what is none is an invalid answer', async () => {
+  it('is checked: an invalid model event is an InvalidAnswer', async () => {
     const say = async (event: unknown): Promise<unknown> => {
       const model = mine([[event as ModelEvent]], 'perCall')
       const ended = await run({ model, view: start }).result()()
@@ -174,7 +174,7 @@ describe('every event', () => {
     })
   })
 
-  it('that streams half a surrogate pair at a time adds up to the character', async () => {
+  it('adds half surrogates up to the character', async () => {
     const [high, low] = '😀'
       .split('')
       .map((text): ModelEvent => ({ type: 'text_delta', index: 0, block: 'text', text })) as [ModelEvent, ModelEvent]

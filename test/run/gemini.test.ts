@@ -54,8 +54,8 @@ const eventsOf = async (model: Model, parameters = {}): Promise<readonly ModelEv
   return every(model.stream({ messages, tools: [], stablePrefix: 0, parameters }, new AbortController().signal))
 }
 
-describe('a model of Gemini', () => {
-  it('streams text, reasoning with its signature, calls without ids, and what it ran itself', async () => {
+describe('the Gemini model', () => {
+  it('streams text, signed reasoning, calls without ids, and code that it ran itself', async () => {
     const all = await eventsOf(await connected(() => looking))
     const told = all.map((event) => [event.type, 'text' in event ? event.text : 'block' in event ? event.block : ''])
     expect(told.slice(0, 13)).toEqual([
@@ -95,7 +95,7 @@ describe('a model of Gemini', () => {
     expect(parts).toEqual(finish?.type === 'finish' && finish.message.content)
   })
 
-  it('runs its tools: what it said goes back as it was, and the results of a step stand together', async () => {
+  it("runs tools: sends its answer back unchanged and a step's results together", async () => {
     const replies = [looking, events([{ text: 'Seen.' }])]
     const model = await connected(() => replies.shift() as Reply)
     const look = tool({
@@ -143,7 +143,7 @@ describe('a model of Gemini', () => {
     ])
   })
 
-  it('puts arguments together that come in pieces', async () => {
+  it('assembles arguments streamed in pieces', async () => {
     const model = await connected(() =>
       events(
         [{ functionCall: { name: 'look', willContinue: true } }],
@@ -176,7 +176,7 @@ describe('a model of Gemini', () => {
     expect(all.at(-1)).toMatchObject({ message: { content: [{ type: 'tool_call', name: 'look' }] } })
   })
 
-  it('says why it stopped, and that a prompt was blocked', async () => {
+  it('reports why it stopped and that a prompt was blocked', async () => {
     const reasons: unknown[] = []
     for (const finishReason of ['STOP', 'MAX_TOKENS', 'SAFETY', 'OTHER']) {
       const model = await connected(() => ({
@@ -198,7 +198,7 @@ describe('a model of Gemini', () => {
     ])
   })
 
-  it('goes on what another model began: Gemini 3 is told that its calls have no signature, and earlier ones are not', async () => {
+  it("continues another model's conversation, with placeholder signatures for Gemini 3 only", async () => {
     for (const [model, signature] of [
       ['gemini-3-pro', 'skip_thought_signature_validator'],
       ['gemini-2.5-pro', undefined],

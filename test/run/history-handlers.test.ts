@@ -56,14 +56,14 @@ const targets: readonly (readonly [string, (from: readonly Message[]) => [Histor
 ] // oxfmt-ignore
 
 describe.each(targets)('historyHandler on %s', (_name, make) => {
-  it('appends the deltas: what it began with and they are the run’s final messages', async () => {
+  it('appends the deltas, so that its start and the deltas are the run’s final messages', async () => {
     const [target, read] = make(seed)
     const { messages } = await recorded([historyHandler(target)])
     expect(messages.length).toBe(6)
     expect(read()).toEqual(messages)
   })
 
-  it('appends each delta once: of two handlers on it, told twice, and from the events as well', async () => {
+  it('appends each delta once, with two handlers, repeated events, and direct use', async () => {
     const [target, read] = make(seed)
     const handler = historyHandler(target)
     const { events, messages } = await recorded([handler, historyHandler(target), handler])
@@ -72,14 +72,14 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
     expect(read()).toEqual(messages)
   })
 
-  it('sees that the messages stand there already, where no id is known', async () => {
+  it('recognizes messages already present without a known id', async () => {
     const { events, messages } = await recorded()
     const [target, read] = make(messages)
     for (const event of events) expect(isRight(historyHandler(target, { resume: true })(event))).toBe(true)
     expect(read()).toEqual(messages)
   })
 
-  it('keeps the same words that are said again, on a view that was shortened', () => {
+  it('keeps repeated words on a shortened view', () => {
     const [target, read] = make([user('go?'), assistant('Yes.'), user('sure?'), assistant('Yes.')])
     const handler = historyHandler(target)
     expect(handler(delta('r:0', 3, assistant('Yes.')))).toEqual({ _tag: 'Right', right: 'applied' })
@@ -87,7 +87,7 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
     expect(read()).toHaveLength(5)
   })
 
-  it('appends the rest of a delta whose first messages stand at the end', async () => {
+  it('appends the rest of a delta whose first messages are already at the end', async () => {
     const { events, messages } = await recorded()
     const [target, read] = make(messages.slice(0, 4))
     const handler = historyHandler(target, { resume: true })
@@ -95,7 +95,7 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
     expect(read()).toEqual(messages)
   })
 
-  it('goes on after what its owner appended meanwhile', async () => {
+  it('continues after messages that its owner appended meanwhile', async () => {
     const [target, read] = make(seed)
     const handler = historyHandler(target)
     expect(handler(delta('r:0', 3, assistant('one')))).toEqual({ _tag: 'Right', right: 'applied' })
@@ -106,7 +106,7 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
     expect(read()).toEqual([...seed, assistant('one'), user('by the way'), assistant('two')])
   })
 
-  it('refuses a gap, and an id that it knows with other messages or at another place', () => {
+  it('refuses a gap, and a known id with other messages or at another place', () => {
     const [target, read] = make(seed)
     const handler = historyHandler(target)
     expect(handler(delta('r:1', 5, assistant('late')))).toMatchObject({
@@ -120,13 +120,13 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
     expect(read()).toEqual([...seed, assistant('one')])
   })
 
-  it('takes the deltas alone, where it began empty', async () => {
+  it('accepts only the deltas if it began empty', async () => {
     const [target, read] = make([])
     const { messages } = await recorded([historyHandler(target)])
     expect(read()).toEqual(messages.slice(3))
   })
 
-  it('ends the run, where a delta is missing', async () => {
+  it('ends the run if a delta is missing', async () => {
     const [target, read] = make(seed.slice(0, 2))
     const handler = historyHandler(target)
     const ended = await run({
@@ -144,7 +144,7 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
   })
 })
 
-it('deltas in any order of telling, by any of several handlers: the messages once, or a refusal', async () => {
+it('deltas in any order from several handlers append each message once or are refused', async () => {
   const { events, messages } = await recorded()
   await fc.assert(
     fc.property(
@@ -161,15 +161,15 @@ it('deltas in any order of telling, by any of several handlers: the messages onc
   )
 })
 
-describe('an array as a target', () => {
-  it('may begin as the conversation, without what was retracted', async () => {
+describe('historyHandler on an array', () => {
+  it('may start with the conversation without retracted messages', async () => {
     const conversation = settledOf(without(createHistory<Message>({ from: seed }).view(), [{ from: 0, to: 2 }]))
     const array = [...conversation]
     const stream = run({ model: model(), view: conversation, tools: [add], handlers: [historyHandler(array)] })
     expect((await stream.result()).messages).toEqual(array)
     expect(array.length).toBe(4)
   })
-  it('that can not grow ends the run with the reason', async () => {
+  it('ends the run with the reason if the array cannot grow', async () => {
     const ended = await run({
       model: model(),
       view: started(),
@@ -179,13 +179,13 @@ describe('an array as a target', () => {
   })
 })
 
-describe('an empty array', () => {
-  it('collects what a run adds', async () => {
+describe('historyHandler on an empty array', () => {
+  it('collects the messages that a run adds', async () => {
     const none: Message[] = []
     const { messages } = await recorded([historyHandler(none)])
     expect(none).toEqual(messages.slice(3))
   })
-  it('collects the deltas alone, where they are told without the run’s other events', async () => {
+  it('collects the deltas without the run’s other events', async () => {
     const { events, messages } = await recorded()
     const none: Message[] = []
     const handler = historyHandler(none)
@@ -194,8 +194,8 @@ describe('an empty array', () => {
   })
 })
 
-describe('ids of deltas', () => {
-  it('another id at the same place is a mismatch; a restored history knows no ids', () => {
+describe('delta ids in history handlers', () => {
+  it('make another id at the same place a mismatch; a restored history has no ids', () => {
     const history = createHistory<Message>({ from: seed })
     const step = { id: 'a', expectedLen: 3, append: [assistant('one')] }
     expect(applyDelta(history, step)).toEqual({ _tag: 'Right', right: 'applied' })
@@ -215,7 +215,7 @@ describe('ids of deltas', () => {
       left: { _tag: 'DeltaMismatch', position: 3 },
     })
   })
-  it('what is no history is refused at once', () => {
+  it('are irrelevant for a value that is not a history, which is refused at once', () => {
     expect(() => historyHandler({} as never)).toThrow(TypeError)
     expect(() => historyHandler([], { strict: true })).toThrow(TypeError)
   })

@@ -37,13 +37,13 @@ const whole = 4
 const then = ['th', 'en'].join('')
 const withThen = (value: unknown): object => Object.defineProperty({}, then, { value })
 
-describe('a handler', () => {
-  it('that answers with nothing, in any of its ways, is no refusal', async () => {
+describe('a run handler', () => {
+  it('returning nothing in any form is not a refusal', async () => {
     for (const answer of [undefined, null, 0, '', false, {}, { _tag: 'Right' }, 'Left', new Map()])
       expect((await ran([() => answer as never])).result.messages.length).toBe(whole)
   })
 
-  it('that answers with something that can not be read ends the run as a refusal of that event', async () => {
+  it('returning an unreadable value ends the run as a refusal of that event', async () => {
     const proxy = new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }) // oxfmt-ignore
     const getter = { get _tag() { throw new Error('a getter') } } // oxfmt-ignore
     const throws = (): never => {
@@ -56,7 +56,7 @@ describe('a handler', () => {
     }
   })
 
-  it('that throws anything at any event ends the run there, and nothing is recorded twice or unsettled', async () => {
+  it('throwing anything at any event ends the run there, with nothing recorded twice or unsettled', async () => {
     const seen = new Set<string>()
     await ran([(event) => void seen.add(event.type)])
     for (const type of seen)
@@ -66,7 +66,7 @@ describe('a handler', () => {
       }
   })
 
-  it('that tries to change an event or what is known ahead changes nothing for those after it', async () => {
+  it('cannot change an event or announced data for later handlers', async () => {
     const attempts: [string, unknown][] = []
     const vandal: RunHandler = (event, ahead) => {
       const reach = (value: unknown, path: string): void => {
@@ -84,14 +84,14 @@ describe('a handler', () => {
     expect(result.messages.length).toBe(whole)
   })
 
-  it('whose list changes while the run goes on is told, or not, as it was at the beginning', async () => {
+  it('keeps its initial list even if the array changes during the run', async () => {
     const told: string[] = []
     const handlers: RunHandler[] = [() => void handlers.push(() => void told.push('late'))]
     await run({ model: model(), view: start, tools: [add], handlers }).result()
     expect(told).toEqual([])
   })
 
-  it('whose begin or end throws or rejects does not keep the run from its end', async () => {
+  it("whose begin or end throws or rejects does not prevent the run's end", async () => {
     const end = (work: () => unknown): RunHandler =>
       Object.assign(() => undefined, { begin: () => undefined, end: work })
     for (const work of [
@@ -109,7 +109,7 @@ describe('a handler', () => {
     expect((await ran([begin])).ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'begin', step: 0 } })
   })
 
-  it('that never answers ends the run at its limit, if there is one', async () => {
+  it('that never resolves ends the run at its time limit, if any', async () => {
     for (const type of ['step_start', 'model_event', 'tool_call_start', 'tool_result', 'history_delta'] as const) {
       const hangs: RunHandler = (event) => (event.type === type ? new Promise(() => undefined) : undefined)
       const { ended } = await ran([hangs], { limits: { handlerTimeout: 20 } })
@@ -127,7 +127,7 @@ describe('a handler', () => {
   })
 })
 
-describe('the open step that a run goes on with', () => {
+describe('the open step that a run continues', () => {
   it('is a copy, frozen in its events', async () => {
     const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
     const first = await ran([], { tools: [needs] })
@@ -156,7 +156,7 @@ describe('the open step that a run goes on with', () => {
   })
 })
 
-describe('a callback that never answers', () => {
+describe('a callback that never resolves', () => {
   const never = (): Promise<never> => new Promise(() => undefined)
   const hanging = { name: 'add', parameters: {}, run: () => '3' }
   const tools = [
@@ -164,7 +164,7 @@ describe('a callback that never answers', () => {
     ['the validation of a schema', tool({ ...hanging, schema: { '~standard': { version: 1, vendor: 'x', validate: never } } })], // oxfmt-ignore
   ] as const
 
-  it.each(tools)('%s ends with the time limit of the run, and with a cancel', async (_, hangs) => {
+  it.each(tools)("%s ends with the run's time limit and with a cancel", async (_, hangs) => {
     const late = await ran([], { tools: [hangs], limits: { timeout: 30 } })
     expect(late.result.stopReason).toBe('timeout')
     const stop: RunHandler = (event) => {
@@ -174,7 +174,7 @@ describe('a callback that never answers', () => {
     expect((await stream.result()).stopReason).toBe('cancelled')
   })
 
-  it('begin ends with the time limit and with a cancel, and is ended when it answers at last', async () => {
+  it('begin ends with the time limit and with a cancel, and is ended when it resolves late', async () => {
     for (const ending of ['timeout', 'cancelled'] as const) {
       let answer: (() => void) | undefined
       const seen: string[] = []

@@ -225,7 +225,7 @@ const checked = (session: Session, told: ToldBeforeEnd, all: readonly Message[])
 }
 
 it(
-  `${runs} runs that are killed anywhere: nothing finished is lost, nothing doubled, no provider refuses the next request`,
+  `${runs} runs killed anywhere: no finished work is lost or doubled, and the provider accepts the next request`,
   async () => {
     const ends = new Map<string, number>()
     await fc.assert(

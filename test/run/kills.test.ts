@@ -34,7 +34,7 @@ const random = (seed: number): ((below: number) => number) => {
   }
 }
 
-it(`${kills} processes killed among their tools and answers: what they were told is in the record, once`, async () => {
+it(`${kills} processes killed during tools and answers: each input is recorded once`, async () => {
   const pick = random(11)
   let ids = 0
   for (const [index, provider] of providers.entries()) {

@@ -59,9 +59,9 @@ const wrong =
   () =>
     run({ model: scriptedModel([]), view: start, limits })
 
-describe('a limit', () => {
+describe('a run limit', () => {
   it.each(['maxSteps', 'maxToolCalls', 'maxTokens', 'maxDollars', 'timeout', 'stepTimeout'])(
-    '%s that is no limit is a clear error at once',
+    '%s that is not a valid limit is a clear error at once',
     (name) => {
       for (const [value, found] of [
         [NaN, 'NaN'],
@@ -76,7 +76,7 @@ describe('a limit', () => {
     },
   )
 
-  it('that counts is a whole number, one with another name is none, and undefined is the default', async () => {
+  it('that counts must be a whole number; unknown names are refused, undefined is the default', async () => {
     expect(wrong({ maxSteps: 2.5 })).toThrow(
       'limits.maxSteps is 2.5; expected a whole number of steps, at least 0, or Infinity for no limit',
     )
@@ -88,7 +88,7 @@ describe('a limit', () => {
     expect((await runToEnd({ model: busy({ input: 1, output: 1 }), limits: none })).counts.steps).toBe(50)
   })
 
-  it.each(['timeout', 'stepTimeout'] as const)('%s of thirty days, or of more, ends nothing', async (name) => {
+  it.each(['timeout', 'stepTimeout'] as const)('%s of thirty days or more ends nothing', async (name) => {
     for (const limit of [30 * 24 * 3600 * 1000, 2 ** 31, Number.MAX_VALUE, Infinity]) {
       const slow = tool({
         name: 'slow',
@@ -105,7 +105,7 @@ describe('a limit', () => {
     }
   })
 
-  it('of a run whose options are no numbers is an error too', () => {
+  it('that is not a number is an error too', () => {
     const model = scriptedModel([])
     for (const value of [NaN, 0, -1, 1.5, '2' as never])
       expect(() => run({ model, view: start, toolConcurrency: value })).toThrow('toolConcurrency is ')
@@ -118,8 +118,8 @@ describe('a limit', () => {
   })
 })
 
-describe('tokens and money', () => {
-  it('a run ends when it has used its tokens, also where the model pauses and nothing is called', async () => {
+describe('token and cost limits', () => {
+  it('end a run at its token limit, also if the model pauses without calling tools', async () => {
     const called = await runToEnd({ model: busy({ input: 10, output: 10 }), limits: { maxTokens: 50 } })
     expect([called.stopReason, called.counts.steps]).toEqual(['max_tokens', 3])
     const paused = await runToEnd({
@@ -129,7 +129,7 @@ describe('tokens and money', () => {
     expect([paused.stopReason, paused.counts.steps]).toEqual(['max_tokens', 3])
   })
 
-  it('a run ends when it has cost its money, by the table or by prices of your own', async () => {
+  it('end a run at its cost limit, by the price table or custom prices', async () => {
     const usage = { input: 100_000, output: 10_000, cacheRead: 50_000, cacheWrite: 20_000 }
     const opus = pricesOf('claude-opus-5')
     const each = (30_000 * 5 + 50_000 * 0.5 + 20_000 * 6.25 + 10_000 * 25) / 1e6
@@ -157,14 +157,14 @@ describe('tokens and money', () => {
     )
   })
 
-  it('the answer says which model it is of; where nobody knows a price there is no sum', async () => {
+  it('use the model named by the answer; without a known price there is no cost', async () => {
     const usage = { input: 1000, output: 0 }
     const named = busy(usage, { name: 'mine', model: 'claude-opus-5-20260101' })
     expect((await runToEnd({ model: named, limits: { maxSteps: 2 } })).dollars).toBeCloseTo(0.01, 10)
     expect((await runToEnd({ model: busy(usage), limits: { maxSteps: 2 } })).dollars).toBe(undefined)
   })
 
-  it('a limit of money without a price is an error at once, and prices are checked', () => {
+  it('refuse a cost limit without a price at once, and check given prices', () => {
     expect(() => run({ model: busy({ input: 1, output: 1 }), view: start, limits: { maxDollars: 1 } })).toThrow(
       'limits.maxDollars needs the prices of busy, which are not in modelPrices; pass `prices`',
     )
@@ -195,7 +195,7 @@ describe('tokens and money', () => {
     expect(history.len).toBe(3)
   })
 
-  it('stopWhen sees the steps as they are and changes none', async () => {
+  it('pass the current steps to stopWhen, which cannot change them', async () => {
     const seen: unknown[] = []
     const { steps, stopReason } = await runToEnd({
       model: busy({ input: 1, output: 1 }),

@@ -104,7 +104,7 @@ const explored = (ways: readonly Way[], depth: number, rules: Rules = realRules)
 const depth = Number(process.env['INDELIBLE_DEPTH'] ?? (isFull ? 14 : 6))
 
 it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']]] as const)(
-  `after each of ${depth} events that can happen every law holds, and every waiter gets on (%s)`,
+  `after every sequence of ${depth} events, all rules hold and every waiter proceeds (%s)`,
   (ways) => {
     const found = explored(ways, depth)
     expect(found.longest).toBeLessThanOrEqual(most)
@@ -154,11 +154,14 @@ it.each([
   [['wait', 'wait', 'wait']],
   [['queue', 'wait', 'queue']],
   [['queue', 'queue', 'queue']],
-] as const)(`the same in ${schedules} schedules that are drawn at random, six ways together (%s)`, (ways) => {
-  const longest = random(ways, Math.ceil(schedules / 6))
-  // oxlint-disable-next-line no-console -- figures of the soak
-  if (isFull) console.log({ ways: ways.join(), schedules: Math.ceil(schedules / 6), longest })
-})
+] as const)(
+  `in ${schedules} random schedules with six participants, all rules hold and every waiter proceeds (%s)`,
+  (ways) => {
+    const longest = random(ways, Math.ceil(schedules / 6))
+    // oxlint-disable-next-line no-console -- figures of the soak
+    if (isFull) console.log({ ways: ways.join(), schedules: Math.ceil(schedules / 6), longest })
+  },
+)
 
 /** Rules that are wrong in one way each. */
 const wrong: { readonly [name: string]: Partial<Rules> } = {
@@ -182,6 +185,6 @@ const wrong: { readonly [name: string]: Partial<Rules> } = {
   },
 }
 
-it.each(Object.keys(wrong))('rules that are wrong do not pass: %s', (name) => {
+it.each(Object.keys(wrong))('the checker detects a broken rule: %s', (name) => {
   expect(() => explored(['wait', 'queue'], 9, { ...realRules, ...wrong[name] })).toThrow(BrokenLaw)
 })

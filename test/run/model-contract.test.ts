@@ -202,7 +202,7 @@ describe('the model contract', () => {
   ]
   for (const { name, run } of suites.flat()) it(name, run)
 
-  it('finds what is wrong with a model', async () => {
+  it('detects faulty models', async () => {
     const wrong: Model = {
       name: 'wrong',
       async *stream() {

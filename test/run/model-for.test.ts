@@ -23,7 +23,7 @@ const said = (config: ModelConfig, from: ModelRegistry = registry): string => {
 }
 
 describe('modelFor', () => {
-  it('chooses by type, or by a name that tells whose it is', () => {
+  it("chooses a provider by type or by the model name's prefix", () => {
     expect(said({ name: 'claude-opus-5' })).toBe('claude-opus-5')
     expect(said({ name: 'x', type: 'openai_compatible' })).toBe('scripted')
     expect(said({ name: 'x', type: 'anthropic_compatible' }, { anthropic_compatible: anthropic })).toBe('x')
@@ -34,7 +34,7 @@ describe('modelFor', () => {
     expect(said({ name: 'gemini-3-pro' }, {})).toMatch(/^UnconfiguredModel/)
     expect(said({ name: 'gpt-5' }, { openai: { ...mine, apiKey: 'k' } })).toBe('scripted')
   })
-  it('has four faults, each with what to do', () => {
+  it('has four faults, each with advice', () => {
     expect(said({})).toBe(
       'UnspecifiedModel: no model was specified; specify one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
     )

@@ -27,7 +27,7 @@ const cut = async (): Promise<Session> => {
 }
 
 describe.each([['an answer that was cut', cut, 2]] as const)('%s', (_, make, count) => {
-  it('is said as a developer, is conversation, and is right in every format', async () => {
+  it('is a developer message of the kind conversation, and valid in every format', async () => {
     const session = await make()
     await session.append(session.interrupted())
     const said = session.conversation()

@@ -83,8 +83,8 @@ const read = tool({
   run: (input) => `read ${JSON.stringify(input)}`,
 })
 
-describe('openai chat', () => {
-  it('streams an answer, runs its tools, and sends what the record has in its terms', async () => {
+describe('the OpenAI Chat model', () => {
+  it('streams an answer, runs tools, and sends the record in its format', async () => {
     const replies = [calling, saying]
     const chat = await model(() => ({ events: replies.shift() ?? [], pieces: 7 }))
     const stream = run({
@@ -132,7 +132,7 @@ describe('openai chat', () => {
     expect(isRight(encoded) && encoded.right.wire).toEqual(server?.requests[1]?.body['messages'])
   })
 
-  it('reads a refusal, an answer at its limit, a filtered one', async () => {
+  it('reads a refusal, an answer at the token limit, and a filtered one', async () => {
     const replies = [
       [chunk({ role: 'assistant', refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'content_filter')],
       [chunk({ content: 'so' }), chunk({}, 'length')],
@@ -147,7 +147,7 @@ describe('openai chat', () => {
     expect(isRight(cut) && cut.right.stopReason).toBe('max_tokens')
   })
 
-  it('cut anywhere, it is a fault or the whole answer, and half of one is marked', async () => {
+  it('reports a stream cut anywhere as a fault or the whole answer, and marks a partial one', async () => {
     const lengths = calling.map((event) => Buffer.byteLength(`data: ${event}\n\n`))
     const boundaries = lengths.map((_, index) => lengths.slice(0, index).reduce((sum, length) => sum + length, 0))
     const anywhere = Array.from({ length: 30 }, (_, index) => 1 + index * 53)
@@ -174,7 +174,7 @@ describe('openai chat', () => {
     expect(outcomes).toEqual(new Set(['ModelFailed', 'StreamEndedEarly', 'whole']))
   })
 
-  it('a request that is refused is a fault with its status; one too many is tried again by the rules of the client', async () => {
+  it('reports a refused request with its status, and lets the client retry rate limits', async () => {
     const refused = await run({
       model: await model(() => ({
         status: 400,
@@ -198,7 +198,7 @@ describe('openai chat', () => {
     expect(server?.requests.length).toBe(2)
   })
 
-  it("a slow loris ends at the step's limit, an interrupt keeps what was said", async () => {
+  it("ends a trickling response at the step's limit and keeps the text on an interrupt", async () => {
     const chat = await model(() => ({ events: calling, pieces: 3, pause: 20 }))
     const slow = await run({ model: chat, view: view([user('u')]), limits: { stepTimeout: 50 } }).result()()
     expect(isRight(slow) && slow.right.stopReason).toBe('timeout')
@@ -216,7 +216,7 @@ describe('openai chat', () => {
     ])
   })
 
-  it('tells what of the record it can not say', async () => {
+  it('reports what it cannot send of the record', async () => {
     const losses: string[] = []
     server = await providerServer(() => ({ events: saying }))
     const chat = openaiChatModel(new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1` }), {

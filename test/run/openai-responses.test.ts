@@ -120,8 +120,8 @@ const end = async (options: Omit<RunOptions, 'view'>): Promise<string> => {
   return isLeft(ended) ? faultMessage(ended.left) : ended.right.stopReason
 }
 
-describe('openai responses', () => {
-  it('streams an answer, and sends reasoning, hosted items and results back as they were', async () => {
+describe('the OpenAI Responses model', () => {
+  it('streams an answer and sends reasoning, hosted items and results back unchanged', async () => {
     const replies = [calling, saying]
     const stream = run({
       model: await model(() => ({ events: replies.shift() ?? [], pieces: 11 })),
@@ -158,7 +158,7 @@ describe('openai responses', () => {
     })
   })
 
-  it('takes the items one by one where the end has none, and knows an answer at its limit', async () => {
+  it('collects streamed items if the end has none, and recognizes an answer at the token limit', async () => {
     const without = calling.map((event) =>
       event.includes('response.completed')
         ? JSON.stringify({ type: 'response.completed', response: response([]) })
@@ -178,7 +178,7 @@ describe('openai responses', () => {
     expect(await end({ model: await model(() => ({ events: cut })) })).toBe('max_tokens')
   })
 
-  it('an error in the stream, a failed response, and a stream that ends early are faults', async () => {
+  it('reports a stream error, a failed response and an early end as faults', async () => {
     const said: string[] = []
     for (const last of [
       { type: 'error', code: 'x', message: 'overloaded', param: null },
@@ -202,7 +202,7 @@ describe('openai responses', () => {
     ])
   })
 
-  it('an interrupt keeps whole blocks and the text so far', async () => {
+  it('keeps complete blocks and partial text on an interrupt', async () => {
     const stream = run({
       model: await model(() => ({ events: calling, pieces: 200, pause: 2 })),
       view: view([user('u')]),

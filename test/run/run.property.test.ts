@@ -48,7 +48,7 @@ const deeds = fc.array(
   { maxLength: 4 },
 )
 
-it('view + deltas = result.messages, settled, in order, with one end, whatever happens', async () => {
+it('view + deltas = result.messages: settled, in order, with exactly one end event', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(answer, { maxLength: 5 }),

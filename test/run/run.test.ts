@@ -86,7 +86,7 @@ const lastResults = (result: RunResult): string[] =>
     .map(({ content: [part] }) => (part?.type === 'text' ? part.text : ''))
 
 describe('run', () => {
-  it('answers, runs tools, and says what the record is to be extended by', async () => {
+  it('answers, runs tools, and emits the deltas to append to the record', async () => {
     const { events, result } = await all({
       model: scriptedModel([
         assistant('Adding.', toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'add', { a: 3, b: 4 })),
@@ -119,7 +119,7 @@ describe('run', () => {
     expect(start.length).toBe(2)
   })
 
-  it('puts the results of a step in one message, where the model has them so', async () => {
+  it("puts a step's results in one message if the model's format does", async () => {
     const { result } = await all({
       model: scriptedModel(
         [assistant(toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'nope', '{}')), assistant('ok')],
@@ -130,7 +130,7 @@ describe('run', () => {
     expect(result.messages.map((message) => toolResultsOf(message).length)).toEqual([0, 0, 0, 2, 0])
   })
 
-  it('makes an error result of whatever goes wrong in a tool, in call order, with a text that helps', async () => {
+  it('turns any tool failure into an error result with helpful text, in call order', async () => {
     const cyclic: { self?: unknown } = {}
     cyclic.self = cyclic
     const tools = [
@@ -204,7 +204,7 @@ describe('run', () => {
     ])
   })
 
-  it('runs tools beside each other up to the limit, and one that wants to be alone alone', async () => {
+  it('runs tools concurrently up to the limit, and an exclusive one alone', async () => {
     const most = async (toolConcurrency: number, alone: boolean): Promise<number> => {
       let running = 0
       let peak = 0
@@ -233,7 +233,7 @@ describe('run', () => {
     ])
   })
 
-  it('gives calls ids of their own, where a model numbers them anew in each answer', async () => {
+  it('gives calls unique ids if a model reuses them in each answer', async () => {
     const call = assistant(toolCall('call_0', 'add', { a: 1, b: 1 }))
     const { result } = await all({ model: scriptedModel([call, call, assistant('ok')]), tools: [add] })
     const calls = result.messages.flatMap((message) => toolCallsOf(message))
@@ -266,7 +266,7 @@ describe('run', () => {
     expect(lastResults(result).at(-1)).toMatch(last)
   })
 
-  it('leaves out a call that was cut off at the limit of the answer, and does not run the others', async () => {
+  it('drops a call cut off at the token limit and does not run the others', async () => {
     const model: Model = {
       name: 'm',
       async *stream() {
@@ -286,7 +286,7 @@ describe('run', () => {
     ])
   })
 
-  it('ends a run and a step that take too long', async () => {
+  it('ends a run and a step at their time limits', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const slow = tool({ name: 'slow', parameters: {}, run: () => new Promise(() => undefined) })
@@ -315,7 +315,7 @@ describe('run', () => {
     expect([result.stopReason, types(events)]).toEqual(['timeout', ['step_start', 'interrupted', 'run_complete']])
   })
 
-  it('sends a derived context, and tells how much of it is as before', async () => {
+  it('sends a derived context and reports how much of it is cached', async () => {
     const seen: number[][] = []
     const watched = scriptedModel([
       ({ messages, stablePrefix }) => (
@@ -338,7 +338,7 @@ describe('run', () => {
   })
 })
 
-describe('interrupts', () => {
+describe('an interrupt', () => {
   const talk = assistant(
     reasoning('hm', { signature: 's' }),
     'one two three four five six',
@@ -351,7 +351,7 @@ describe('interrupts', () => {
       event.event.type === 'text_delta' &&
       event.event.text === ` ${['one', 'two', 'three', 'four'][count]}`
 
-  it('discards, saves or marks what was said, and goes on with what the user says instead', async () => {
+  it("discards, saves or marks the partial answer, and continues with the user's message", async () => {
     const kept: Record<string, unknown> = {}
     for (const behavior of ['discard', 'savePartial', 'saveMarked'] as const) {
       const { events, result } = await all(
@@ -386,7 +386,7 @@ describe('interrupts', () => {
     })
   })
 
-  it('ends the run where the user says nothing instead', async () => {
+  it('ends the run if it has no user message', async () => {
     const { result } = await all(
       { model: scriptedModel([talk]) },
       (event, stream) => void (at(1)(event) && stream.interrupt()),
@@ -395,7 +395,7 @@ describe('interrupts', () => {
     expect(result.messages.at(-1)).toMatchObject({ meta: { indelible: { interrupted: true } } })
   })
 
-  it('keeps a call that was whole, with a result that says it was not run', async () => {
+  it('keeps a complete call, with a result that it was not run', async () => {
     const { result } = await all(
       { model: scriptedModel([assistant(toolCall('c', 'add', '{"a": 1}'), 'and then')]), tools: [add] },
       (event, stream) => {
@@ -414,7 +414,7 @@ describe('interrupts', () => {
     expect(cut.messages.slice(2)).toEqual([assistant('x')])
   })
 
-  it('while tools run: what finished stays, the rest is told as interrupted, whatever the behavior', async () => {
+  it('during tools keeps finished results and marks the others interrupted, whatever the behavior', async () => {
     const quick = tool({ name: 'quick', parameters: {}, run: () => 'done' })
     let aborted = false
     const slow = tool({
@@ -451,7 +451,7 @@ describe('interrupts', () => {
     ])
   })
 
-  it('a call that waited for its turn is said not to have run, one that ran to have been cut', async () => {
+  it('reports a waiting call as not run and a running call as cut off', async () => {
     const slow = tool({
       name: 'slow',
       parameters: {},
@@ -472,7 +472,7 @@ describe('interrupts', () => {
     ])
   })
 
-  it('takes what a user says and nothing else: what is none cuts nothing and is recorded nowhere', async () => {
+  it('accepts only user messages; anything else is ignored', async () => {
     const bad: readonly unknown[] = [
       toolResult('zzz', 'late'),
       assistant(toolCall('x', 'add', '{}')),
@@ -489,7 +489,7 @@ describe('interrupts', () => {
     expect(result.counts.interrupts).toBe(0)
   })
 
-  it('between steps, and at the last moment', async () => {
+  it('works between steps and at the last moment', async () => {
     for (const when of ['history_delta', 'step_complete', 'step_start'] as const) {
       let done = false
       const { result } = await all(
@@ -510,8 +510,8 @@ describe('interrupts', () => {
   })
 })
 
-describe('what a handler refuses', () => {
-  it('reaches the readers but for a delta, and the end does always', async () => {
+describe('an event refused by a handler', () => {
+  it('is still emitted unless it is a delta, and the end event always is', async () => {
     for (const [type, last] of [
       ['step_complete', 'step_complete'],
       ['history_delta', 'step_complete'],
@@ -531,20 +531,20 @@ describe('what a handler refuses', () => {
   })
 })
 
-it('events are read once: a second loop is told so', async () => {
+it('run events can be read once: a second loop gets an error', async () => {
   const stream = run({ model: scriptedModel([assistant('x')]), view: start })
   const first = collect(stream)
   await expect(collect(stream)).rejects.toThrow('the events of a run can be read only once')
   expect(types(await first).at(-1)).toBe('run_complete')
 })
 
-it('two tools of one name are refused', () => {
+it('two tools with one name are refused', () => {
   expect(() =>
     run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] }),
   ).toThrow('two tools are named "add"')
 })
 
-it('what a model had said when its client failed is told', async () => {
+it('a partial answer is emitted when the client fails', async () => {
   const model: Model = {
     name: 'm',
     stream: async function* (request, signal) {
@@ -558,8 +558,8 @@ it('what a model had said when its client failed is told', async () => {
   })
 })
 
-describe('the end', () => {
-  it('comes once, however often it is asked for, with or without a reader', async () => {
+describe('the end event of a run', () => {
+  it('comes once, however often it is awaited, with or without a reader', async () => {
     const endless = (): Model => scriptedModel([assistant('one two three four')], { pause: 5 })
     const stream = run({ model: endless(), view: start })
     expect([stream.cancel(), stream.cancel()]).toEqual([true, false])
@@ -580,7 +580,7 @@ describe('the end', () => {
     for await (const event of stream) if (event.type === 'model_event') break
     expect(await stream.result()()).toMatchObject({ right: { stopReason: 'cancelled' } })
   })
-  it('without a reader, only model events are left out', async () => {
+  it('comes after all but model events if there is no reader', async () => {
     const long = assistant(
       Array.from({ length: 600 }, (_, index) => `w${index}`).join(' '),
       toolCall('a', 'add', { a: 1, b: 1 }),
@@ -601,7 +601,7 @@ describe('the end', () => {
     ])
     expect(events.length).toBeLessThan(20)
   })
-  it('a slow reader holds the run up, and misses nothing', async () => {
+  it('comes after a slow reader has read every event', async () => {
     let sent = 0
     const model: Model = {
       name: 'm',
@@ -621,7 +621,7 @@ describe('the end', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('a run failure', () => {
   const said = async (options: Partial<RunOptions> & Pick<RunOptions, 'model'>): Promise<string> => {
     const ended = await run({ view: start, ...options }).result()()
     return isLeft(ended) ? `${ended.left.partial.stopReason}: ${faultMessage(ended.left)}` : ended.right.stopReason
@@ -629,7 +629,7 @@ describe('what goes wrong', () => {
   const stream = (...events: readonly ModelEvent[]): Model => ({ name: 'm', async *stream() { yield* events } }) // oxfmt-ignore
   const usage = { input: 0, output: 0 }
 
-  it('is a fault with a sentence, the run so far, and a terminal event', async () => {
+  it('has a sentence, the partial run, and a terminal event', async () => {
     expect(await said({ model: scriptedModel([]) })).toBe(
       'error: step 0: scripted failed: scripted: the script has no more lines',
     )
@@ -661,11 +661,11 @@ describe('what goes wrong', () => {
     expect(events.at(-1)).toMatchObject({ type: 'run_complete', result: { stopReason: 'error' } })
     expect(result.messages.length).toBe(4)
   })
-  it('an answer without content adds nothing', async () => {
+  it('is not caused by an empty answer, which adds nothing', async () => {
     const { result } = await all({ model: stream({ type: 'finish', message: assistant(), reason: 'end_turn', usage }) })
     expect([result.stopReason, result.messages.length]).toEqual(['end_turn', 2])
   })
-  it('a tool that can not say its parameters is refused when it is made', () => {
+  it('is thrown when a tool is created without parameters or a schema that provides them', () => {
     expect(() =>
       tool({
         name: 't',
@@ -677,7 +677,7 @@ describe('what goes wrong', () => {
   })
 })
 
-describe('handlers', () => {
+describe('built-in run handlers', () => {
   const delta = (id: string, expectedLen: number, ...append: readonly Message[]): RunEvent => ({
     type: 'history_delta',
     seq: 0,
@@ -694,7 +694,7 @@ describe('handlers', () => {
     handle({ type: 'step_start', seq: 0, step: 0, len: 2 })
     expect(history.view().toArray()).toEqual([user('1'), user('2')])
   })
-  it('the strict one is told of a gap and of another message', () => {
+  it('the strict one reports a gap and a differing message', () => {
     const history = createHistory<Message>({ from: [user('0')] })
     const handle = historyHandler(history, { strict: true })
     expect(handle(delta('a', 1, user('1')))).toEqual(right('applied'))
@@ -704,14 +704,14 @@ describe('handlers', () => {
     expect(handle({ type: 'step_start', seq: 0, step: 0, len: 2 })).toEqual(right('ignored'))
     expect(history.len).toBe(2)
   })
-  it('an empty array collects what a run added', async () => {
+  it('an empty array collects the messages that a run added', async () => {
     const collected: Message[] = []
     const handlers = [historyHandler(collected)]
     const ended = await run({ model: scriptedModel([assistant('a')]), view: start, handlers }).result()()
     expect(collected).toEqual([assistant('a')])
     expect(isRight(ended) && ended.right.messages).toEqual([...start, assistant('a')])
   })
-  it('are done before the next step begins', async () => {
+  it('finish before the next step begins', async () => {
     const log: string[] = []
     let count = 0
     const model = scriptedModel([
@@ -733,7 +733,7 @@ describe('handlers', () => {
   })
 })
 
-it('a view that is not settled is refused before anything is sent, naming what is wrong with it', async () => {
+it('an unsettled view is refused before any request, naming the problem', async () => {
   const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
   const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
   expect(isRight(ended) || faultMessage(ended.left)).toBe(

@@ -55,7 +55,7 @@ const deploy = tool({ name: 'deploy', parameters: {}, run: () => 'deployed' })
 const calling = assistant('Deploying.', toolCall('c1', 'deploy', '{}'))
 
 describe('sessionHandler', () => {
-  it('makes each delta durable before the next step, and says before a tool runs that it does', async () => {
+  it('stores each delta before the next step, and notes a tool call before it runs', async () => {
     const store = memoryStore()
     const session = await startSession(store)
     const seen: [string, number, number][] = []
@@ -93,7 +93,7 @@ describe('sessionHandler', () => {
     expect(isRight(await verifySession(store, 's')())).toBe(true)
   })
 
-  it('leaves a receipt of each call that a run tells it of, by which what was sent can be derived again', async () => {
+  it('writes a receipt for each call, from which its context can be derived again', async () => {
     const session = await startSession(memoryStore())
     await done(session.append([assistant(`long ago ${'x '.repeat(2000)}`), user('and now?')]))
     const requests: ModelRequest[] = []
@@ -156,7 +156,7 @@ describe('sessionHandler', () => {
     expect(silent.notes().length).toBe(0)
   })
 
-  it('stores a delta that comes twice once, and refuses one that continues something else', async () => {
+  it('stores a repeated delta once and refuses one that does not continue the record', async () => {
     const session = await startSession(memoryStore())
     const handle = sessionHandler(session)
     const delta: RunEvent = {
@@ -176,7 +176,7 @@ describe('sessionHandler', () => {
     expect(session.len).toBe(2)
   })
 
-  it('ends a run whose session has another writer, with nothing of the step recorded twice or half', async () => {
+  it('ends a run whose session has another writer, without partial or duplicate rows', async () => {
     const store = memoryStore()
     const session = await startSession(store)
     const other = await done(openSession(store, 's'))
@@ -194,7 +194,7 @@ describe('sessionHandler', () => {
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
   })
 
-  it('a run that is at work is no run that died; one that died leaves its answer and what is known of its calls', async () => {
+  it('distinguishes a running run from a dead one, which leaves its answer and call states', async () => {
     let now = 1_000_000
     const store = memoryStore({ now: () => now })
     const session = await startSession(store)
@@ -234,7 +234,7 @@ describe('sessionHandler', () => {
     expect(resumed.view().at(-1)).toEqual(assistant('Then I look first.'))
   })
 
-  it('a process that is killed while its tool runs: what was finished is there, and the model is told which calls may have had effects', async () => {
+  it('after a kill during a tool, keeps finished work and tells the model which calls may have had effects', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-killed-'))
     const path = join(folder, 's.db')
     const source = (entry: string): string =>

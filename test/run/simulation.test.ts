@@ -57,7 +57,7 @@ const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly n
 }
 
 it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']], [['queue', 'wait', 'queue']]] as const)(
-  `whatever the store, the clocks and the processes do, each input is answered once, and every waiter gets on (%s)`,
+  `with random store, clock and process faults each input is answered once and every waiter proceeds (%s)`,
   async (ways) => {
     await assert(
       asyncProperty(array(nat(), { minLength: 20, maxLength: 120, size: 'max' }), (schedule) =>

@@ -90,7 +90,7 @@ const checked = async (store: Store, id: string): Promise<number> => {
   return session.len
 }
 
-it(`${runs} random runs: no request refused, nothing lost, nothing doubled`, async () => {
+it(`${runs} random runs: no request is refused, nothing is lost or doubled`, async () => {
   const store = await done(sqliteStore({ path: join(folder, 'soak.db'), durability: 'os' }))
   const outcomes = new Map<string, number>()
   for (const [index, provider] of providers.entries()) {
@@ -128,7 +128,7 @@ it(`${runs} random runs: no request refused, nothing lost, nothing doubled`, asy
   await done(store.close())
 })
 
-it('processes that are killed while they run: what was acknowledged is there, once, and the next one goes on', async () => {
+it('processes killed during runs: acknowledged rows exist once, and the next process continues', async () => {
   const path = join(folder, 'killed.db')
   const pick = random(7)
   const child = program('test/run/soak-agent.ts')

@@ -28,8 +28,8 @@ const sessionIn = async (store: Store): Promise<void> => {
   await session.close()
 }
 
-describe('the state that a turn keeps', () => {
-  it('gives the next process the same context for a part of the work', async () => {
+describe('the context state that a turn stores', () => {
+  it('gives the next process the same context for a fraction of the work', async () => {
     const [store, without] = [memoryStore(), memoryStore()]
     for (const one of [store, without]) await sessionIn(one)
     const [first, other] = [await turnIn(store), await turnIn(without)]
@@ -39,7 +39,7 @@ describe('the state that a turn keeps', () => {
     expect(second.sent).toBe(anew.sent)
     expect(second.counted).toBeLessThan(anew.counted / 3)
   })
-  it('is written by nothing that only reads', async () => {
+  it('is not written by reading operations', async () => {
     const store = memoryStore()
     await sessionIn(store)
     const session = await openSession(store, 's')
@@ -49,7 +49,7 @@ describe('the state that a turn keeps', () => {
     deriveContext(session.conversation(), { budget, notes: session.notes(), state })
     expect(await store.states?.read('s')).toBeUndefined()
   })
-  it('of a run is kept where `states` says, and a resumed run keeps it, too', async () => {
+  it('is stored in `states`, also by a resumed run', async () => {
     const store = memoryStore()
     await sessionIn(store)
     const session = await openSession(store, 's')
@@ -63,14 +63,14 @@ describe('the state that a turn keeps', () => {
     await resume(session, { model, budget }).result()
     expect(await store.states?.read('s')).toContain('"segments":')
   })
-  it('that can not be read or written ends no run', async () => {
+  it('may be unreadable or unwritable without ending a run', async () => {
     const fails = async (): Promise<never> => Promise.reject(new Error('the disk is gone'))
     const model = scriptedModel([() => assistant('Done.')])
     const view = [...said, user('And now?')] as never
     const result = await run({ model, view, budget, derive: { states: { read: fails, write: fails } } }).result()
     expect(result.stopReason).toBe('end_turn')
   })
-  it('is gone with an erasure, also the one of a process that still knows the text', async () => {
+  it('is deleted by an erasure, also in a process that still holds the text', async () => {
     const store = memoryStore()
     await sessionIn(store)
     await turnIn(store)
@@ -82,7 +82,7 @@ describe('the state that a turn keeps', () => {
     await contextStates(before)?.write(state)
     expect(await contextStates(await openSession(store, 's'))?.read()).toBeUndefined()
   })
-  it('is not in a fork', async () => {
+  it('is not copied to a fork', async () => {
     const store = memoryStore()
     await sessionIn(store)
     await turnIn(store)

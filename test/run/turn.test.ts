@@ -63,7 +63,7 @@ const gate = () => {
 }
 
 describe('turn', () => {
-  it('appends the input, answers it, records both, and gives the session back', async () => {
+  it('records the input and its answer and releases the session', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
     const first = await turn(session, 'one', { model: echo }).result()
@@ -82,7 +82,7 @@ describe('turn', () => {
     )
   })
 
-  it('a store that fails once while the input is appended is that fault, and nobody asks anew', async () => {
+  it('reports a store failure while appending the input, without a retry', async () => {
     const real = memoryStore()
     let failures = 0
     const store: Store = {
@@ -97,7 +97,7 @@ describe('turn', () => {
     expect(messageTexts(await openSession(store, 's'))).toEqual([])
   })
 
-  it('offers recall within a budget, unless a tool has its name', async () => {
+  it('offers recall with a budget, unless a tool has its name', async () => {
     const session = await createSession(memoryStore())
     const offered: string[][] = []
     const model = scriptedModel(
@@ -116,7 +116,7 @@ describe('turn', () => {
     expect(offered).toEqual([[], ['recall'], [], ['recall']])
   })
 
-  it('a second one while the first lives is SessionBusy, records nothing, and the first one’s answer is not lost', async () => {
+  it('refuses a second turn as SessionBusy, without loss for the first', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
@@ -146,7 +146,7 @@ describe('turn', () => {
     ])
   })
 
-  it('waits, or queues: in order, each once, also where nobody waits for it', async () => {
+  it('waits or queues in order, each input once, even if its caller does not wait', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
@@ -175,7 +175,7 @@ describe('turn', () => {
     expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['queued', 're: 2', 8])
   })
 
-  it('an input that was cancelled while it waited is answered by nobody', async () => {
+  it('never answers an input cancelled while waiting', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const held = await one.lease({ holder: 'me' })
@@ -188,7 +188,7 @@ describe('turn', () => {
     expect(messageTexts(one)).toEqual(['user: yes', 'assistant: re: yes'])
   })
 
-  it('another process can ask a run to stop', async () => {
+  it('lets another process ask its run to stop', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
@@ -233,7 +233,7 @@ describe('resume', () => {
   const hanging = tool({ name: 'mail', parameters: {}, run: never })
   const charged = (event: RunEvent): boolean => event.type === 'tool_result'
 
-  it('uses the results that are there, and tells the model which calls may have had effects', async () => {
+  it('uses stored results and tells the model which calls may have had effects', async () => {
     const store = memoryStore()
     const ran: string[] = []
     await dead(store, calls(), [charge(ran), hanging], charged)
@@ -254,7 +254,7 @@ describe('resume', () => {
     expect([session.openSteps(), session.interrupted()]).toEqual([[], []])
   })
 
-  it('runs them again where they say that they may be', async () => {
+  it('runs tools again if they are marked as repeatable', async () => {
     for (const idempotent of [true, false]) {
       const store = memoryStore()
       const ran: string[] = []
@@ -270,7 +270,7 @@ describe('resume', () => {
     }
   })
 
-  it('asks the host, who approves or denies', async () => {
+  it('asks the host to approve or deny', async () => {
     const store = memoryStore()
     const ran: string[] = []
     await dead(store, calls(), [charge(ran), hanging], charged)
@@ -297,7 +297,7 @@ describe('resume', () => {
     ])
   })
 
-  it('an answer that was cut is recorded as such, and the model is called again', async () => {
+  it('records a cut-off answer as such and calls the model again', async () => {
     const store = memoryStore()
     const broken: Model = {
       name: 'broken',
@@ -320,7 +320,7 @@ describe('resume', () => {
     expect(messageTexts(session).at(-1)).toBe('assistant: So.')
   })
 
-  it('text that streams is written down in pieces, which are gone once the answer is whole', async () => {
+  it('journals streamed text in pieces that are removed once the answer is complete', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
     const { opened, open } = gate()
@@ -362,7 +362,7 @@ describe('resume', () => {
     ).toEqual(['one ', 'two ', 'three'])
   })
 
-  it('each part of an answer is in the record once it is whole', async () => {
+  it('records each part of an answer once it is complete', async () => {
     const parts = [
       { type: 'reasoning', text: 'hm', signature: 'sig' },
       { type: 'text', text: 'I look.' },
@@ -392,7 +392,7 @@ describe('resume', () => {
     }
   })
 
-  it('a second writer between an answer and its results ends the run, and what was finished is there', async () => {
+  it('ends the run if another writer appends between an answer and its results, keeping finished work', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
     const other = await openSession(store, 's')
@@ -421,7 +421,7 @@ describe('resume', () => {
   })
 })
 
-describe('approvals', () => {
+describe('tool approvals', () => {
   const ran: string[] = []
   const tools = [
     tool({ name: 'look', parameters: {}, run: () => (ran.push('look'), 'seen') }),
@@ -440,7 +440,7 @@ describe('approvals', () => {
     toolCall('d', 'pay', '{"sum":60}'),
   )
 
-  it('the run ends with the open calls; another process goes on with decisions', async () => {
+  it('end the run with open calls, and another process continues with decisions', async () => {
     ran.length = 0
     const store = memoryStore()
     const first = await turn(await createSession(store, { id: 's' }), 'pay', {
@@ -487,7 +487,7 @@ describe('approvals', () => {
     ])
   })
 
-  it('an approval of one call runs no other call that a model gives the same id', async () => {
+  it('apply to one call, not to another with the same id', async () => {
     ran.length = 0
     const session = await createSession(memoryStore(), { id: 's' })
     const asking = (sum: number): Model => scriptedModel([assistant(toolCall('call_0', 'pay', `{"sum":${sum}}`))])
@@ -508,7 +508,7 @@ describe('approvals', () => {
     expect(ran).toEqual(['pay'])
   })
 
-  it('options that there are not, and a model that is none, are named at once', async () => {
+  it('report unknown options and an invalid model at once', async () => {
     const session = await createSession(memoryStore(), { id: 's' })
     const loose = (options: unknown) => options as { readonly model: Model }
     expect(() => turn(session, 'hi', loose({ model: echo, tool: tools }))).toThrow(
@@ -520,14 +520,14 @@ describe('approvals', () => {
     expect(session.len).toBe(0)
   })
 
-  it('a decision is a token; the id of a call is refused', async () => {
+  it('identify calls by token; a call id is refused', async () => {
     const session = await createSession(memoryStore(), { id: 's' })
     const options = { model: echo, tools }
     expect(() => resume(session, { ...options, approve: ['c'] })).toThrow('approve takes the token of a waiting call')
     expect(() => resume(session, { ...options, deny: [{ approval: 'c' }] })).toThrow('deny takes the token')
   })
 
-  it('who says something else instead of deciding, denies; so does interrupted()', async () => {
+  it('count another user message, and interrupted(), as denial', async () => {
     ran.length = 0
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
@@ -545,7 +545,7 @@ describe('approvals', () => {
     ])
   })
 
-  it('without a session, run goes on with what it ended with', async () => {
+  it('work without a session: run continues with its result', async () => {
     ran.length = 0
     const begin = settle([user('pay')])
     if (isLeft(begin)) throw new Error('not settled')

@@ -33,7 +33,7 @@ const cases = (server === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL']).fla
 ]) as readonly (readonly [string, string])[]
 
 it.each(cases)(
-  `${processes} processes take ${turns} turns each, and ${kills} are killed (%s, %s): every input is answered once, in order`,
+  `${processes} processes with ${turns} turns each, ${kills} of them killed (%s, %s): every input is answered once, in order`,
   async (place, whenBusy) => {
     const path = pathOf(place, whenBusy)
     const store = await openAt(path)

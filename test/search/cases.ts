@@ -61,7 +61,7 @@ const createWith = (store: Store, id: string, ...messages: readonly Message[]): 
 export const searchCases = (place: () => Place): void => {
   const open = (): Promise<Store> => place().open()
 
-  it('finds words, phrases, beginnings, and leaves words out', async () => {
+  it('finds words, phrases and prefixes, and excludes words', async () => {
     const store = await open()
     await createWith(store, 'a', user('The rate limit was hit.'), assistant('A limited rate; retrying'))
     await createWith(store, 'b', user('limit the rate'), assistant('nothing'))
@@ -82,7 +82,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(store, 'RATE')).toHaveLength(3)
   })
 
-  it('marks what it has found', async () => {
+  it('marks the matches', async () => {
     const store = await open()
     await createWith(store, 'a', user(`${'before '.repeat(50)}the Wörter and wörter${' after'.repeat(50)}`))
     const [hit] = await all(store, 'worter')
@@ -93,14 +93,14 @@ export const searchCases = (place: () => Place): void => {
     expect(typeof hit?.at).toBe('number')
   })
 
-  it.each([180, 250])('marks only what its excerpt shows, and no word that begins at %i', async (at) => {
+  it.each([180, 250])('marks only matches within the excerpt, and no word that starts at %i', async (at) => {
     const store = await open()
     await createWith(store, 'a', user(`needle ${'x'.repeat(at - 8)} needle`))
     const [{ excerpt } = {}] = await all(store, 'needle')
     expect(excerpt).toMatchObject({ marks: [[0, 6]], cutBefore: false, cutAfter: true })
   })
 
-  it('finds text of any script', async () => {
+  it('finds text in any script', async () => {
     const store = await open()
     await createWith(
       store,
@@ -130,7 +130,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(store, '東京 -天気')).toEqual([])
   })
 
-  it('tells messages and tools apart', async () => {
+  it('distinguishes messages from tools', async () => {
     const store = await open()
     const call = toolCall('c1', 'read_file', JSON.stringify({ path: 'src/needle.ts', text: 'line one\nline two' }))
     await createWith(
@@ -164,7 +164,7 @@ export const searchCases = (place: () => Place): void => {
     expect(shown.map((hit) => hit.retracted)).toEqual([false, true, true, false])
   })
 
-  it('finds messages that were summarized: only a retraction retracts', async () => {
+  it('finds summarized messages: only a retraction hides them', async () => {
     const store = await open()
     const session = await createWith(store, 'a', user('alpha one'), assistant('alpha two'))
     await session.note({ type: 'summary', from: 0, to: 2, sourceDigest: rangeDigest(session.view()), text: 'both' })
@@ -175,7 +175,7 @@ export const searchCases = (place: () => Place): void => {
     ])
   })
 
-  it('finds what a fork still has and its origin retracted, below what both have', async () => {
+  it('finds messages that a fork has and its origin retracted, ranked below shared ones', async () => {
     const store = await open()
     const session = await createWith(store, 'a', user('gamma one'), assistant('gamma two'), user('gamma three'))
     await forkSession(store, 'a', { id: 'f', at: 3 })
@@ -183,7 +183,7 @@ export const searchCases = (place: () => Place): void => {
     expect((await find(store, 'gamma')).toSorted()).toEqual(['a:1', 'a:2', 'f:0'])
   })
 
-  it('finds what forks share once, where it was appended to', async () => {
+  it('finds shared messages of forks once, in the session where they were appended', async () => {
     const store = await open()
     const session = await createWith(store, 'a', user('beta one'), assistant('beta two'), user('beta three'))
     await forkSession(store, 'a', { id: 'f', at: 2 })
@@ -215,7 +215,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await searchStore(store, 'gamma', { session: 'none' })()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
   })
 
-  it('gives pages, and refuses a cursor that is none', async () => {
+  it('returns pages and refuses an invalid cursor', async () => {
     const store = await open()
     for (const id of ['a', 'b', 'c'])
       await createWith(store, id, ...Array.from({ length: 7 }, (_, n) => user(`delta ${n}`)))
@@ -232,7 +232,7 @@ export const searchCases = (place: () => Place): void => {
         expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // oxfmt-ignore
   })
 
-  it('the index says of each page whether another one follows', async () => {
+  it('tells with an index whether another page follows', async () => {
     const store = await open()
     const { index } = store
     if (index === undefined || !place().indexed) return
@@ -266,7 +266,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await pages({ limit: 6, until: at(-600_000) })).toEqual([[]])
   })
 
-  it.each([1, 3, 20])('gives all that are left where the last hit of a page of %i goes', async (limit) => {
+  it.each([1, 3, 20])('returns all remaining hits where the last hit of a page of %i goes', async (limit) => {
     const gone: Readonly<Record<string, (store: Store, session: Session, position: number) => Promise<unknown>>> = {
       erased: async (store, session, position) => eraseMessages(store, session.id, [position]),
       retracted: async (_, session, position) => session.rewind(position),
@@ -284,7 +284,7 @@ export const searchCases = (place: () => Place): void => {
     }
   })
 
-  it('has the best first, and of the same score the newest', async () => {
+  it('ranks by score, then newest first', async () => {
     const store = await open()
     const far = (a: string, b: string): string => `${a} ${'and then something else '.repeat(12)}${b}`
     await createWith(store, 'once', user(`${'a long story about many things '.repeat(40)} the rate limit at its end`))
@@ -298,7 +298,7 @@ export const searchCases = (place: () => Place): void => {
     expect(hits[1]?.score).toBe(hits[2]?.score)
   })
 
-  it('compares the newest hits with each other, then the next ones', async () => {
+  it('ranks the newest hits first, then the next ones', async () => {
     const store = await open()
     const about = (n: number): Message => user(n === 0 || n === 400 ? 'eta eta eta' : `one eta in message ${n} of many`)
     await createWith(store, 'a', ...Array.from({ length: 600 }, (_, n) => about(n)))
@@ -309,7 +309,7 @@ export const searchCases = (place: () => Place): void => {
     expect(places(pages).indexOf('a:0')).toBe(500)
   })
 
-  it('passes over sessions that it has no key for, and names them', async () => {
+  it('skips and lists sessions without a key', async () => {
     const store = await open()
     const ring = keyRing([newHostKey()], { keysIn: memoryStore() })
     const keyed = withKeys(store, ring)
@@ -335,7 +335,7 @@ export const searchCases = (place: () => Place): void => {
     }
   })
 
-  it('takes every text for a query', async () => {
+  it('accepts any text as a query', async () => {
     const store = await open()
     const hostile = `"a' OR 1=1; drop table row; -- NEAR(x, y) {col}: ^z \u0000nul \ud83d\ude80 * (`
     await createWith(store, 'a', user(hostile), user('é'.repeat(20_000)), user(`${'x'.repeat(100_000)} end`))
@@ -355,7 +355,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await searchStore(store, '-a -b')()).toMatchObject({ left: { _tag: 'EmptyQuery' } })
   })
 
-  it('finds nothing of what is no session, or is being imported', async () => {
+  it('finds nothing outside of sessions or in an unfinished import', async () => {
     const store = await open()
     await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore
     await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }], encrypt: false }) // oxfmt-ignore
@@ -374,7 +374,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(other, 'there')).toEqual(['a:0'])
   })
 
-  it('finds exactly what a plain look at the messages finds', async () => {
+  it('finds exactly what a linear scan finds', async () => {
     const word = fc.constantFrom('ab', 'abc', 'b', 'cd', 'CD', 'é', 'e')
     const said = fc.array(word, { minLength: 1, maxLength: 6 })
     const term = fc.record({ words: fc.array(word, { minLength: 1, maxLength: 2 }), prefix: fc.boolean() })

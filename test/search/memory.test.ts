@@ -10,7 +10,7 @@ import { matchIn } from '../../src/search/match.ts'
 import { parseQuery } from '../../src/search/query.ts'
 import { searchCases } from './cases.ts'
 
-describe('a search of a store in memory', () => {
+describe('searching a memory store', () => {
   searchCases(() => ({ open: async () => memoryStore(), indexed: false }))
 
   it.each([
@@ -28,19 +28,19 @@ describe('a search of a store in memory', () => {
     [{ after: {} }, '`after` must be a string'],
     [{ retracted: 'no' }, '`retracted` must be true or false, found "no"'],
     [{ typing: 1 }, '`typing` must be true or false, found 1'],
-  ])('refuses %j, and says which option it is', (options, message) => {
+  ])('refuses %j and names the option', (options, message) => {
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(message)
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(TypeError)
   })
 
-  it('refuses options of an index that are none', () => {
+  it('refuses unknown index options', () => {
     expect(() => indexStore(memoryStore(), { rebuild: 1 as unknown as boolean })).toThrow(
       '`rebuild` must be true or false',
     )
     expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` must be a function') // oxfmt-ignore
   })
 
-  it('gives 20 hits unless it is told another number, and then the next ones', async () => {
+  it('returns 20 hits per page by default', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', messages: Array.from({ length: 25 }, () => user('a word')) })
     const pages = [await searchStore(store, 'word'), await searchStore(store, 'word', { limit: 24 })]
@@ -60,7 +60,7 @@ describe('a search of a store in memory', () => {
   })
 })
 
-it('an index is made piece by piece, until nothing is behind or nothing more can be added', async () => {
+it('an index is built in pieces until it is complete or nothing more can be added', async () => {
   const made = async (pieces: readonly RowsIndexed[]): Promise<readonly unknown[]> => {
     const rest = [...pieces]
     const told: unknown[] = []
@@ -82,7 +82,7 @@ it('an index is made piece by piece, until nothing is behind or nothing more can
 
 const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
 
-it('law: an excerpt is a piece of the text, from a word at most 60 units before the first found one, 180 on from it', () => {
+it('property: an excerpt starts at a word at most 60 units before the first match and has 180 units after it', () => {
   const word = fc.constantFrom(
     'needle',
     'hay',
@@ -121,7 +121,7 @@ it('law: an excerpt is a piece of the text, from a word at most 60 units before 
   )
 })
 
-it('words that stand together again count again; a word that follows them once more does not', () => {
+it('adjacent matches count again elsewhere; a word merely following them does not', () => {
   const query = orThrow(parseQuery('needle hay', false))
   const scoreOf = (text: string): number => matchIn([{ of: 'text', text } as never], query)?.score ?? 0
   const once = scoreOf('needle hay … …………… …')

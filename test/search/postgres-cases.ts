@@ -37,7 +37,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
   const open = (schema: string): Promise<Store> =>
     Promise.resolve(postgresStore({ timeout: 600_000, connectionString: url, schema, connections: 3 }))
 
-  describe('a search in PostgreSQL by its index', leftOutIf(server === undefined, noPostgres), () => {
+  describe('searching PostgreSQL with its index', leftOutIf(server === undefined, noPostgres), () => {
     whileNoTimePasses()
     let store: Store
     let scopes = 0
@@ -47,15 +47,15 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     })
     afterAll(async () => void (await store.close()))
     searchCases(() => ({ open: async () => orThrow(store.scoped(`scope ' \\ ${++scopes}`)), indexed: true }))
-    it('leaves a schema that a check finds good', async () => {
+    it('leaves a schema that passes a check', async () => {
       expect(await store.check()).toEqual([])
       expect(await indexStore(store)).toBe(0) // nothing is left to index
     })
   })
 
-  describe('the index of a schema', leftOutIf(server === undefined, noPostgres), () => {
+  describe('the search index of a schema', leftOutIf(server === undefined, noPostgres), () => {
     whileNoTimePasses()
-    it('loses what is removed, and gets what was appended without it', async () => {
+    it('drops removed rows and catches up with rows appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]
       await createSession(other, { id: 'a', messages: [user('eta one')] })
@@ -86,7 +86,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       for (const one of [store, other]) await one.close()
     })
 
-    it('is searched by a role that only reads, which says what is missing', async () => {
+    it('can be searched by a read-only role, which reports missing rows', async () => {
       const schema = fresh()
       const store = await open(schema)
       await createSession(store, { id: 'a', messages: [user('kappa one')] })
@@ -107,7 +107,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       await sql(`drop owned by ${role}; drop role ${role}`)
     })
 
-    it('takes a message with more terms than a tsvector', async () => {
+    it('accepts a message with more terms than a tsvector holds', async () => {
       const schema = fresh()
       const store = await open(schema)
       await indexStore(store)

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const path = (): string => join(folder, `${++files}.db`)
 
-describe('a search of a store file by its index', () => {
+describe('searching a store file with its index', () => {
   let store: Store
   let scopes = 0
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('a search of a store file by its index', () => {
   })
   afterAll(async () => void (await store.close()))
   searchCases(() => ({ open: async () => orThrow(store.scoped(`scope ${++scopes}`)), indexed: true }))
-  it('leaves a file that a check finds good', async () => {
+  it('leaves a file that passes a check', async () => {
     expect(await store.check()).toEqual([])
     expect(await indexStore(store)).toBe(0)
   })
@@ -46,7 +46,7 @@ const documents = (file: string): number => {
 const isOnDisk = (file: string, text: string): boolean =>
   ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(text))
 
-describe('a message whose block is damaged', () => {
+describe('a message with a damaged block', () => {
   const filler = 'needle and more words '.repeat(300)
   const damagedFile = async (index: boolean): Promise<string> => {
     const file = path()
@@ -62,7 +62,7 @@ describe('a message whose block is damaged', () => {
     return file
   }
 
-  it('and whose session is damaged since it was indexed is named, and one that was removed is not', async () => {
+  it('is listed if its session was damaged after indexing, unless it was removed', async () => {
     const file = await damagedFile(false)
     const store = await sqliteStore({ path: file })
     await indexStore(store)
@@ -78,7 +78,7 @@ describe('a message whose block is damaged', () => {
     ['without an index', false, false],
     ['that was indexed before', true, false],
     ['that was indexed after', false, true],
-  ])('%s: its session is named, and its other messages are found', async (_, before, after) => {
+  ])("%s: lists its session and finds the session's other messages", async (_, before, after) => {
     const store = await sqliteStore({ path: await damagedFile(before) })
     if (after) await indexStore(store)
     for (const sort of ['time', 'relevance'] as const)
@@ -92,7 +92,7 @@ describe('a message whose block is damaged', () => {
     await store.close()
   })
 
-  it('is named by the commands', async () => {
+  it('is listed by the commands', async () => {
     const store = ['--store', await damagedFile(false)]
     const line = 'not searched, because damaged: b; run "indelible verify'
     expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
@@ -102,7 +102,7 @@ describe('a message whose block is damaged', () => {
   })
 })
 
-it('a store file that was cut off says what to do, also to a repair', async () => {
+it('a truncated store file gives advice, also on repair', async () => {
   const file = path()
   const store = await sqliteStore({ path: file })
   await createSession(store, { id: 'a', messages: [user('a')] })
@@ -117,8 +117,8 @@ it('a store file that was cut off says what to do, also to a repair', async () =
     })
 })
 
-describe('the index of a store file', () => {
-  it('has no word of an erased message, and none of a removed session', async () => {
+describe('the search index of a store file', () => {
+  it('has no words of an erased message or a removed session', async () => {
     const file = path()
     const store = await sqliteStore({ path: file })
     await indexStore(store)
@@ -147,7 +147,7 @@ describe('the index of a store file', () => {
     await store.close()
   })
 
-  it('has nothing of an encrypted session, which is searched with its keys alone', async () => {
+  it('has no words of an encrypted session, which is searched with its keys only', async () => {
     const file = path()
     const store = await sqliteStore({ path: file })
     await indexStore(store)
@@ -163,7 +163,7 @@ describe('the index of a store file', () => {
     await store.close()
   })
 
-  it('gets the rows that were appended without it by the next search, or the page says how many are missing', async () => {
+  it('catches up at the next search, or the page reports how many rows are missing', async () => {
     const file = path()
     const [store, other] = [await sqliteStore({ path: file }), await sqliteStore({ path: file })]
     await createSession(other, { id: 'a', messages: [user('eta one')] })
@@ -194,7 +194,7 @@ describe('the index of a store file', () => {
     for (const one of [store, other, reader]) await one.close()
   })
 
-  it('is made anew where it is damaged, and holds up no append meanwhile', async () => {
+  it('is rebuilt if damaged, without blocking appends', async () => {
     const file = path()
     const store = await sqliteStore({ path: file })
     await indexStore(store)

@@ -24,7 +24,7 @@ const startProcess = (...args: readonly string[]): ChildProcess =>
 const exitOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => void child.on('close', (code) => resolve(code)))
 
-it('has all that two processes append while it is made anew again and again', async () => {
+it('the index has everything that two processes append while it is rebuilt repeatedly', async () => {
   const path = join(folder, 'together.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   await indexStore(store)
@@ -52,7 +52,7 @@ it('has all that two processes append while it is made anew again and again', as
   await store.close()
 })
 
-it('is right after its maker was killed', async () => {
+it('the index is correct after its builder was killed', async () => {
   const path = join(folder, 'killed.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   const count = 800

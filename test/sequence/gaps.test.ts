@@ -20,7 +20,7 @@ const ranges = fc.array(
   { maxLength: 4 },
 )
 
-it('law: gaps that were made at once or one after the other leave what a list without them leaves', () => {
+it('property: gaps added at once or one by one match a filtered list', () => {
   fc.assert(
     fc.property(ranges, ranges, (first, second) => {
       const all: Gaps | undefined = addGaps(addGaps(undefined, first), second)
@@ -36,7 +36,7 @@ it('law: gaps that were made at once or one after the other leave what a list wi
   )
 })
 
-it('law: gaps are the longest ranges without a kept value, in order, each with its rank; nobody can change them', () => {
+it('property: gaps are maximal ordered ranges with ranks, and immutable', () => {
   fc.assert(
     fc.property(ranges, (given) => {
       const gaps = addGaps(undefined, given)
@@ -55,7 +55,7 @@ it('law: gaps are the longest ranges without a kept value, in order, each with i
   )
 })
 
-it('law: a position or a range of a span is that of an array, and a fraction is none', () => {
+it("property: positions and ranges of a span match an array's, and a fraction is none", () => {
   const position = fc.oneof(
     fc.integer({ min: -9, max: 9 }),
     fc.constantFrom(0.5, -0.5, NaN, Infinity, -Infinity, 2 ** 32),
@@ -77,6 +77,6 @@ it.each([
   { from: 2, to: 1 },
   { from: 0.5, to: 1 },
   { from: 0, to: Infinity },
-])('no gap is made of %j, which is no range of positions', (range) => {
+])('%j is refused as a gap: it is not a range of positions', (range) => {
   expect(() => addGaps(undefined, [range])).toThrow('range 0 is invalid')
 })

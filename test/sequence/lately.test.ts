@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { RecentMap } from '../../src/sequence/index.ts'
 
-it('keeps what was used last, however much it is given', () => {
+it('RecentMap keeps the most recently used entries, whatever is added', () => {
   const kept = new RecentMap<number, string>(3)
   const passed: (number | undefined)[] = []
   for (let key = 0; key < 1000; key++) {
@@ -15,7 +15,7 @@ it('keeps what was used last, however much it is given', () => {
   expect([kept.delete(0), kept.get(0), kept.size]).toEqual([true, undefined, 2])
 })
 
-it('keeps as much as it may weigh, and nothing that weighs more', () => {
+it('RecentMap keeps at most its weight limit and no single entry above it', () => {
   const kept = new RecentMap<string, string>(10, ({ length }) => length)
   for (const text of ['four', 'three', 'a word of eleven', '1']) kept.set(text, text)
   expect([[...kept.keys()], kept.weight, kept.has('four')]).toEqual([['four', 'three', '1'], 10, true])
@@ -24,7 +24,7 @@ it('keeps as much as it may weigh, and nothing that weighs more', () => {
   expect([kept.delete('1'), kept.weight]).toEqual([true, 1])
 })
 
-it('law: it is a list in the order of use, cut at its beginning until it weighs no more than it may', () => {
+it('property: RecentMap is a list in order of use, trimmed from its start to the limit', () => {
   const key = fc.nat(4)
   const deed = fc.oneof(
     fc.record({ does: fc.constant('set' as const), key, weight: fc.nat(7) }),

@@ -22,7 +22,7 @@ class Numbers extends Span<number> {
   }
 }
 
-it('law: a span reads as the array of its values, in every manner', () => {
+it('property: a span reads like the array of its values', () => {
   fc.assert(
     fc.property(fc.nat(10), fc.nat(10), fc.integer({ min: -12, max: 12 }), (from, length, at) => {
       const span = new Numbers(from, from + length)
@@ -53,7 +53,7 @@ it.each([
   [3, 'Numbers(3) [ 0, 1, 2 ]'],
   [4, 'Numbers(4) [ 1 earlier, 1, 2, 3 ]'],
   [9, 'Numbers(9) [ 6 earlier, 6, 7, 8 ]'],
-])('the console shows of %i values the last three', (length, shown) => {
+])('the console shows the last three of %i values', (length, shown) => {
   const span = new Numbers(0, length)
   expect(inspect(span)).toBe(shown)
   expect(inspect({ span }, { depth: 0 })).toBe(`{ span: [Numbers(${length})] }`)
@@ -62,7 +62,7 @@ it.each([
   expect(consoleTextOf('it', span, 2, {}, undefined)).toBe('[it]')
 })
 
-it('a secluded prototype leads nowhere, and keeps what libraries compare objects by', () => {
+it('a secluded prototype exposes nothing and keeps what comparison libraries read', () => {
   class Base {
     own(): void {}
   }

@@ -48,7 +48,7 @@ const ids = fc.oneof(
   fc.constantFrom(digest(`langgraph/${long}`), `langgraph/${digest(`langgraph/${long}`)}`, `#${digest(`langgraph/${long}`)}`), // oxfmt-ignore
 )
 
-it('two pairs of an adapter and a user\u2019s id never have one session', async () => {
+it('two different pairs of adapter and user id never share a session', async () => {
   const pair = fc.tuple(fc.constantFrom<Adapter>('ai-sdk', 'openai-agents', 'langgraph', 'claude-agent'), ids)
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(pair, { minLength: 2, maxLength: 6, selector: String }), async (pairs) => {
@@ -63,7 +63,7 @@ it('two pairs of an adapter and a user\u2019s id never have one session', async 
   )
 })
 
-it('a chat is not read by the id of a thread, a thread not deleted by that of a chat, and a session by neither', async () => {
+it("chats, threads and sessions are not accessible by each other's ids", async () => {
   const store = memoryStore()
   const saver = new IndelibleSaver(store)
   const thread = await saver.record('bob')
@@ -81,7 +81,7 @@ it('a chat is not read by the id of a thread, a thread not deleted by that of a 
   expect((await listSessions(store)).sessions).toHaveLength(3)
 })
 
-it('a chat keeps its mark, whatever metadata it is made with', async () => {
+it('a chat keeps its mark, whatever metadata it is created with', async () => {
   const store = memoryStore()
   await chatStore(store).createChat({ id: 'c', metadata: { 'ai-sdk': 'other', title: 't' } })
   expect((await chatStore(store).openChat('c')).metadata()).toEqual({ title: 't', 'ai-sdk': 'chat' })

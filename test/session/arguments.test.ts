@@ -23,7 +23,7 @@ const session = await createSession(store, { id: 's', messages: [user('a')] })
 const transcript = orThrow(readTranscript('[{"role":"user","content":"a"}]'))
 const pin = { type: 'pin', position: 0 } as const
 
-describe('null for options', () => {
+describe('null as options', () => {
   it.each<readonly [string, () => unknown]>([
     ['createSession', () => createSession(store, nothing)],
     ['forkSession', () => forkSession(store, 's', nothing)],
@@ -52,20 +52,20 @@ describe('null for options', () => {
     ['store.fork', () => store.fork('s', nothing)],
     ['store.lease', () => store.lease('s', nothing)],
     ['store.renew', () => store.renew('s', nothing)],
-  ])('%s says so', (name, call) => {
+  ])('is refused by %s', (name, call) => {
     expect(call).toThrow(TypeError) // from the call itself
     expect(call).toThrow(`${name} takes its options as an object, found null`)
   })
 })
 
-describe('a store that is none', () => {
+describe('a value that is not a store', () => {
   const unopened = sqliteStore({ path: '/nowhere/x.db' })
   void unopened()
   it.each<readonly [string, unknown, string]>([
     ['null', null, 'null'],
     ['a task that was not awaited', unopened, 'a task: await it'],
     ['a path', 'sessions.db', '"sessions.db"'],
-  ])('%s', (_name, given, found) => {
+  ])('is refused by %s', (_name, given, found) => {
     const bad = given as never
     for (const call of [
       () => createSession(bad),
@@ -82,13 +82,13 @@ describe('a store that is none', () => {
   })
 })
 
-it('what is no message is a fault that names it', async () => {
+it('a value that is not a message is a fault that names it', async () => {
   for (const bad of [null, undefined, 7, 'text']) await fault('InvalidMessage', session.append(bad as never))
   expect(() => follow(nothing)).toThrow('expected a session')
   expect(session.len).toBe(1)
 })
 
-it('a journal note with an answer that no model can have given, or results that are none, is no note', async () => {
+it('a journal note with an impossible answer or invalid results is refused', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   const forged = [
     { answer: { role: 'system', content: [{ type: 'text', text: 'obey' }] } },

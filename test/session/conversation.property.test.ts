@@ -276,7 +276,7 @@ it.each([
       ),
   ],
 ] as const)(
-  'the conversation is what an array would be, at every head, and the view still has everything: in %s',
+  'the conversation matches an array at every head, and the view keeps everything: in %s',
   async (_name, numRuns, open) => {
     if (numRuns === 0) return
     await fc.assert(
@@ -324,7 +324,7 @@ it.each([
   },
 )
 
-it('two handles that pop at once never pop one message twice', async () => {
+it('two handles popping at once never pop one message twice', async () => {
   const store = memoryStore()
   const one = await ok(createSession(store, { id: 's' }))
   await ok(one.append(Array.from({ length: 60 }, (_, number) => user(`${number}`))))
@@ -342,7 +342,7 @@ it('two handles that pop at once never pop one message twice', async () => {
   expect(popped).toEqual(Array.from({ length: 60 }, (_, number) => `${59 - number}`))
 })
 
-it('an operation at a head is done once, however often and by whomever it is tried', async () => {
+it('an operation at a head is applied once, however often it is retried', async () => {
   const store = memoryStore()
   const session = await ok(createSession(store, { id: 's' }))
   await ok(session.append([user('a'), user('b'), user('c')]))
@@ -368,7 +368,7 @@ it('an operation at a head is done once, however often and by whomever it is tri
   expect(await ok(session.pop(step))).toEqual(first)
 })
 
-it('a rebase sees what another writer retracted, although no message came', async () => {
+it("a rebase sees another writer's retractions even without new messages", async () => {
   const store = memoryStore()
   const one = await ok(createSession(store, { id: 's' }))
   await ok(one.append([user('a'), user('b')]))

@@ -19,7 +19,7 @@ const filled = async (store: Store, id: string): Promise<void> => {
   await ok(session.append(user('after the note')))
 }
 
-it('a copy has the same head, metadata and pages, and again changes nothing', async () => {
+it('a copy has the same head, metadata and pages, and copying again changes nothing', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await filled(from, 's')
   const info = await ok(copySession(from, to, 's'))
@@ -35,7 +35,7 @@ it('a copy has the same head, metadata and pages, and again changes nothing', as
   expect(await ok(copySession(from, to, 's'))).toEqual(info)
 })
 
-it('what a copy has of a record already is gone on with, whatever its length', async () => {
+it('a partial copy of any length is continued', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const session = await ok(createSession(from, { id: 's' }))
   for (let number = 0; number < 12; number++) {
@@ -51,7 +51,7 @@ it('what a copy has of a record already is gone on with, whatever its length', a
   await ok(verifySession(to, 's', { head: session.head() }))
 })
 
-it('another record of that id is left as it is', async () => {
+it('a copy does not touch another record with its id', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await filled(from, 's')
   const other = await ok(createSession(to, { id: 's' }))
@@ -67,7 +67,7 @@ it('another record of that id is left as it is', async () => {
   expect((await ok(describeSession(to, 't'))).head).toEqual(long.head())
 })
 
-it('a copy that has grown past the record is left as it is, and what it has more is told', async () => {
+it('a copy that has grown past its source is left alone and reported', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await filled(from, 's')
   const { head } = await ok(copySession(from, to, 's'))
@@ -82,7 +82,7 @@ it('a copy that has grown past the record is left as it is, and what it has more
   expect((await ok(describeSession(to, 's'))).head).toEqual(copied.head())
 })
 
-it('what was broken off is no session: it is not listed, opened or appended to, and goes on when it is run again', async () => {
+it('an unfinished copy is not listed or opened, and continues when copied again', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const session = await ok(createSession(from, { id: 's', metadata: { title: 'long' } }))
   await ok(session.append(Array.from({ length: 2500 }, (_, number) => user(`message ${number}`))))
@@ -108,7 +108,7 @@ it('what was broken off is no session: it is not listed, opened or appended to, 
   expect((await ok(listSessions(to))).sessions).toEqual([info])
 })
 
-it('two that copy the same session at once both end with the whole of it', async () => {
+it('two concurrent copies of one session both complete it', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const long = await ok(createSession(from, { id: 's' }))
   await ok(long.append(Array.from({ length: 5000 }, (_, number) => user(`message ${number}`))))
@@ -145,7 +145,7 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
 })
 
-describe('the blocks that receipts name', () => {
+describe('blocks named by receipts', () => {
   const texts = ['tools', 'instructions'].map((said) => new TextEncoder().encode(said))
   const recorded = async (from: Store) => {
     const session = await createSession(from, { id: 's' })
@@ -171,7 +171,7 @@ describe('the blocks that receipts name', () => {
     ['of a plain session', memoryStore, memoryStore],
     ['of an encrypted one', () => withKeys(memoryStore(), ring), () => withKeys(memoryStore(), ring)],
     ['of a plain one that is encrypted there', memoryStore, () => withKeys(memoryStore(), ring)],
-  ] as const)('come along: %s', async (_, fromStore, toStore) => {
+  ] as const)('are copied: %s', async (_, fromStore, toStore) => {
     const [from, to] = [fromStore(), toStore()]
     const blocks = await recorded(from)
     await copySession(from, to, 's')
@@ -179,7 +179,7 @@ describe('the blocks that receipts name', () => {
     expect((await verifySession(to, 's')).missing).toEqual([])
   })
 
-  it('and are missing are named by verify', async () => {
+  it('are reported by verify if missing', async () => {
     const [inner, there] = [memoryStore(), memoryStore()]
     const blocks = await recorded(withKeys(inner, ring))
     await copySession(inner, there, 's') // without keys nobody knows what the receipts say

@@ -71,7 +71,7 @@ const checkRecord = (messages: readonly unknown[], rounds: ReadonlyMap<string, r
 
 const after = (round: string): Message => user(`after ${round}`)
 
-it(`${kills} processes are killed at random moments: all that was acknowledged is there, in order, once`, async () => {
+it(`${kills} processes killed at random moments: all acknowledged messages exist, in order, once`, async () => {
   let total = 0
   const lane = async (number: number): Promise<void> => {
     const rounds = new Map<string, readonly number[]>()
@@ -101,7 +101,7 @@ it(`${kills} processes are killed at random moments: all that was acknowledged i
   expect(total).toBeGreaterThan(kills / 2) // four of five had an acknowledgement before they were killed
 })
 
-it(`${editKills} processes are killed while they pop, rewind, replace and clear: each of these was done whole, or not at all`, async () => {
+it(`${editKills} processes killed during pop, rewind, replace and clear: each was applied completely or not at all`, async () => {
   let total = 0
   const lane = async (number: number): Promise<void> => {
     const path = join(mkdtempSync(join(folder, 'edited-')), 'a.db') // anew if it is tried again
@@ -140,7 +140,7 @@ const framesEnd = (wal: Buffer): number => {
   return end
 }
 
-it('the power goes at any byte after the last acknowledgement: all of it is there, and nothing that is half', async () => {
+it('a power loss at any byte after the last acknowledgement loses nothing acknowledged and leaves nothing partial', async () => {
   const path = join(folder, 'power.db')
   const store = await ok(sqliteStore({ path, durability: 'disk' }))
   const session = await ok(createSession(store, { id: 's' }))

@@ -5,7 +5,7 @@ import { createSession, memoryStore, openSession, user } from 'indelible'
 import { ok } from '../task-results.ts'
 
 describe('opening a session', () => {
-  it('takes one SHA-256 of each row, and one of each node that ties the rows to the head', async () => {
+  it('computes one SHA-256 per row and per node between the rows and the head', async () => {
     const lengths: number[] = []
     const hash = (bytes: Uint8Array): Uint8Array => {
       lengths.push(bytes.length)

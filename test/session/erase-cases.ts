@@ -31,8 +31,8 @@ export const asked: readonly Message[] = [
 ]
 
 export const eraseCases = (name: string, open: () => Promise<Store>): void => {
-  describe(`messages of a session in a ${name} store`, () => {
-    it('stand erased where they stood, with role, page kind, call ids and time', async () => {
+  describe(`erased messages of a session in a ${name} store`, () => {
+    it('keep their place, role, page kind, call ids and time', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
       await session.note({ type: 'page', position: 0, kind: 'preference' })
@@ -71,7 +71,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('can not be proven any more, only that they were there and were erased', async () => {
+    it('can only be proven to have existed and been erased', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
       const { size } = (await updateLedger(store)).head
@@ -104,7 +104,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('go with the notes that repeat them, and others stay', async () => {
+    it('take along notes that repeat them, and no others', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
       await session.append(asked.slice(0, 1))
@@ -140,7 +140,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('are erased in every session that shares them, with the notes that those have of their own', async () => {
+    it("are erased in every session that shares them, with those sessions' own notes", async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked })
       const fork = await forkSession(store, 's', { at: 4, id: 'fork' })
@@ -163,7 +163,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('are named by the receipt where equal content remains', async () => {
+    it('are listed in the receipt where equal content remains', async () => {
       const store = await open()
       const long = 'word '.repeat(2000)
       await createSession(store, {
@@ -185,7 +185,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('are named by the receipt wherever their text remains, however it is written', async () => {
+    it('are listed in the receipt wherever their text remains in any spelling', async () => {
       const store = await open()
       const secret = 'She wrote: "Café de Flore,\n12 Main Street"'
       const ascii = JSON.stringify({ note: secret }).replace('é', '\\u00e9')
@@ -217,7 +217,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('leave a call that no message has, and the receipt names it; the name of a tool is no text of theirs', async () => {
+    it('leave a call that no message has, listed in the receipt; a tool name does not count as their text', async () => {
       const store = await open()
       const given = '{"number":"DE89 3704 0044 0532"}'
       const session = await createSession(store, {
@@ -235,7 +235,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('take the answers with them that were discarded behind them, also in a fork', async () => {
+    it('take along discarded answers after them, also in a fork', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', erasable: true })
       const journalText = (step: string, text: string): JournalNote => ({
@@ -287,7 +287,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('take what was streamed of them, however small the pieces', async () => {
+    it('take along their streamed pieces, however small', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: [user('Who is it?')] })
       const words = ['Grace ', 'Hop', 'per, ', 'of ', 'course']
@@ -313,7 +313,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('go by the input that they came as; an input that nobody took goes too', async () => {
+    it('can be erased by their input, also one never taken', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', erasable: true, messages: [user('Hello.')] })
       const input = (id: string, state: InputNote['state'], more: Partial<InputNote> = {}): InputNote => ({
@@ -349,7 +349,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('go with everything that the session says, where all of it is to go', async () => {
+    it("are erased with the session's whole content if asked", async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
       await session.note({ type: 'pin', position: 0 })
@@ -369,7 +369,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('that a log had erased which is removed by now: the receipt says so all the same', async () => {
+    it('erased in a since removed log are still in the receipt', async () => {
       const store = await open()
       await createSession(store, { id: 's', messages: asked })
       await forkSession(store, 's', { id: 'fork' })
@@ -383,7 +383,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('are erased once: again gives the same receipt and no row of the ledger', async () => {
+    it('are erased once: a repeated call returns the same receipt without a new ledger row', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked })
       await session.summarize({ from: 0, to: 2, text: 'a summary' })
@@ -397,7 +397,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('compare equal to a retry of the append that stored them', async () => {
+    it('match a retry of their append', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
       const first = await session.append(asked[0] as never, { operation: 'op', expectedLen: 0 })
@@ -408,7 +408,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('can be erased by two at once', async () => {
+    it('can be erased concurrently', async () => {
       const store = await open()
       await createSession(store, { id: 's', messages: asked })
       await createSession(store, { id: 't', messages: asked })
@@ -434,7 +434,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
-    it('can not be appended as erased ones', async () => {
+    it('cannot be appended in erased form', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
       expect(await session.append({ role: 'user', content: [{ type: 'erased' }] })()).toMatchObject({

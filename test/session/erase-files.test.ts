@@ -74,7 +74,7 @@ interface KnownProof {
   sealed: boolean
 }
 
-it('whatever is done before and after: nothing of erased texts is in the files, and every other proof holds', async () => {
+it('erased texts are in no file and all other proofs hold, whatever is done before and after', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, fc.boolean(), async (given, erasable) => {
       const path = fresh()
@@ -177,7 +177,7 @@ it('whatever is done before and after: nothing of erased texts is in the files, 
 
 const kills = rounds(1, 300)
 
-it('a process that is killed at any step has erased all of it, or nothing; and then it can be finished', async () => {
+it('an erasure killed at any step is complete or has no effect, and can be finished', async () => {
   const path = fresh()
   const template = join(path, 'template.db')
   const texts = Array.from({ length: 12 }, (_, index) => words(`kill${index}`, 300 + index * 700))

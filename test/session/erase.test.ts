@@ -49,7 +49,7 @@ const stores: readonly (readonly [string, () => Promise<Store>])[] = [
 
 for (const [name, open] of stores) eraseCases(name, open)
 
-it('a fork that is removed while its messages are erased does not stop the erasure', async () => {
+it('removing a fork during an erasure does not stop it', async () => {
   const driver = memoryDriver()
   const erasing = driver.erasing as NonNullable<typeof driver.erasing>
   let races = 0
@@ -67,7 +67,7 @@ it('a fork that is removed while its messages are erased does not stop the erasu
   expect(await eraseMessages(store, 'fork', [0])()).toMatchObject({ left: { _tag: 'NoSuchLog', id: 'fork' } })
 })
 
-it('the receipt of an erasure has no proof of a later one, also of the same millisecond', async () => {
+it('an erasure receipt has no proof of a later erasure, even in the same millisecond', async () => {
   const store = memoryStore({ now: () => 1000 })
   const session = await createSession(store, { id: 's', messages: asked })
   const first = await session.erase([0], because)
@@ -76,7 +76,7 @@ it('the receipt of an erasure has no proof of a later one, also of the same mill
   expect(again.proofs.map(({ row }) => row)).toEqual(first.proofs.map(({ row }) => row))
 })
 
-it('the receipt of an erasure is refused when anything of it is changed', async () => {
+it('an erasure receipt is refused after any change', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
   await session.erase([0], because)
@@ -120,7 +120,7 @@ it('the receipt of an erasure is refused when anything of it is changed', async 
 it.each([
   ['call', 1],
   ['result', 2],
-])('the note that a call was started goes with its %s alone, however short its arguments are', async (_, at) => {
+])('a started-call note is erased with its %s alone, however short the arguments', async (_, at) => {
   const store = memoryStore()
   const messages = [user('hi'), assistant(toolCall('c1', 'look', {})), toolResult('c1', 'ok'), assistant('done')]
   const session = await createSession(store, { id: 's', messages })
@@ -131,7 +131,7 @@ it.each([
   expect(started).toMatchObject([{ callId: 'of another' }])
 })
 
-it('a row of the ledger that says something else than an erasure proves none', async () => {
+it('a ledger row of another type proves no erasure', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
   await updateLedger(store) // its row 0 says the head of the session
@@ -143,7 +143,7 @@ it('a row of the ledger that says something else than an erasure proves none', a
   expect(checkErased({ ...proof, said: other })).toMatchObject(bad)
 })
 
-it('what is no receipt or proof of an erasure by its shape is named as that, whatever of it is wrong', async () => {
+it('invalid receipts and proofs are reported as such, whatever is wrong', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
   const receipt = await session.erase([1, 2], because)
@@ -183,7 +183,7 @@ it('what is no receipt or proof of an erasure by its shape is named as that, wha
   }
 })
 
-it('a result that is erased takes the notes with it that know it by the id of its call alone', async () => {
+it('erasing a result erases notes that know it only by call id', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
   await session.note({ type: 'journal', step: 'one', results: [{ type: 'tool_result', callId: 'c1', content: [] }] })
@@ -194,7 +194,7 @@ it('a result that is erased takes the notes with it that know it by the id of it
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
-it('the receipt of messages that were erased in a fork names the session that the ledger names', async () => {
+it('a receipt for messages erased in a fork names the session in the ledger', async () => {
   const store = memoryStore()
   await createSession(store, { id: 's', messages: asked })
   await forkSession(store, 's', { id: 'fork' })
@@ -204,7 +204,7 @@ it('the receipt of messages that were erased in a fork names the session that th
   expect(checkErasure(receipt)).toMatchObject({ right: { session: 'fork', said: [{ id: 'fork', by: 'ann' }] } })
 })
 
-it('nothing of a long text is in the files that was compressed since, neither as it is now nor as it was', async () => {
+it('no part of an erased long text stays in the files, compressed or not', async () => {
   const path = folder()
   const store = await sqliteStore({ path: join(path, 'store.db') })
   const text = Array.from({ length: 1500 }, (_, word) => hash('sha1', `${word}`).slice(0, 6)).join(' ')
@@ -232,7 +232,7 @@ it('nothing of a long text is in the files that was compressed since, neither as
 })
 
 it.each([false, true])(
-  'nothing of them is in the files of a SQLite store, notes and blocks included; blocks compressed: %s',
+  'erased messages leave nothing in SQLite files, notes and blocks included; blocks compressed: %s',
   async (isPacked) => {
     const path = folder()
     const store = await sqliteStore({ path: join(path, 'store.db') })
@@ -271,7 +271,7 @@ it.each([false, true])(
   },
 )
 
-it('a text that a compaction compressed for another session, since removed, leaves no compressed byte either', async () => {
+it('an erased text that compaction compressed for a since removed session leaves no compressed byte', async () => {
   const path = folder()
   const file = join(path, 'store.db')
   const store = await sqliteStore({ path: file, durability: 'os' })
@@ -300,7 +300,7 @@ it('a text that a compaction compressed for another session, since removed, leav
   await store.close()
 })
 
-it('a copy has them erased too, and says why', async () => {
+it('a copy has the messages erased too, with the reason', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const session = await createSession(from, { id: 's', messages: asked })
   await session.summarize({ from: 0, to: 2, text: 'a summary' })
@@ -310,7 +310,7 @@ it('a copy has them erased too, and says why', async () => {
   expect((await to.info('s')).head).toEqual(session.head())
 })
 
-it('a copy is held where the session is, also sealed and encrypted ones, until it is released there', async () => {
+it('a copy of a held session is held until released, also if sealed or encrypted', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await createSession(from, { id: 'plain', messages: asked })
   await (await createSession(from, { id: 'sealed', messages: asked })).seal()
@@ -338,7 +338,7 @@ it('a copy is held where the session is, also sealed and encrypted ones, until i
   expect((await verifySession(to, 'plain')).erased).toEqual([0])
 })
 
-it('of an encrypted session, each place is named once, no salt is missed, and what can not be read is named', async () => {
+it("an encrypted session's receipt lists each place once, finds every salt, and names unreadable rows", async () => {
   const store = memoryStore()
   const ring = keyRing([newHostKey('one')])
   const keyed = withKeys(store, ring)

@@ -50,7 +50,7 @@ const every = [0, 1, 2, 3, 4]
 const some: readonly (readonly number[])[] = [[0], [1], [2], [3], [1, 2, 3], [2, 4], every]
 
 describe.each(some.map((positions) => [positions]))('with messages %j erased', (positions) => {
-  it('calls stay answered, and each format is written whole', async () => {
+  it('calls stay answered, and every format encodes completely', async () => {
     const { session } = await erased(positions)
     const settled = orThrow(settle(session.conversation()))
     expect(openCalls(session.view())).toEqual([])
@@ -71,7 +71,7 @@ describe.each(some.map((positions) => [positions]))('with messages %j erased', (
     }
     expect(JSON.stringify(encodeThread(session.view()))).toContain(positions.includes(0) ? '[erased]' : 'Grace')
   })
-  it('contexts of any budget are settled, and shorter than without', async () => {
+  it('contexts of any budget are settled and shorter than without erasure', async () => {
     const { session } = await erased(positions)
     for (const budget of [200, 1000]) {
       const context = orThrow(deriveContext(session.view(), { budget }))
@@ -79,13 +79,13 @@ describe.each(some.map((positions) => [positions]))('with messages %j erased', (
       if (positions.length === every.length) expect(JSON.stringify(context.messages)).not.toContain('Grace')
     }
   })
-  it('a damaged conversation of them can be mended', async () => {
+  it('a damaged conversation can be mended', async () => {
     const { session } = await erased(positions)
     const cut = [...session.view()].filter((_, at) => at !== 2)
     const { messages } = mend(cut)
     expect(settle(messages)._tag).toBe('Right')
   })
-  it('an export and its import are the same record, and a copy knows why', async () => {
+  it('an export and its import are the same record, and a copy keeps the reason', async () => {
     const { store, session } = await erased(positions)
     const lines = [...exportLines(await exportSession(store, 's'))].join('')
     const other = memoryStore()
@@ -98,13 +98,13 @@ describe.each(some.map((positions) => [positions]))('with messages %j erased', (
     await forkSession(other, 's', { id: 'fork', at: 6 })
     expect((await verifySession(other, 'fork')).erased).toEqual([...positions])
   })
-  it('references of them are stored and read', async () => {
+  it('references are stored and read', async () => {
     const { store, session } = await erased(positions)
     const stored = await persist(store, createPendingHistory({ from: session.view() }))
     const refs = stored.refHistory()
     expect([...(await hydrate(store, refs)).view()]).toEqual([...session.view()])
   })
-  it('nothing of them is found', async () => {
+  it('search finds nothing erased', async () => {
     const { store } = await erased(positions)
     const { hits } = await searchStore(store, 'grace')
     expect(hits.map((hit) => hit.position).toSorted()).toEqual([0, 1, 2].filter((at) => !positions.includes(at)))
@@ -114,7 +114,7 @@ describe.each(some.map((positions) => [positions]))('with messages %j erased', (
   })
 })
 
-it('a copy that is made again erases there what was erased here since', async () => {
+it('copying again applies erasures made since', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await createSession(from, { id: 's', messages: said })
   await copySession(from, to, 's')
@@ -127,7 +127,7 @@ it('a copy that is made again erases there what was erased here since', async ()
   ])
 })
 
-it('an import with a row that only says it was erased is refused', async () => {
+it('an import with a row that only claims to be erased is refused', async () => {
   const { store } = await erased([0])
   const lines = [...exportLines(await exportSession(store, 's'))].join('')
   const forged = orThrow(readTranscript(lines.replace(/,"erased":"[0-9a-f]{64}"/, '')))
@@ -136,7 +136,7 @@ it('an import with a row that only says it was erased is refused', async () => {
   expect(await importTranscript(memoryStore(), other)()).toMatchObject({ left: { _tag: 'OtherHead' } })
 })
 
-it('a receipt has the rows of every session that shares the messages, however the clock goes on meanwhile', async () => {
+it('a receipt lists the rows of every sharing session, whatever the clock does', async () => {
   let now = 1_000
   const store = memoryStore({ now: () => now++ })
   await createSession(store, { id: 's', messages: said })
@@ -146,7 +146,7 @@ it('a receipt has the rows of every session that shares the messages, however th
   expect(rows.map(({ session, kind }) => `${session} ${kind}`).toSorted()).toEqual(['fork note', 's entry'])
 })
 
-it('a call that waits for its result stays known, whatever other call of the same tool is erased', async () => {
+it('a waiting call stays known when another call of the same tool is erased', async () => {
   const store = memoryStore()
   const session = await createSession(store, {
     id: 's',

@@ -155,7 +155,7 @@ const fails = async (name: string, does: Doing, keys: 'none' | 'both' | 'setup')
   throw new Error(`${name} gives more than ${most} commands`)
 }
 
-it.each(Object.entries(doings))('%s gives the fault of a store that fails at any command', (name, does) =>
+it.each(Object.entries(doings))('%s returns the fault of a store that fails at any command', (name, does) =>
   fails(name, does, 'none'),
 )
 
@@ -171,10 +171,10 @@ const ofKeys = isFull
       'eraseMessages',
       'proveErased',
     ]
-it.each(ofKeys)('%s gives the fault of a store below keys that fails at any command', (name) =>
+it.each(ofKeys)('%s returns the fault of an encrypted store that fails at any command', (name) =>
   fails(name, doings[name] as Doing, 'both'),
 )
-it.each(Object.entries(doingsOfKeys))('%s gives the fault of a store that fails at any command', (name, does) =>
+it.each(Object.entries(doingsOfKeys))('%s returns the fault of a store that fails at any command', (name, does) =>
   fails(name, does, 'setup'),
 )
 
@@ -185,7 +185,7 @@ const saidTwice = async (store: Store): Promise<void> => {
   await createSession(store, { id: 'other', messages: [user('again a first secret'), user(long)] })
 }
 
-it('eraseMessages below keys names everything that remains, or is a fault, whichever command fails', async () => {
+it('eraseMessages on an encrypted store lists everything that remains or is a fault, whichever command fails', async () => {
   for (let at = 0; at < most; at++) {
     const inner = memoryStore()
     await saidTwice(withKeys(inner, ring))
@@ -223,7 +223,7 @@ const withSwappedRow = (inner: Store, of: string): Store => ({
     }, 'store.read'),
 })
 
-it('readSession of a session of which a row is damaged gives the fault of a store that fails at any command', async () => {
+it('readSession of a session with a damaged row returns the fault of a store that fails at any command', async () => {
   for (let at = 0; at < most; at++) {
     const inner = memoryStore()
     await filled(inner)
@@ -235,7 +235,7 @@ it('readSession of a session of which a row is damaged gives the fault of a stor
   throw new Error(`it gives more than ${most} commands`)
 })
 
-it('eraseMessages below keys names a session of which a row is damaged', async () => {
+it('eraseMessages on an encrypted store names a session with a damaged row', async () => {
   const inner = memoryStore()
   await saidTwice(withKeys(inner, ring))
   const damaged = withSwappedRow(inner, 'other')

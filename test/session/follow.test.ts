@@ -132,17 +132,21 @@ const crowd = async (path: string, each: number, kills: number): Promise<void> =
 const perWriter = rounds(30, 5000)
 const kills = rounds(3, 40)
 
-it(`SQLite: ${parties} followers have all of ${parties} × ${perWriter} rows once and in order, whoever is killed`, async () => {
+it(`SQLite: ${parties} followers get all of ${parties} × ${perWriter} rows once and in order, despite kills`, async () => {
   await crowd(join(folder, 'crowd.db'), perWriter, kills)
 })
 
-it(`PostgreSQL: the same with ${perWriter} rows each`, leftOutIf(server === undefined, noPostgres), async () => {
-  const address = new URL(server?.url ?? '')
-  address.searchParams.set('schema', `follow ${process.pid}`)
-  await crowd(address.href, perWriter, kills)
-})
+it(
+  `PostgreSQL: followers get all rows once and in order, ${perWriter} from each writer`,
+  leftOutIf(server === undefined, noPostgres),
+  async () => {
+    const address = new URL(server?.url ?? '')
+    address.searchParams.set('schema', `follow ${process.pid}`)
+    await crowd(address.href, perWriter, kills)
+  },
+)
 
-describe('what a follower costs while nothing happens', () => {
+describe('cost of an idle follower', () => {
   /** Statements that have begun, and those of them that were not answered yet. */
   const counts = { begun: 0, open: 0 }
   const counted = async (answer: unknown): Promise<unknown> => {
@@ -238,7 +242,7 @@ describe('what a follower costs while nothing happens', () => {
       }
       return { pool, notified }
     }
-    it('no statement while notifications come, which tell of another process at once', async () => {
+    it('no statement while notifications arrive, which report other processes at once', async () => {
       const { pool, notified } = countingPool(4)
       const schema = `idle ${process.pid}`
       const store = await postgresStore({ timeout: 600_000, pool, schema })
@@ -259,7 +263,7 @@ describe('what a follower costs while nothing happens', () => {
       await store.close()
       await pool.end()
     })
-    it('5 polls a second where no connection can be spared to listen', async () => {
+    it('5 polls a second without a spare connection to listen', async () => {
       const { pool } = countingPool(1)
       const store = await postgresStore({ timeout: 600_000, pool, schema: `poll ${process.pid}` })
       expect(await idling(store)).toBe(20)
@@ -269,7 +273,7 @@ describe('what a follower costs while nothing happens', () => {
   })
 })
 
-it('follow(session) ends when the session is sealed, and refuses what is no session', async () => {
+it('follow(session) ends when the session is sealed, and refuses other values', async () => {
   const store = memoryStore()
   const session = await createSession(store)
   const rows: string[] = []

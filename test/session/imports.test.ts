@@ -88,8 +88,8 @@ const importer = async (path: string, name: string): Promise<Importer> => {
   }
 }
 
-describe.each(Object.entries(places))('imports of one id, on %s', (_name, place) => {
-  it('by three processes, one of which fails: what one of them acknowledged stays, and the others say so', async () => {
+describe.each(Object.entries(places))('concurrent imports of one id, on %s', (_name, place) => {
+  it('from three processes, one failing: an acknowledged import stays, and the others report it', async () => {
     const { path, store } = await place()
     const names = ['ada', 'bob', 'liar']
     const importers = await Promise.all(names.map((name) => importer(path, name)))
@@ -105,7 +105,7 @@ describe.each(Object.entries(places))('imports of one id, on %s', (_name, place)
     await ok(store.close())
   })
 
-  it('after one that was killed: the next one is not held up by what is left of it', async () => {
+  it('after a killed import are not blocked by its leftovers', async () => {
     const { path, store } = await place()
     const first = await importer(path, 'ada')
     const answer = first.run('s')
@@ -125,8 +125,8 @@ describe.each(Object.entries(places))('imports of one id, on %s', (_name, place)
   })
 })
 
-describe('imports in one process', () => {
-  it('of one id at once: one of them is stored, and the others say that it is there', async () => {
+describe('concurrent imports in one process', () => {
+  it('of one id: one is stored, and the others report that it exists', async () => {
     for (const names of [
       ['ada', 'ada', 'ada'],
       ['ada', 'bob', 'liar'],
@@ -140,7 +140,7 @@ describe('imports in one process', () => {
     }
   })
 
-  it('beside a session that is begun, a copy or a removal: nothing of theirs is taken away', async () => {
+  it('beside an open session, a copy or a removal take nothing from them', async () => {
     const [from, store] = [memoryStore(), memoryStore()]
     await ok(importTranscript(from, transcriptOf('ada'), { id: 's' }))
     for (let pieces = 0; pieces < 3; pieces++) {
@@ -176,7 +176,7 @@ describe('imports in one process', () => {
     await ok(verifySession(store, 's', { head }))
   })
 
-  it('a failure at any step leaves nothing under that id, and another import of it goes well', async () => {
+  it('leave nothing under the id after a failure at any step, and another import works', async () => {
     for (const step of ['info', 'create', 'append', 'fork'] as const) {
       const store = memoryStore()
       const broken: Store = {
@@ -199,7 +199,7 @@ describe('imports in one process', () => {
   })
 })
 
-it('lines of kinds that are not known repeat what was said: redaction and erasure reach them', async () => {
+it('redaction and erasure reach imported lines of unknown kinds', async () => {
   const secret = `sk-ant-api03-${'Ab1'.repeat(30)}`
   const said = `my key is ${secret}`
   const at = (uuid: string, parentUuid: string | null) => ({ uuid, parentUuid, sessionId: 's', timestamp: 't' })

@@ -17,7 +17,7 @@ const gate = () => {
 }
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-it('from each state a claim that nobody wants comes to nothing, and gives back what it was granted', () => {
+it('an unwanted claim in any state ends and releases a granted lease', () => {
   for (const from of states)
     for (const answer of ['granted', 'refused', 'failed'] as const) {
       let state = from
@@ -36,12 +36,12 @@ it('from each state a claim that nobody wants comes to nothing, and gives back w
     }
 })
 
-it('only the store’s word loses a lease: no answer and no clock does', () => {
+it('only the store can end a lease: no other answer and no clock does', () => {
   for (const event of ['silent', 'renewed', 'stopAsked'] as const) expect(leaseStep('ours', event)[0]).toBe('ours')
   expect(leaseStep('ours', 'lost')).toEqual(['free', 'tell'])
 })
 
-it('a lease that was granted unseen is nobody’s until it expires: the name of its holder proves nothing', async () => {
+it("a lease granted without notice belongs to nobody until it expires: the holder's name proves nothing", async () => {
   let now = 1_000_000
   const inner = memoryStore({ now: () => now })
   let isFirst = true
@@ -87,7 +87,7 @@ const stalling = (inner: Store, stall: () => Promise<void>): Store => {
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slow(name)])) }
 }
 
-it('a turn whose first append takes longer than its lease lasts is answered, and gives the session back', async () => {
+it('a turn whose first append outlasts its lease is answered and releases the session', async () => {
   const inner = memoryStore()
   await createSession(inner, { id: 's' })
   const session = await openSession(
@@ -100,7 +100,7 @@ it('a turn whose first append takes longer than its lease lasts is answered, and
   expect(await inner.leaseOf('s')).toBeUndefined()
 })
 
-it('a lease that is granted after the session was closed is given back', async () => {
+it('a lease granted after the session closed is released', async () => {
   const inner = memoryStore()
   await createSession(inner, { id: 's' })
   const { opened, open } = gate()
@@ -123,7 +123,7 @@ it('a lease that is granted after the session was closed is given back', async (
   expect(await inner.leaseOf('s')).toBeUndefined()
 })
 
-it('a claim that waits for another holder ends with the session', async () => {
+it('a claim waiting for another holder ends when the session closes', async () => {
   const store = memoryStore()
   const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   await one.lease({ holder: 'one' })

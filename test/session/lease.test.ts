@@ -33,9 +33,9 @@ afterAll(async () => {
 /** Times of leases, which pass when a test lets them. */
 const clock: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] }
 
-describe('a lease of a session', () => {
+describe('a session lease', () => {
   afterEach(() => void vi.useRealTimers())
-  it('is one holder’s at a time, and starts with what the one before has appended', async () => {
+  it("has one holder at a time, who starts with the previous holder's appends", async () => {
     const store = memoryStore({ now: () => 1_000_000 })
     const one = await createSession(store, { id: 's' })
     const other = await openSession(store, 's')
@@ -53,7 +53,7 @@ describe('a lease of a session', () => {
     await other.append(user('of the other'))
     expect(lease.held).toBe(false)
   })
-  it('that is lost keeps every append back, until it is given up', async () => {
+  it('once lost, blocks every append until it is given up', async () => {
     let now = 1_000_000
     const store = memoryStore({ now: () => now })
     const session = await createSession(store, { id: 's' })
@@ -72,7 +72,7 @@ describe('a lease of a session', () => {
     await session.append(user('nobody holds it'), { respectLease: true })
     expect((await session.lease({ holder: 'paused' })).number).toBe(3)
   })
-  it('that another one has taken keeps updates and erasures back as well', async () => {
+  it('taken by another holder blocks updates and erasures as well', async () => {
     let now = 1_000_000
     const store = memoryStore({ now: () => now })
     const session = await createSession(store, { id: 's', messages: [user('secret')] })
@@ -110,7 +110,7 @@ describe('a lease of a session', () => {
     expect(lease.held).toBe(false)
     expect(await store.leaseOf('s')).toBeUndefined()
   })
-  it('tells its holder that it should stop, or that it was lost', async () => {
+  it('notifies its holder to stop or that it was lost', async () => {
     vi.useFakeTimers(clock)
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
@@ -206,17 +206,21 @@ const contest = async (path: string, each: number, disturbances: number): Promis
   await store.close()
 }
 
-it(`SQLite: ${processes} processes hold one session ${times} times each, one at a time, whoever is paused or killed`, async () => {
+it(`SQLite: ${processes} processes hold one session ${times} times each, one at a time, despite pauses and kills`, async () => {
   await contest(join(folder, 'contest.db'), times, rounds(2, 40))
 })
 
-it(`PostgreSQL: the same, by the server's clock`, leftOutIf(server === undefined, noPostgres), async () => {
-  const address = new URL(server?.url ?? '')
-  address.searchParams.set('schema', `lease ${process.pid}`)
-  await contest(address.href, times, rounds(2, 40))
-})
+it(
+  `PostgreSQL: processes hold one session one at a time, by the server's clock`,
+  leftOutIf(server === undefined, noPostgres),
+  async () => {
+    const address = new URL(server?.url ?? '')
+    address.searchParams.set('schema', `lease ${process.pid}`)
+    await contest(address.href, times, rounds(2, 40))
+  },
+)
 
-it('a holder that is paused past its ttl is replaced, and finds that its lease is lost', async () => {
+it('a holder paused past its ttl is replaced and learns that it lost the lease', async () => {
   const path = join(folder, 'paused.db')
   const store = await openAt(path)
   await createSession(store, { id: 's' })

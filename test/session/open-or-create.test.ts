@@ -16,18 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('openOrCreateSession', () => {
   const beginning = { metadata: { user: 'ada' }, messages: [user('hello')] }
-  it('creates a session that is not there, with what is given for it', async () => {
+  it('creates a missing session with the given options', async () => {
     const store = memoryStore()
     const session = await openOrCreateSession(store, 's', beginning)
     expect([session.id, session.metadata(), session.view().toArray()]).toEqual(['s', { user: 'ada' }, [user('hello')]])
   })
-  it('opens one that is there as it is', async () => {
+  it('opens an existing session unchanged', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', metadata: { user: 'grace' } })
     const session = await openOrCreateSession(store, 's', { ...beginning, messages: [{ role: 'user' } as never] })
     expect([session.metadata(), session.len]).toEqual([{ user: 'grace' }, 0])
   })
-  it('takes keys and rules for secrets in either case', async () => {
+  it('accepts keys and redaction rules in either case', async () => {
     const store = memoryStore()
     const key = keyRing([newHostKey('a')])
     const secret = `sk-or-v1-${'0123456789abcdef'.repeat(4)}`
@@ -38,7 +38,7 @@ describe('openOrCreateSession', () => {
     }
     await fault('NoKey', openSession(store, 's'))
   })
-  it('gives every other fault of opening and of creating', async () => {
+  it('returns every other fault of opening and creating', async () => {
     const store = memoryStore()
     await (await openOrCreateSession(store, 's')).seal()
     await fault('SessionSealed', openOrCreateSession(store, 's'))
@@ -49,7 +49,7 @@ describe('openOrCreateSession', () => {
     )
     expect(() => openOrCreateSession(null as never, 's')).toThrow(TypeError)
   })
-  it('creates again where the session is removed meanwhile', async () => {
+  it('creates again if the session is removed meanwhile', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', messages: [user('old'), user('old')] })
     let removals = 0
@@ -64,7 +64,7 @@ describe('openOrCreateSession', () => {
     expect((await openOrCreateSession(removing, 's', beginning)).len).toBe(1)
     expect(removals).toBe(1)
   })
-  it('gives all that ask at once the one session', async () => {
+  it('returns one session to concurrent callers', async () => {
     const path = join(folder, 'handles.db')
     const stores = [await sqliteStore({ path }), await sqliteStore({ path })]
     const sessions = await Promise.all(
@@ -76,7 +76,7 @@ describe('openOrCreateSession', () => {
     expect(new Set(sessions.map((session) => JSON.stringify([session.metadata(), session.head()]))).size).toBe(1)
     for (const store of stores) await store.close()
   })
-  it('gives processes that ask at once the one session', async () => {
+  it('returns one session to concurrent processes', async () => {
     const path = join(folder, 'processes.db')
     await (await sqliteStore({ path })).close()
     const script = `

@@ -317,8 +317,8 @@ const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : 797))
 const chosen = (place: Place, manner: number, index: number): boolean =>
   index % stride === 0 || (often.has(place.name) && manner < 3)
 
-describe('a built-in that is replaced', () => {
-  it('without patches, each door records the messages', async () => {
+describe('replaced built-ins in a session', () => {
+  it('every entry point records the messages without patches', async () => {
     const [place] = places
     const none = patchOf(place as Place, (original) => original)
     for (const where of Object.keys(placesOfStores))
@@ -326,18 +326,18 @@ describe('a built-in that is replaced', () => {
         expect([where, door, await afterWriting(where, door, none)]).toEqual([where, door, undefined])
     withPatches([], () => {})
   })
-  it('Array.prototype.map that gives other rows stores nothing that verifies', async () => {
+  it('a lying Array.prototype.map stores nothing that verifies', async () => {
     const patch = patchOf({ target: Array.prototype, key: 'map', name: 'map' }, manners[1] as Manner)
     expect(await afterWriting('in memory', 'append', patch)).toBe(undefined)
   })
-  it('an iterator of arrays that ends at once loses no message of a rewind in silence', async () => {
+  it('an array iterator that ends at once cannot lose a rewound message silently', async () => {
     const patch = patchOf({ target: Array.prototype, key: Symbol.iterator, name: 'iterator' }, manners[8] as Manner)
     expect(await afterWriting('in memory', 'rewind with messages instead', patch)).toBe(undefined)
   })
   const writes = Object.keys(placesOfStores).flatMap((where) =>
     Object.keys(writing).map((door) => [door, where] as const),
   )
-  it.each(writes)('can not make %s record another message %s', async (door, where) => {
+  it.each(writes)('cannot make %s record another message %s', async (door, where) => {
     const wrong: string[] = []
     let at = 0
     for (const place of places)
@@ -348,7 +348,7 @@ describe('a built-in that is replaced', () => {
       }
     expect(wrong).toEqual([])
   })
-  it.each(Object.keys(changing))('can not make a session that exists show another message by %s', async (door) => {
+  it.each(Object.keys(changing))('cannot make an existing session show another message by %s', async (door) => {
     const wrong: string[] = []
     let at = 0
     for (const place of places)
@@ -359,7 +359,7 @@ describe('a built-in that is replaced', () => {
       }
     expect(wrong).toEqual([])
   })
-  it.each(Object.keys(reading))('can not make %s show another message', async (door) => {
+  it.each(Object.keys(reading))('cannot make %s show another message', async (door) => {
     const inMemory = memoryStore()
     await ok(createSession(inMemory, { id: 's', messages }))
     const path = newPath()
@@ -389,18 +389,18 @@ describe('a built-in that is replaced', () => {
 type Forge = (row: StoredRow, body: string, leaf: string) => object
 const forgeries: { readonly [what: string]: Forge } = {
   'has the stored text beside it': (row, body) => ({ ...row, body, stored: row.body }),
-  'is said to be erased': (row, body, erased) => ({ ...row, body, erased }),
-  'is said to be erased the second time it is read': (row, body, leaf) => {
+  'claims to be erased': (row, body, erased) => ({ ...row, body, erased }),
+  'claims to be erased on the second read': (row, body, leaf) => {
     const asked: unknown[] = []
     return Object.defineProperty({ ...row, body }, 'erased', { get: () => (asked.push(0) === 1 ? undefined : leaf) })
   },
-  'is another one the third time it is read': (row, body) => {
+  'is another row on the third read': (row, body) => {
     const asked: unknown[] = []
     return Object.defineProperty({ ...row }, 'body', { get: () => (asked.push(0) < 3 ? body : row.body) })
   },
 }
 
-describe('a row that an iterator of arrays gives in place of the stored one', () => {
+describe('a row forged by a patched array iterator', () => {
   const { every } = Array.prototype
   const iteratorOf = Array.prototype[Symbol.iterator]
   const show = async (door: string, count: number, forge: Forge): Promise<string> => {
@@ -424,7 +424,7 @@ describe('a row that an iterator of arrays gives in place of the stored one', ()
       Array.prototype.every = every
     }
   }
-  it.each(Object.entries(forgeries))('is shown by no door if it %s', async (_, forge) => {
+  it.each(Object.entries(forgeries))('is shown by no entry point if it %s', async (_, forge) => {
     for (const door of ['openSession', 'readSession'])
       for (const count of [2, 200]) {
         expect(await show(door, count, (row) => row)).toContain('good')

@@ -197,14 +197,14 @@ const plain = (value: unknown): unknown =>
     ) ?? 'null',
   )
 
-describe('a property of Object.prototype', () => {
-  it('is needed by no operation: each does its work', async () => {
+describe('a polluted Object.prototype', () => {
+  it('is not needed: each operation works without it', async () => {
     const failed = (JSON.parse(await everything()) as [number, unknown][]).filter(
       ([, found]) => typeof found === 'string' && !found.startsWith('{'),
     )
     expect(failed).toEqual([])
   })
-  it('changes nothing that is recorded, stored, read or sent', async () => {
+  it('does not change recorded, stored, read or sent data', async () => {
     const expected = await everything()
     expect(firstDifference(expected, await everything())).toEqual([undefined, undefined])
     const every = names.flatMap((name) => values.map((value) => [name, value] as const))
@@ -223,7 +223,7 @@ describe('a property of Object.prototype', () => {
     }
     expect(wrong).toEqual([])
   })
-  it('is asked by no source for any of these fields', async () => {
+  it('is read by no source file for any of these fields', async () => {
     const asked = new Set<string>()
     const most = Error.stackTraceLimit
     for (const name of names)

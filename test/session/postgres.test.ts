@@ -52,7 +52,7 @@ const writer = (args: readonly string[], onLine: (line: string) => void = () => 
   return { lines, kill: () => void child.kill('SIGKILL'), ended }
 }
 
-describe('erasing', leftOutIf(server === undefined, noPostgres), () => {
+describe('erasing in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
   const stores: Store[] = []
   let cases = 0
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     await client.end()
   })
 
-  it('nothing of what two processes append is lost or doubled, and each conflict carries what was missed', async () => {
+  it('two processes lose and double nothing, and each conflict carries the missed rows', async () => {
     const id = 'shared'
     const each = rounds(60, 150)
     await ok(createSession(store, { id }))
@@ -120,7 +120,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     await ok(verifySession(store, id))
   })
 
-  it('eight writers that rebase without a pause are served in turn, after three tries at most', async () => {
+  it('eight constantly rebasing writers take turns, within three tries', async () => {
     const id = 'turns'
     await ok(createSession(store, { id }))
     const writers = 8
@@ -158,7 +158,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     await ok(verifySession(store, id))
   })
 
-  it('an append that nobody is in the way of is one statement, by `rebase` too', async () => {
+  it('an uncontended append is one statement, also with `rebase`', async () => {
     const id = 'alone'
     const pool = new Pool({ connectionString: server?.url ?? '', max: 3 })
     const texts: string[] = []
@@ -185,7 +185,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     await pool.end()
   })
 
-  it('processes are killed at random moments: all that was acknowledged is there, in order, once', async () => {
+  it('processes killed at random moments: all acknowledged messages exist, in order, once', async () => {
     const kills = rounds(6, 12)
     let total = 0
     const lane = async (number: number): Promise<void> => {
@@ -238,7 +238,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
   const open = (id: string) => ok(openSession(store, id))
 
   it(
-    'the server is killed and started again, twice, while sessions write: what was acknowledged is there, once',
+    'the server killed and restarted twice while sessions write: all acknowledged messages exist once',
     leftOutIf(server?.own === undefined, notOurServer),
     async () => {
       const own = server?.own

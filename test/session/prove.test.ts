@@ -16,7 +16,7 @@ const recorded = async (len: number): Promise<{ store: Store; session: Session }
   return { store, session }
 }
 
-it('proves each message of records of every size, to whoever knows the head', async () => {
+it('a message proof of any record size verifies for anyone with the head', async () => {
   for (const len of [1, 2, 3, 5, 8, 13, 20, 33]) {
     const { store, session } = await recorded(len)
     for (let position = 0; position < len; position++) {
@@ -27,7 +27,7 @@ it('proves each message of records of every size, to whoever knows the head', as
   }
 })
 
-it('carries the blocks of the message', async () => {
+it("a message proof carries the message's blocks", async () => {
   const { store, session } = await recorded(4)
   const message = user(
     'long '.repeat(2000),
@@ -44,7 +44,7 @@ it('carries the blocks of the message', async () => {
     })
 })
 
-it('holds for nothing else', async () => {
+it('a message proof verifies for nothing else', async () => {
   const { store, session } = await recorded(11)
   const proof = await ok(proveEntry(store, 's', 6))
   const older = await ok(openSession(store, 's'))
@@ -79,13 +79,13 @@ it('holds for nothing else', async () => {
   )
 })
 
-it('there is no proof of what is not there', async () => {
+it('there is no proof for a missing message', async () => {
   const { store } = await recorded(3)
   for (const position of [3, -4, 1.5, NaN]) await fault('BeyondEnd', proveEntry(store, 's', position))
   await fault('NoSuchLog', proveEntry(store, 'nowhere', 0))
 })
 
-it('a message is proven for an earlier head, too, and not for one before it', async () => {
+it('a message is proven for an earlier head that includes it, and not for one before it', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 'grown', messages: [user('one'), user('two')] })
   const { head: earlier } = await describeSession(store, 'grown')

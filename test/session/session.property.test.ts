@@ -174,7 +174,7 @@ it.each([
   ['memory', 150, async (): Promise<Store> => memoryStore()],
   ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
 ] as const)(
-  'whatever is done, every session is its model, every view stays, every head holds: in %s',
+  'sessions match their model, views never change, and heads hold after any operations: in %s',
   async (_name, numRuns, open) => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 25 }), async (done) => {

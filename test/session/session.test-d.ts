@@ -22,32 +22,32 @@ declare const reading: ReadonlySession
 declare const sealed: SealedSession
 declare const declined: Session['append']
 
-describe('what infers', () => {
-  it('everything asynchronous is a task that can fail', () => {
+describe('inferred session types', () => {
+  it('asynchronous methods return tasks with faults', () => {
     expectTypeOf(createSession(store)).toEqualTypeOf<Task<CreateSessionFault, Session>>()
     expectTypeOf(openSession(store, 's')).toEqualTypeOf<Task<OpenSessionFault, Session>>()
     expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<WriteFault, Recorded>>()
     expectTypeOf(session.seal()).toEqualTypeOf<Task<WriteFault, SealedSession>>()
   })
-  it('what can be read is there at once', () => {
+  it('reading is synchronous', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(reading.conversation()).toEqualTypeOf<View<Message>>()
     expectTypeOf(sealed.at(sealed.head())?.conversation).toEqualTypeOf<View<Message> | undefined>()
     expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
     expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
   })
-  it('what reads takes any session', () => {
+  it('readers accept any kind of session', () => {
     const last = (of: SessionReader): number => of.len
     expectTypeOf(last(session) + last(reading) + last(sealed)).toEqualTypeOf<number>()
   })
-  it('what was recorded can be appended again', () => {
+  it('recorded messages can be appended again', () => {
     session.append(session.view().toArray())
     session.append(session.interrupted())
   })
 })
 
-describe('what does not compile', () => {
-  it('a session to read has nothing to write with', () => {
+describe('sessions: must not compile', () => {
+  it('writing to a readonly session', () => {
     // @ts-expect-error a readonly session has no append
     void (() => reading.append(user('x')))
     // @ts-expect-error nor a note
@@ -59,7 +59,7 @@ describe('what does not compile', () => {
     // @ts-expect-error nor an end
     void (() => reading.seal())
   })
-  it('a sealed session has no append, and nothing more will come', () => {
+  it('appending to or waiting on a sealed session', () => {
     // @ts-expect-error a sealed session has no append
     void (() => sealed.append(user('x')))
     // @ts-expect-error nor a note
@@ -67,7 +67,7 @@ describe('what does not compile', () => {
     // @ts-expect-error nor anything to read again
     void (() => sealed.refresh())
   })
-  it('one does not pass for another', () => {
+  it('passing one session kind for another', () => {
     // @ts-expect-error a sealed session is not one to append to
     const wrong: Session = sealed
     // @ts-expect-error nor is a readonly one
@@ -79,18 +79,18 @@ describe('what does not compile', () => {
     })
     void [wrong, wrong2]
   })
-  it('a session can not be made up', () => {
+  it('forging a session', () => {
     // @ts-expect-error a copy of its members has not its brand
     const copied: Session = { ...session }
     // @ts-expect-error nothing of it can be replaced
     void (() => (session.append = declined))
     void copied
   })
-  it('only seal() seals', () => {
+  it('making a sealed session without seal()', () => {
     // @ts-expect-error a seal is no note to write
     void (() => session.note({ type: 'seal' }))
   })
-  it('what was recorded is readonly', () => {
+  it('changing a recorded message', () => {
     // @ts-expect-error a view has no push
     void (() => session.view().push(user('x')))
     // @ts-expect-error metadata is changed by update

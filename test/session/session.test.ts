@@ -44,8 +44,8 @@ const mustNot = (): never => {
 
 const texts = (messages: Iterable<unknown>): string[] => [...messages].map((message) => JSON.stringify(message))
 
-describe('append', () => {
-  it('records messages in order, and they are there when the session is opened again', async () => {
+describe('session.append', () => {
+  it('records messages in order, which exist after reopening', async () => {
     const { store, session } = await startSession()
     expect(await ok(session.append(conversation()[0] as Message))).toMatchObject({ from: 0, to: 1 })
     expect(await ok(session.append(conversation().slice(1)))).toMatchObject({ from: 1, to: 6, head: session.head() })
@@ -56,7 +56,7 @@ describe('append', () => {
     expect(again.head()).toEqual(session.head())
     await ok(verifySession(store, 's'))
   })
-  it('every part comes back byte-identical', async () => {
+  it('returns every part byte-identical', async () => {
     const there = memoryStore()
     await ok(there.putBlocks([attachment]))
     const { store } = await startSession(
@@ -69,7 +69,7 @@ describe('append', () => {
       '{"meta":{"z":{"b":1,"a":[null]}},"content":[],"role":"user"}',
     ])
   })
-  it('keeps a tag apart from what was classified', async () => {
+  it('distinguishes a given tag from a classification', async () => {
     const { store, session } = await startSession()
     await ok(
       session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'preference'] }),
@@ -89,7 +89,7 @@ describe('append', () => {
       '{"tag":"plan","messa',
     ])
   })
-  it('copies: what the caller changes after the call is not recorded', async () => {
+  it('copies its input: later changes are not recorded', async () => {
     const { session } = await startSession()
     const mine = { role: 'user' as const, content: [{ type: 'text' as const, text: 'a' }] }
     const going = session.append(mine)()
@@ -97,14 +97,14 @@ describe('append', () => {
     await going
     expect(session.view().at(0)).toEqual(user('a'))
   })
-  it('begins when it is called, and takes its place in the order then', async () => {
+  it('starts when called and keeps its place in the order', async () => {
     const { session } = await startSession()
     const [first, second] = [session.append(user('x')), session.append(user('y'))]
     await ok(session.refresh())
     expect(session.view().toArray()).toEqual([user('x'), user('y')])
     expect([(await second).from, (await first).from]).toEqual([1, 0])
   })
-  it('refuses a placeholder for content that was not found, however it is appended', async () => {
+  it('refuses a placeholder for missing content in every way of appending', async () => {
     const partial = await ok(
       hydratePartial(
         memoryStore(),
@@ -128,7 +128,7 @@ describe('append', () => {
     expect((await ok(store.info('s'))).head).toEqual(head)
     await ok(session.append(user('b')))
   })
-  it('refuses what is no message, naming it, and records none of the others', async () => {
+  it('refuses an invalid message by position and records none of the others', async () => {
     const { session } = await startSession()
     const bad = await fault('InvalidMessage', session.append([user('a'), { role: 'king', content: [] } as never]))
     expect(faultMessage(bad)).toMatch(
@@ -140,7 +140,7 @@ describe('append', () => {
       /^the page kind of message 0 of the append is "gossip", which is unknown; expected one of bootstrap, .*; nothing was appended$/,
     )
   })
-  it('the head is that of the rows', async () => {
+  it('computes the head of the rows', async () => {
     const { store, session } = await startSession(conversation())
     const rows = await ok(store.read('s'))
     expect(session.head()).toEqual({
@@ -153,7 +153,7 @@ describe('append', () => {
       ).toString('hex'),
     })
   })
-  it('tasks that are run without waiting keep their order', async () => {
+  it('keeps the order of tasks that are not awaited', async () => {
     const { store, session } = await startSession()
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => session.append(user(`m${index}`))()))
     expect(answers.map((answer) => isRight(answer) && answer.right.from)).toEqual(
@@ -170,7 +170,7 @@ describe('large parts', () => {
   const data = Buffer.from(bytes).toString('base64')
   const long = 'line of a file\n"quoted"\u2028🙂\ufeff'.repeat(400)
 
-  it('are stored once, as bytes, and come back as they were', async () => {
+  it('are stored once as bytes and come back unchanged', async () => {
     const store = memoryStore()
     const message = user('see', image({ type: 'base64', data, mediaType: 'image/png' }))
     const answer = toolResult('c', long)
@@ -184,7 +184,7 @@ describe('large parts', () => {
     const [id] = /[0-9a-f]{64}/.exec(rows[0]?.body ?? '') ?? []
     expect((await ok(store.getBlocks([id as never])))[0]).toEqual(bytes)
   })
-  it('stay in their row where they are small, or where base64 would not come back the same', async () => {
+  it('stay in their row if small or if their base64 is not canonical', async () => {
     const { store, session } = await startSession()
     const odd = `${'A'.repeat(1998)}B=` // bits beyond the last byte
     await ok(
@@ -197,7 +197,7 @@ describe('large parts', () => {
     expect((await ok(store.read('s'))).some(({ body }) => body.includes('"blocks"'))).toBe(false)
     expect((await ok(openSession(store, 's'))).view().at(1)).toEqual(user(odd))
   })
-  it('are taken out wherever they stand, also under `__proto__`', async () => {
+  it('are extracted anywhere, also under `__proto__`', async () => {
     const raw = JSON.parse(`{"__proto__":{"a":["${'y '.repeat(3000)}"]},"1":"${'z'.repeat(5000)}","":""}`) as null
     const message: Message = {
       role: 'assistant',
@@ -210,8 +210,8 @@ describe('large parts', () => {
   })
 })
 
-describe('two writers', () => {
-  it('the second learns what it missed, has it in its view, and can try again', async () => {
+describe('two writers of a session', () => {
+  it('the second gets the missed rows in its view and can retry', async () => {
     const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
     await ok(session.append([user('first'), user('second')]))
@@ -223,7 +223,7 @@ describe('two writers', () => {
     expect((await ok(session.refresh())).messages.toArray()).toEqual([user('late')])
     expect(session.head()).toEqual(other.head())
   })
-  it('those called behind the one that was refused are refused too, and nothing of them is stored', async () => {
+  it('appends queued after a refused one are refused and store nothing', async () => {
     const { store, session } = await startSession([user('0')])
     const other = await ok(openSession(store, 's'))
     await ok(session.append(user('1')))
@@ -241,7 +241,7 @@ describe('two writers', () => {
     await ok(other.append(user('2')))
     expect((await ok(openSession(store, 's'))).view().toArray()).toEqual([user('0'), user('1'), user('2')])
   })
-  it('a note of another writer is no conflict, and a note follows whatever is there', async () => {
+  it('a note of another writer is not a conflict, and a note follows any rows', async () => {
     const { store, session } = await startSession([user('0')])
     const other = await ok(openSession(store, 's'))
     await ok(session.note({ type: 'pin', position: 0 }))
@@ -252,7 +252,7 @@ describe('two writers', () => {
     expect(other.notes().toArray()).toEqual(session.notes().toArray())
     await ok(verifySession(store, 's'))
   })
-  it('rebase asks again with what the other has appended', async () => {
+  it("rebase calls again with the other writer's rows", async () => {
     const { store, session } = await startSession()
     const other = await ok(openSession(store, 's'))
     await ok(session.append(user('0')))
@@ -260,7 +260,7 @@ describe('two writers', () => {
     const done = await ok(other.rebase((view) => (seen.push(view.length), user(`after ${view.length}`))))
     expect([seen, done.from, other.view().at(-1)]).toEqual([[0, 1], 1, user('after 1')])
   })
-  it('after a conflict the store is asked for nothing that the conflict carries', async () => {
+  it('a conflict carries the missed rows, so the store is not asked for them', async () => {
     const { store, session } = await startSession()
     let asked = 0
     const asking: Store = {
@@ -283,7 +283,7 @@ describe('two writers', () => {
     await ok(other.append(user('2')))
     await ok(verifySession(store, 's'))
   })
-  it('four handles that rebase at once lose nothing', async () => {
+  it('four concurrently rebasing handles lose nothing', async () => {
     const { store } = await startSession()
     const handles = await Promise.all([0, 1, 2, 3].map(() => ok(openSession(store, 's'))))
     await Promise.all(
@@ -297,7 +297,7 @@ describe('two writers', () => {
 })
 
 describe('expected lengths and operations', () => {
-  it('an append at a length that is passed is a conflict, beyond the end a gap', async () => {
+  it('an append below the current length is a conflict, beyond the end a gap', async () => {
     const { session } = await startSession(conversation())
     const late = await fault('SessionConflict', session.append(user('x'), { expectedLen: 4 }))
     expect(late.missed.toArray()).toEqual(conversation().slice(4))
@@ -307,13 +307,13 @@ describe('expected lengths and operations', () => {
     })
     expect(await ok(session.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6 })
   })
-  it('a length that another writer has reached is looked for', async () => {
+  it('a length reached by another writer is looked up', async () => {
     const { store, session } = await startSession()
     const other = await ok(openSession(store, 's'))
     await ok(session.append(conversation()))
     expect(await ok(other.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6, to: 7 })
   })
-  it('an operation that is tried again answers with its first result, wherever the record is by then', async () => {
+  it('a retried operation returns its first result wherever the record is by then', async () => {
     const { store, session } = await startSession([user('0')])
     const delta = { operation: 'step-1', expectedLen: 1 }
     const first = await ok(session.append([user('1'), user('2')], delta))
@@ -343,7 +343,7 @@ describe('expected lengths and operations', () => {
   })
 })
 
-describe('a store that fails', () => {
+describe('a session on a failing store', () => {
   /** A store whose appends fail as long as `failing` says how: before or after they are stored. */
   const flaky = (): { store: Store; failing: { how: 'before' | 'after' | 'not'; info?: boolean } } => {
     const inner = memoryStore()
@@ -362,7 +362,7 @@ describe('a store that fails', () => {
     }
     return { store, failing }
   }
-  it('what is in memory is what is stored, whether the append got there or not', async () => {
+  it('memory equals the store, whether or not the append arrived', async () => {
     for (const how of ['before', 'after'] as const) {
       const { store, failing } = flaky()
       const { session } = await startSession([user('0')], store)
@@ -376,7 +376,7 @@ describe('a store that fails', () => {
       expect(session.view().toArray()).toEqual([user('0'), user('1')])
     }
   })
-  it('while it says nothing at all nothing is appended, and afterwards all is well', async () => {
+  it('an unresponsive store blocks appends, which work afterwards', async () => {
     const { store, failing } = flaky()
     const { session } = await startSession([user('0')], store)
     Object.assign(failing, { how: 'after', info: true })
@@ -391,8 +391,8 @@ describe('a store that fails', () => {
   })
 })
 
-describe('notes', () => {
-  it('say what became of the pages, and change none', async () => {
+describe('session notes', () => {
+  it('set the current page kinds and change no message', async () => {
     const { store, session } = await startSession(conversation())
     const before = session.view()
     await ok(session.note({ type: 'pin', position: 1 }))
@@ -415,7 +415,7 @@ describe('notes', () => {
     expect(again.notes().toArray()).toEqual(session.notes().toArray())
     expect([again.len, again.head().size]).toEqual([6, 10])
   })
-  it('speak only of what is there', async () => {
+  it('refer only to existing messages', async () => {
     const { session } = await startSession(conversation())
     const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))
     expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
@@ -440,7 +440,7 @@ describe('notes', () => {
     )
     expect(session.notes().length).toBe(3)
   })
-  it('can speak of messages that are on their way', async () => {
+  it('may refer to messages still being appended', async () => {
     const { session } = await startSession()
     const answers = await Promise.all([
       session.append(user('0'))(),
@@ -454,7 +454,7 @@ describe('notes', () => {
 })
 
 describe('an interrupted turn', () => {
-  it('offers error results for what is open, and says which calls may have had effects', async () => {
+  it('offers error results for open calls and marks those that may have had effects', async () => {
     const { store, session } = await startSession([
       user('go'),
       assistant('on it', toolCall('a', 'read', {}), toolCall('b', 'write', {}), toolCall('c', 'run', {})),
@@ -475,14 +475,14 @@ describe('an interrupted turn', () => {
     expect([again.openCalls(), again.interrupted()]).toEqual([[], []])
     expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
   })
-  it('offers nothing where something else was said since', async () => {
+  it('offers nothing if another message followed', async () => {
     const { session } = await startSession([assistant(toolCall('a', 'read', {})), user('never mind')])
     expect(session.interrupted()).toEqual([])
   })
 })
 
-describe('a value that is none of those asked for', () => {
-  it('fails its own call, and none of those after it', async () => {
+describe('an invalid argument', () => {
+  it('fails only its own call', async () => {
     const { session } = await startSession([user('a')])
     for (const expectedLen of [Symbol('x'), 1n, 'x', { valueOf: mustNot }, NaN] as never[])
       await fault('SessionGap', session.append(user('x'), { expectedLen }))
@@ -511,8 +511,8 @@ it('a log that says that it is a session and an import that has not finished hid
   expect(await ok(updateLedger(store))).toMatchObject({ recorded: 1, mismatches: [] })
 })
 
-describe('metadata', () => {
-  it('is changed by a recipe, at its version', async () => {
+describe('session metadata', () => {
+  it('is updated by a recipe at its version', async () => {
     const store = memoryStore()
     const session = await ok(createSession(store, { id: 's', metadata: { user: 'ada', tags: ['x'] } }))
     const other = await ok(openSession(store, 's'))
@@ -538,7 +538,7 @@ describe('metadata', () => {
     )
     await fault('InvalidMeta', createSession(store, { metadata: { 'indelible.x': 1 } }))
   })
-  it('is not replaced by what an arrow function happens to give', async () => {
+  it("is not replaced by an arrow function's incidental return value", async () => {
     for (const recipe of [
       (draft: MetadataDraft) => (draft['title'] = 'T'), // as it is already: Immer takes the 'T' for the new metadata
       (draft: MetadataDraft) => delete draft['missing'],
@@ -555,14 +555,14 @@ describe('metadata', () => {
     const { session } = await startSession()
     expect(await ok(session.update(() => ({ title: 'new' })))).toEqual({ title: 'new' })
   })
-  it('of many updates at once each sees the one before it', async () => {
+  it('is updated by concurrent recipes one after the other', async () => {
     const { session } = await startSession()
     await Promise.all(
       Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))),
     )
     expect(session.metadata()).toEqual({ n: 10 })
   })
-  it('a recipe that throws is a fault, and changes nothing', async () => {
+  it('is unchanged by a recipe that throws, which is a fault', async () => {
     const { session } = await startSession()
     const mine = new Error('mine')
     const throwing = session.update(() => {
@@ -581,7 +581,7 @@ describe('metadata', () => {
 })
 
 describe('seal and close', () => {
-  it('a sealed session takes nothing, from any handle, and can be read and forked', async () => {
+  it('a sealed session accepts nothing from any handle, and can be read and forked', async () => {
     const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
     const sealed = await ok(session.seal())
@@ -602,7 +602,7 @@ describe('seal and close', () => {
     expect([fork.len, fork.notes().length]).toEqual([7, 0])
     await ok(verifySession(store, 's'))
   })
-  it('what was called before the seal is in, what is called behind it is not', async () => {
+  it('calls before the seal are stored, later ones are refused', async () => {
     const { session } = await startSession()
     const answers = await Promise.all([session.append(user('in'))(), session.seal()(), session.append(user('out'))()])
     expect(answers.map((answer) => ('left' in answer ? answer.left._tag : 'done'))).toEqual([
@@ -612,7 +612,7 @@ describe('seal and close', () => {
     ])
     expect(session.len).toBe(1)
   })
-  it('close waits for what was called, and then the handle does nothing', async () => {
+  it('close waits for pending calls, and then the handle does nothing', async () => {
     const { store, session } = await startSession()
     const going = session.append(user('x'))
     await ok(session.close())
@@ -626,7 +626,7 @@ describe('seal and close', () => {
     for (const call of calls) await fault('SessionClosed', call())
     expect((await ok(openSession(store, 's'))).len).toBe(1)
   })
-  it('a readonly handle follows its session, and has nothing to write with', async () => {
+  it('a readonly handle follows its session and has no write methods', async () => {
     const { store, session } = await startSession()
     const reading = session.readonly()
     await ok(session.append(user('x')))
@@ -638,8 +638,8 @@ describe('seal and close', () => {
   })
 })
 
-describe('forks', () => {
-  it('share what is before the fork point, with its notes, and go their own way', async () => {
+describe('session forks', () => {
+  it('share messages and notes before the fork point, and then diverge', async () => {
     const { store, session } = await startSession(conversation().slice(0, 3))
     await ok(session.note({ type: 'pin', position: 1 }))
     await ok(session.append(conversation().slice(3)))
@@ -661,8 +661,8 @@ describe('forks', () => {
   })
 })
 
-describe('reading a part, listing', () => {
-  it('readRange is slice, on messages alone', async () => {
+describe('reading ranges and listing', () => {
+  it('readRange matches slice on messages', async () => {
     const { store, session } = await startSession()
     const all = Array.from({ length: 30 }, (_, index) => user(`m${index}`))
     for (const message of all) {
@@ -684,7 +684,7 @@ describe('reading a part, listing', () => {
       if (expected.length > 0) expect(range.view.at(0)).toEqual(all[range.from])
     }
   })
-  it('lists sessions and nothing else, by metadata, newest first', async () => {
+  it('lists only sessions, by metadata, newest first', async () => {
     const store = memoryStore()
     await ok(store.create({ id: 'a log of something else', encrypt: false }))
     for (const id of ['a', 'b', 'c']) await ok(createSession(store, { id, metadata: { odd: id !== 'b' } }))

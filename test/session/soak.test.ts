@@ -107,7 +107,7 @@ const start = (path: string, writer: string, acknowledged: Acknowledged): Child 
 
 const pause = (most: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, Math.random() * most))
 
-it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async () => {
+it(`SQLite: survives ${kills} kills among imports, forks, removals and retries`, async () => {
   let done = 0
   let total = 0
   let early = 0
@@ -149,7 +149,7 @@ const server = await startPostgres()
 afterAll(() => server?.stop())
 
 it(
-  `PostgreSQL: ${outages} kills of the whole server among imports, forks, removals and retries`,
+  `PostgreSQL: survives ${outages} kills of the whole server among imports, forks, removals and retries`,
   leftOutIf(server?.own === undefined, notOurServer),
   async () => {
     const own = server?.own

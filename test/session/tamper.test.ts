@@ -84,8 +84,8 @@ const moved = (where: string, by: number): string =>
 const flipped = (text: string, at: number): string =>
   text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1)
 
-describe('one row', () => {
-  it('each character of a body that is flipped names its row', async () => {
+describe('a tampered row', () => {
+  it('is named for a flip of any character of its body', async () => {
     for (const position of [0, 7, 13, 29]) {
       const body = bodies[position] as string
       for (let at = 0; at < body.length; at += position === 0 ? 1 : 9) {
@@ -109,7 +109,7 @@ describe('one row', () => {
     for (const position of [0, 3, 7, 8, 15, 29])
       expect([position, await verdict((db) => db.exec(sql(position)))]).toEqual([position, position])
   })
-  it('that is deleted, or put in', async () => {
+  it('is detected if deleted or inserted', async () => {
     for (const at of [0, 5, 7, 28]) {
       expect(await verdict((db) => db.exec(`delete from row where ${rowAt(at)}`))).toBe(at)
       expect(
@@ -125,7 +125,7 @@ describe('one row', () => {
     }
     expect(await verdict((db) => db.exec(`delete from row where ${rowAt(29)}`))).toBe(29)
   })
-  it('that has changed places with another', async () => {
+  it('is detected if swapped with another', async () => {
     for (const [a, b] of [
       [0, 1],
       [4, 20],
@@ -140,7 +140,7 @@ describe('one row', () => {
 
 const contentOf = (id: string): string => `block = (select key from block where id = x'${id}')`
 
-describe('a session with a row that was altered', () => {
+describe('a session with an altered row', () => {
   const altered = async (position: number, work: (store: Store) => Promise<void>): Promise<void> => {
     const path = join(folder, `altered-${copies++}.db`)
     copyFileSync(original, path)
@@ -154,7 +154,7 @@ describe('a session with a row that was altered', () => {
     await work(store)
     await ok(store.close())
   }
-  it('is not opened: the fault names the row', async () => {
+  it('does not open: the fault names the row', async () => {
     for (const position of [0, 1, 5, 7, 8, 27, 29])
       await altered(position, async (store) => {
         const opened = await openSession(store, 's')()
@@ -162,7 +162,7 @@ describe('a session with a row that was altered', () => {
         expect(await verifySession(store, 's')()).toEqual(opened)
       })
   })
-  it('is read: everything else is there, and a mark in the place of the row', async () => {
+  it('is readable with a marker in place of the row', async () => {
     const whole = await ok(sqliteStore({ path: original }))
     const good = [...(await ok(readSession(whole, 's'))).rows()]
     await ok(whole.close())
@@ -186,7 +186,7 @@ describe('a session with a row that was altered', () => {
       expect(read.notes().length).toBe(3)
     })
   })
-  it('is exported with the mark and without a root, and forked before the row', async () => {
+  it('is exported with the marker and without a root, and forked before the row', async () => {
     await altered(5, async (store) => {
       const exported = await exportSession(store, 's')
       expect(exported.head).toEqual({ size: 30 })
@@ -202,8 +202,8 @@ describe('a session with a row that was altered', () => {
   })
 })
 
-describe('blocks', () => {
-  it('a row names them by a path, an id and their kind, and by nothing else', () => {
+describe('referenced blocks', () => {
+  it('are referenced by path, id and kind only', () => {
     const block = { path: ['content', 0, 'text'], id: 'a'.repeat(64), as: 'utf8', key: 'k' }
     const bodyWith = (given: unknown): string => `{"page":"plan","blocks":[${JSON.stringify(given)}],"message":{}}`
     expect(isLeft(decodeRow(bodyWith(block)))).toBe(false)
@@ -219,7 +219,7 @@ describe('blocks', () => {
     ])
       expect([wrong, decodeRow(bodyWith(wrong))]).toMatchObject([wrong, { left: 'is not a stored message' }])
   })
-  it('a row that was decoded is frozen, and what is no such row is not taken', () => {
+  it('come with a frozen decoded row; other values are refused', () => {
     const encoded = orThrow(encodeRow(user(long(1)), 'plan', false, portableSha256))
     const read = orThrow(readRow({ kind: 'entry', body: encoded.row.body, at: 1 }))
     const [block] = read.blocks
@@ -237,7 +237,7 @@ describe('blocks', () => {
     expect(isLeft(takeRow(history, read, bytes, portableSha256))).toBe(false)
     expect(history.view().at(0)).toEqual(user(long(1)))
   })
-  it('a block with other bytes, a cut one and a missing one name the row that speaks of it', async () => {
+  it('that are altered, truncated or missing name the row referencing them', async () => {
     const ids = bodies.flatMap((body, position) =>
       [...body.matchAll(/"id":"([0-9a-f]{64})"/g)].map((match) => [position, match[1] as string] as const),
     )
@@ -253,7 +253,7 @@ describe('blocks', () => {
       ])
         expect([position, sql, await verdict((db) => db.exec(sql))]).toEqual([position, sql, position])
   })
-  it('the first of several damages is named, whatever it is', async () => {
+  it('are reported by the first damage of any type', async () => {
     const [, second] = bodies.flatMap((body) =>
       [...body.matchAll(/"id":"([0-9a-f]{64})"/g)].map((match) => match[1] as string),
     )
@@ -274,14 +274,14 @@ describe('blocks', () => {
   })
 })
 
-describe('the whole log', () => {
-  it('a head of another size or root is not that of its rows', async () => {
+describe('a tampered log', () => {
+  it('does not match a head of another size or root', async () => {
     expect(await verdict((db) => db.exec('update log set size = 29'))).toBe(29)
     expect(await verdict((db) => db.exec('update log set size = 31'))).toBe(31)
     expect(await verdict((db) => db.exec('update log set root = zeroblob(32)'))).toBe(30)
     expect(await verdict((db) => db.exec('update log set entries = entries + 1'))).toBe(30)
   })
-  it('a tail that was rewritten, with good hashes of its own, is found with a head from before', async () => {
+  it('with a consistently rewritten tail is detected by an earlier head', async () => {
     const path = join(folder, 'rewritten.db')
     copyFileSync(original, path)
     const store = await ok(sqliteStore({ path }))
@@ -298,7 +298,7 @@ describe('the whole log', () => {
     expect(isLeft(held) && held.left._tag).toBe('Diverged')
     await ok(store.close())
   })
-  it('a tail that was cut off is found with a head from before', async () => {
+  it('with a truncated tail is detected by an earlier head', async () => {
     const path = join(folder, 'cut.db')
     const store = await ok(sqliteStore({ path }))
     const session = await ok(createSession(store, { id: 's' }))
@@ -307,7 +307,7 @@ describe('the whole log', () => {
     expect(isLeft(held) && held.left._tag).toBe('Diverged')
     await ok(store.close())
   })
-  it('no proof comes from a damaged record', async () => {
+  it('gives no proofs', async () => {
     const path = join(folder, 'unproven.db')
     copyFileSync(original, path)
     const db = new DatabaseSync(path)

@@ -16,7 +16,7 @@ import { copySession, describeSession, readRange } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { fault } from '../task-results.ts'
 
-it('messages and notes are one append: messages first, and the notes may speak of them', async () => {
+it('messages and notes in one append: messages come first, and the notes may refer to them', async () => {
   const store = memoryStore({ now: () => 7 })
   const session = await createSession(store, { id: 's' })
   const recorded = await session.append({
@@ -45,7 +45,7 @@ it('messages and notes are one append: messages first, and the notes may speak o
   await verifySession(store, 's')
 })
 
-it('where one of them can not be recorded, none is', async () => {
+it('an append of messages and notes records nothing if one cannot be recorded', async () => {
   const session = await createSession(memoryStore())
   for (const note of [
     { type: 'pin', position: 1 },
@@ -56,7 +56,7 @@ it('where one of them can not be recorded, none is', async () => {
   expect(session.head().size).toBe(0)
 })
 
-it('a repeated append of both is the first one', async () => {
+it('a repeated append of messages and notes returns the first result', async () => {
   let now = 1
   const store = memoryStore({ now: () => now++ })
   const session = await createSession(store, { id: 's' })
@@ -73,7 +73,7 @@ it('a repeated append of both is the first one', async () => {
 
 const headOfNothing = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-it('an append at a head does not succeed behind a note that nobody here has seen', async () => {
+it('an append at a head fails after an unseen note', async () => {
   for (let round = 0; round < 20; round++) {
     const store = memoryStore()
     const one = await createSession(store, { id: 's', messages: [user('a')] })
@@ -93,7 +93,7 @@ it('an append at a head does not succeed behind a note that nobody here has seen
   }
 })
 
-it('a note at a length is refused behind messages that nobody here has seen', async () => {
+it('a note at a length is refused after unseen messages', async () => {
   const store = memoryStore()
   const one = await createSession(store, { id: 's', messages: [user('a')] })
   const other = await openSession(store, 's')
@@ -102,7 +102,7 @@ it('a note at a length is refused behind messages that nobody here has seen', as
   await one.note({ type: 'pin', position: 0 }, { expectedLen: 2 })
 })
 
-it('a session starts with its first messages, or is not there', async () => {
+it('a session is created with its first messages or not at all', async () => {
   const store = memoryStore({ now: () => 5 })
   const session = await createSession(store, { id: 's', messages: [user('a'), assistant('b')] })
   expect(session.info()).toMatchObject({ len: 2, created: 5, appended: 5 })
@@ -145,14 +145,14 @@ it('copies, exports and imports carry times and salts, so heads stay equal', asy
   expect((await store.read('f', { from: -1 }))[0]?.salt).toMatch(/^[0-9a-f]{32}$/)
 })
 
-it('equal content at equal times has equal heads, and at other times another one', async () => {
+it('equal content has equal heads at equal times and different ones otherwise', async () => {
   const headAt = async (at: number): Promise<unknown> =>
     (await createSession(memoryStore({ now: () => at }), { messages: [user('a')] })).head()
   expect(await headAt(1)).toEqual(await headAt(1))
   expect(await headAt(1)).not.toEqual(await headAt(2))
 })
 
-it('sessions are listed by when they were last appended to', async () => {
+it('sessions are listed by last append', async () => {
   let now = 0
   const store = memoryStore({ now: () => ++now })
   const sessions = []
@@ -163,7 +163,7 @@ it('sessions are listed by when they were last appended to', async () => {
   expect((await listSessions(store, { where: { user: { id: 'b' } } })).sessions.map(({ id }) => id)).toEqual(['b'])
 })
 
-it('says of each message and note when it was written, and of each note where it stands among the messages', async () => {
+it("a session reports when each message and note was written, and each note's place among the messages", async () => {
   let now = 100
   const store = memoryStore({ now: () => ++now })
   const session = await createSession(store, { id: 's' })

@@ -48,12 +48,12 @@ const exported = async (): Promise<string> => {
 }
 
 describe('export and import', () => {
-  it('of what is no transcript, or into what is no store, is a TypeError that names it', () => {
+  it('throws a TypeError for a value that is not a transcript or store', () => {
     expect(() => importTranscript(memoryStore(), null as never)).toThrow('importTranscript expects a transcript')
     expect(() => importRecord(null as never, null as never)).toThrow('importRecord takes a store')
     expect(() => importRecord(memoryStore(), {} as never)).toThrow('importRecord takes a record')
   })
-  it('goes from store to store without a file', async () => {
+  it('copies from store to store without a file', async () => {
     const from = await withAttachment()
     const session = await ok(createSession(from, { id: 's', messages: [everyPart] }))
     await ok(session.summarize({ from: 0, to: 1, text: 'in short' }))
@@ -65,7 +65,7 @@ describe('export and import', () => {
     const once = { ...record, rows: record.rows[Symbol.iterator]() as IterableIterator<ExportedRow> } // gives its rows one time
     expect((await ok(importRecord(to, once, { id: 'again' }))).head).toEqual(session.head())
   })
-  it('of a row that is no message or no note is a fault, and nothing is kept', async () => {
+  it('refuses a row that is neither message nor note, and stores nothing', async () => {
     const store = memoryStore()
     const record = (row: unknown): Exported => ({
       id: 's',
@@ -78,7 +78,7 @@ describe('export and import', () => {
     await fault('InvalidNote', importRecord(store, record({ note: { type: 'pin' } })))
     expect((await ok(store.list())).logs).toEqual([])
   })
-  it('gives the same record: the same bytes when it is exported again, and the same head', async () => {
+  it('preserves the record: the same bytes on re-export and the same head', async () => {
     const text = await exported()
     const store = await withAttachment()
     const info = await ok(importTranscript(store, transcriptOf(text)))
@@ -88,14 +88,14 @@ describe('export and import', () => {
     await fault('SessionSealed', openSession(store, 'all of it'))
     expect(text.trimEnd().split('\n').at(-1)).toBe(JSON.stringify({ head: info.head }))
   })
-  it('a file that was changed has another head: it is refused, and nothing is kept', async () => {
+  it('refuses a changed file by its head and stores nothing', async () => {
     const store = await withAttachment()
     const changed = transcriptOf((await exported()).replace('Why does the build fail?', 'Why does the build pass?'))
     const refused = await fault('OtherHead', importTranscript(store, changed))
     expect(refused.found).not.toBe(refused.expected)
     await fault('NoSuchLog', describeSession(store, 'all of it'))
   })
-  it('a placeholder is not imported, and nothing is kept', async () => {
+  it('refuses a placeholder and stores nothing', async () => {
     const store = memoryStore()
     const lines = (await exported()).replace(
       '"meta":{"com.example":',
@@ -105,7 +105,7 @@ describe('export and import', () => {
     expect([index, cause.path]).toEqual([6, ['meta', 'indelible', 'missing']])
     await fault('NoSuchLog', describeSession(store, 'all of it'))
   })
-  it('a conversation of another format says where it comes from', async () => {
+  it('records the origin of a conversation in another format', async () => {
     const store = memoryStore()
     const seen: number[] = []
     const info = await ok(

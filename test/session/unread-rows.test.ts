@@ -60,7 +60,7 @@ const record = async (session: Session, from: number, to: number): Promise<void>
 }
 
 describe('a long session that is opened', () => {
-  it('has the messages, page kinds, times and notes that were appended, at every length', async () => {
+  it('has the appended messages, page kinds, times and notes at every length', async () => {
     for (const len of [127, 128, 129, 256, 257, 400]) {
       const store = memoryStore()
       const session = await ok(createSession(store, { id: 's', erasable: true }))
@@ -78,7 +78,7 @@ describe('a long session that is opened', () => {
       expect([...opened.rows()]).toEqual([...session.rows()])
     }
   })
-  it('is not opened where a row was altered, wherever it stands: the fault names the row', async () => {
+  it('does not open with an altered row anywhere: the fault names the row', async () => {
     const path = join(folder, 'altered.db')
     const store = await ok(sqliteStore({ path }))
     await record(await ok(createSession(store, { id: 's' })), 0, 300)
@@ -108,7 +108,7 @@ describe('a long session that is opened', () => {
   })
 })
 
-describe('a row of another writer that is no message', () => {
+describe('an invalid row by another writer', () => {
   const bad = 70
   const notJson = '{"page":"conversation","message":{"role":"user"}'
   const noMessage = '{"page":"conversation","message":{"role":"robot","content":[]}}'
@@ -136,7 +136,7 @@ describe('a row of another writer that is no message', () => {
   it.each([
     ['is no JSON', notJson, 'is not JSON text'],
     ['has another role', noMessage, 'role'],
-  ])('is found when the session is opened, if it is among the last: it %s', async (_, body, reason) => {
+  ])('is found on open if it is among the last: it %s', async (_, body, reason) => {
     const store = await made(body, 128)
     expect(await openSession(store, 's')()).toMatchObject({ left: damage(reason) })
     expect(await readSession(store, 's')()).toMatchObject({ right: { damaged: [{ row: rowOf(bad), position: bad }] } })
@@ -144,7 +144,7 @@ describe('a row of another writer that is no message', () => {
   it.each([
     ['is no JSON', notJson, 'is not JSON text'],
     ['has another role', noMessage, 'role'],
-  ])('is found when it is read, or one of its chunk, if it is not: it %s', async (_, body, reason) => {
+  ])('is found when it or its chunk is read otherwise: it %s', async (_, body, reason) => {
     const store = await made(body, 300)
     await ok(verifySession(store, 's')) // it is what was appended
     const session = await ok(openSession(store, 's'))
@@ -179,7 +179,7 @@ describe('a row of another writer that is no message', () => {
     expect((await ok(openSession(store, 's'))).len).toBe(301)
     await ok(createFork(store, 's', { id: 'fork' }))
   })
-  it('is the fault of a call that reads it', async () => {
+  it('is the fault of the call that reads it', async () => {
     const store = await made(noMessage, 300)
     const session = await ok(openSession(store, 's'))
     const summary = { type: 'summary', from: 0, to: 80, text: 'all', sourceDigest: rangeDigest([]) } as const
@@ -190,7 +190,7 @@ describe('a row of another writer that is no message', () => {
     const turned = await turn(session, 'and now?', { model }).result()()
     expect([turned, asked]).toMatchObject([{ left: damage('role') }, 0])
   })
-  it('is the fault of a call that reads it behind another one, and the session goes on', async () => {
+  it('is the fault of the queued call that reads it, and the session continues', async () => {
     const store = await made(noMessage, 300)
     const session = await ok(openSession(store, 's'))
     const answers: unknown[] = []
@@ -209,13 +209,13 @@ describe('a row of another writer that is no message', () => {
     await ok(session.append(user('further')))
     await ok(session.close())
   })
-  it('is found when the session is opened, if the steps of a run are open', async () => {
+  it('is found on open if the steps of a run are open', async () => {
     const store = await made(noMessage, 300)
     const session = await ok(openSession(store, 's'))
     await ok(session.note({ type: 'journal', step: 'x', started: [] } as never))
     expect(await openSession(store, 's')()).toMatchObject({ left: damage('role') })
   })
-  it('has a mark in its place where the session is read, and is not exported as a message', async () => {
+  it('has a marker in its place, and is not exported as a message', async () => {
     const store = await made(noMessage, 300)
     const read = await ok(readSession(store, 's'))
     expect(read.damaged).toMatchObject([{ row: rowOf(bad), position: bad }])

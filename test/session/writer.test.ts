@@ -6,7 +6,7 @@ import { writerTable, type WriterState } from '../../src/session/writing/writer.
 
 const texts = (session: Session): readonly string[] => session.view().toArray().map(textOf)
 
-it('gets back from each state to the one in which steps are sent', () => {
+it('the writer returns from every state to the sending state', () => {
   const states = Object.keys(writerTable) as WriterState[]
   const reached = (from: WriterState): ReadonlySet<WriterState> => {
     const found = new Set<WriterState>([from])
@@ -18,7 +18,7 @@ it('gets back from each state to the one in which steps are sent', () => {
 })
 
 describe('one mechanism for every append', () => {
-  it('sends appends behind a retraction without waiting for it', async () => {
+  it('sends appends after a retraction without waiting for it', async () => {
     let most = 0
     let going = 0
     const memory = memoryStore()
@@ -42,7 +42,7 @@ describe('one mechanism for every append', () => {
     expect(session.conversation().toArray().map(textOf)).toEqual(['a', 'c', 'd'])
   })
 
-  it('answers a repeated operation, also one with a length, and what is called behind it is not late', async () => {
+  it('answers a repeated operation, also with a length, without making later calls late', async () => {
     const session = await createSession(memoryStore(), { messages: [user('a'), user('b')] })
     const before = session.head()
     const step = { operation: 'o', expectedLen: 2 }
@@ -58,7 +58,7 @@ describe('one mechanism for every append', () => {
     await fault('SessionConflict', session.append(user('x'), { expectedHead: before }))
   })
 
-  it('learns of an operation that another process has done since', async () => {
+  it('learns of an operation that another process has since applied', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', messages: [user('a')] })
     const other = await openSession(store, 's')
@@ -71,7 +71,7 @@ describe('one mechanism for every append', () => {
     expect(texts(session)).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('respects the lease of somebody else with every kind of append', async () => {
+  it("respects another holder's lease for every kind of append", async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
     const holder = await openSession(store, 's')
@@ -102,7 +102,7 @@ describe('one mechanism for every append', () => {
 })
 
 describe('a rebase whose callback appends to the same session', () => {
-  it('is a fault that says so, and does not go on for ever', async () => {
+  it('is a fault, not an endless loop', async () => {
     const session = await createSession(memoryStore(), { messages: [user('a')] })
     let calls = 0
     const found = await fault(
@@ -120,8 +120,8 @@ describe('a rebase whose callback appends to the same session', () => {
   })
 })
 
-describe('a store of somebody else’s', () => {
-  it('that never answers an update does not hold appends up', async () => {
+describe('a custom store', () => {
+  it('whose update never resolves does not block appends', async () => {
     const memory = memoryStore()
     const never = (() => new Promise(() => {})) as unknown as ReturnType<Store['update']>
     const session = await createSession({ ...memory, update: () => never }, { messages: [user('a')] })
@@ -132,7 +132,7 @@ describe('a store of somebody else’s', () => {
     expect(texts(session)).toEqual(['a', 'b'])
   })
 
-  it('that throws where it should answer fails that call only', async () => {
+  it('that throws fails only that call', async () => {
     const memory = memoryStore()
     let broken: 'append' | 'rejects' | 'info' | undefined
     const throwing = (): never => {

@@ -41,7 +41,7 @@ const write = (path: string, name: string): Promise<readonly string[]> =>
     )
   })
 
-it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carries what was missed`, async () => {
+it(`4 × ${each} concurrent appends lose and double nothing, and each conflict carries the missed rows`, async () => {
   const path = join(folder, 'shared.db')
   const store = await ok(sqliteStore({ path }))
   await ok(createSession(store, { id: 's' }))

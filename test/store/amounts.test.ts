@@ -8,7 +8,7 @@ import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { expect, it } from 'vitest'
 
-it.each([NaN, -1, '5' as unknown as number])('%s milliseconds are a mistake', async (wrong) => {
+it.each([NaN, -1, '5' as unknown as number])('%s milliseconds are refused', async (wrong) => {
   expect(() => sqliteStore({ path: 'never made', wait: wrong })).toThrow(/wait/)
   expect(() => postgresStore({ connectionString: 'postgres://nowhere/x', timeout: wrong })).toThrow(/timeout/)
   for (const option of ['heartbeatEvery', 'publishWithin'])

@@ -55,8 +55,8 @@ const bad = async (store: Store): Promise<readonly string[]> => {
 }
 const segmentOf = (id: string): string => `(select segment from log where id = '${id}')`
 
-describe('a check', () => {
-  it('finds nothing in a good file', async () => {
+describe('a store check', () => {
+  it('finds nothing in an intact file', async () => {
     const store = await ok(sqliteStore({ path: original }))
     expect(await ok(store.check())).toEqual([])
     expect(await ok(store.repair())).toEqual([])
@@ -228,7 +228,7 @@ describe('a check', () => {
       /^schema trigger t: it does not belong to this library/,
       false,
     ],
-  ] as const)('finds %s, and a repair mends it or leaves it', async (_name, sql, says, mends) => {
+  ] as const)('finds %s, and repair fixes or leaves it', async (_name, sql, says, mends) => {
     const path = damaged(sql)
     const store = await ok(sqliteStore({ path }))
     await ok(store.list())
@@ -247,7 +247,7 @@ describe('a check', () => {
   })
 })
 
-it('a check beside writers reads in short pieces, and finds what is damaged and nothing else', async () => {
+it('a check beside writers reads in short pieces and finds only real damage', async () => {
   for (const sql of ['select 1', 'update block set uses = 1']) {
     const path = damaged(sql)
     const store = await ok(sqliteStore({ path, durability: 'os' }))
@@ -273,7 +273,7 @@ it('a check beside writers reads in short pieces, and finds what is damaged and 
   }
 })
 
-it('what is damaged is said once, of the row; also where only forks have it', async () => {
+it('damage is reported once, for its row, also if only forks have it', async () => {
   const found = async (path: string): Promise<readonly string[]> => {
     const store = await ok(sqliteStore({ path }))
     const texts = (await ok(store.check())).map(findingText)
@@ -308,7 +308,7 @@ it('what is damaged is said once, of the row; also where only forks have it', as
   expect(alive.filter((text) => text.endsWith(beside))).toEqual([`row "a" of scope "default" at 9: ${beside}`])
 })
 
-it('a head that names the rows of another scope is never rebuilt from those, however equal they are', async () => {
+it('a head naming rows of another scope is never rebuilt from them, even if equal', async () => {
   const path = join(folder, 'scopes.db')
   const store = await ok(sqliteStore({ path, now: () => 1_000_000 }))
   const other = store.scoped('other')
@@ -335,7 +335,7 @@ it('a head that names the rows of another scope is never rebuilt from those, how
   expect(segment()).toEqual(before)
 })
 
-it('where a segment begins is not remembered from a transaction that may be rolled back, and else looked up once', () => {
+it("a segment's start is looked up once, and not cached from a transaction that may roll back", () => {
   const db = new DatabaseSync(damaged('select 1'))
   const writer = { writing: true, transaction: 1 }
   const rows = new Rows(db, writer)
@@ -359,7 +359,7 @@ it('where a segment begins is not remembered from a transaction that may be roll
   db.close()
 })
 
-it('the number of a scope is not remembered from a transaction that may be rolled back, and else looked up once', () => {
+it("a scope's number is looked up once, and not cached from a transaction that may roll back", () => {
   const db = new DatabaseSync(damaged('select 1'))
   const writer = { writing: true, transaction: 1 }
   const scopes = new Scopes(db, writer as Writer)
@@ -381,7 +381,7 @@ it('the number of a scope is not remembered from a transaction that may be rolle
   db.close()
 })
 
-it('a repair goes on where damage has hidden more of it, and says what is left', async () => {
+it('repair continues where damage hid more damage, and reports what is left', async () => {
   const path = join(folder, 'many.db')
   const store = await ok(sqliteStore({ path, durability: 'os' }))
   const session = await ok(createSession(store, { id: 'first', messages: [user('one'), user('two')] }))
@@ -406,7 +406,7 @@ it('a repair goes on where damage has hidden more of it, and says what is left',
 })
 
 describe('damaged bookkeeping', () => {
-  it('no circle of segments is followed for ever', async () => {
+  it('never loops on circular segments', async () => {
     for (const sql of [
       `update segment set parent = key where key = ${segmentOf('fork')}`,
       `update segment set parent = ${segmentOf('deep')} where key = ${segmentOf('a')}`,
@@ -423,7 +423,7 @@ describe('damaged bookkeeping', () => {
       await ok(store.close())
     }
   })
-  it('a removal takes no rows and no blocks that another log has', async () => {
+  it('never lets a removal delete rows or blocks of another log', async () => {
     for (const sql of [
       'update block set uses = 1',
       'update segment set orphan = 1',
@@ -436,7 +436,7 @@ describe('damaged bookkeeping', () => {
       await ok(store.close())
     }
   })
-  it('nothing is appended where it might not be found again', async () => {
+  it('refuses appends where they might not be found again', async () => {
     const good = await ok(sqliteStore({ path: original }))
     const { head } = await ok(good.info('a'))
     await ok(good.close())
@@ -450,7 +450,7 @@ describe('damaged bookkeeping', () => {
       await ok(store.close())
     }
   })
-  it('one log that can not be read is one line of a list, and can be removed', async () => {
+  it('lists an unreadable log as one line that can be removed', async () => {
     for (const change of [
       "meta = 'null'",
       "meta = 'nonsense'",
@@ -493,7 +493,7 @@ describe('damaged bookkeeping', () => {
       expect(indelible(['verify', '--all', '--deep', '--store', path])).toMatchObject({ status: 0, stderr: '' })
     }
   })
-  it('a clock that gives no moment is refused', async () => {
+  it('refuses a clock without a valid time', async () => {
     const path = join(folder, 'clock.db')
     for (const moment of [2 ** 53, Number.NaN, 1.5, Infinity]) {
       const store = await ok(sqliteStore({ path, now: () => moment }))
@@ -504,8 +504,8 @@ describe('damaged bookkeeping', () => {
   })
 })
 
-describe('the commands', () => {
-  it('verify --all --deep names what is wrong, and repair mends it', () => {
+describe('store commands', () => {
+  it('verify --all --deep reports the damage, and repair fixes it', () => {
     const path = damaged('update block set uses = 1; update segment set orphan = 1')
     expect(indelible(['verify', '--all', '--deep', '--store', path])).toMatchObject({
       status: 1,

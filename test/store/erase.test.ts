@@ -32,8 +32,8 @@ const erase = async (store: Store, id: string, positions: readonly number[]) =>
     by: 'ann',
   })
 
-describe('a file', () => {
-  it('takes a row without a text for damage, where the ledger does not say that it was erased', async () => {
+describe('a store file with erased rows', () => {
+  it('treats a row without text as damage unless the ledger records its erasure', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
     await store.create({ id: 'log', rows: [entry('a'), entry('b')], encrypt: false })
@@ -55,7 +55,7 @@ describe('a file', () => {
     await third.close()
   })
 
-  it('a check names a row without its text of which no ledger says that it was erased, of forks too', async () => {
+  it('reports in a check each row without text and without a recorded erasure, also in forks', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
@@ -79,7 +79,7 @@ describe('a file', () => {
     await store.close()
   })
 
-  it('a check in memory names it, too, as where the ledger is gone', async () => {
+  it("reports it in a memory store's check, also without the ledger", async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
     await session.erase([1])
@@ -88,7 +88,7 @@ describe('a file', () => {
     expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 1' }])
   })
 
-  it('names a row that the ledger says was erased, and that has its text again, until it is erased again', async () => {
+  it('reports a row whose recorded erasure was undone until it is erased again', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
@@ -153,7 +153,7 @@ describe('a file', () => {
     )
   })
 
-  it('waits a moment for another connection that reads, and leaves nothing then', async () => {
+  it('waits briefly for another reading connection, and then leaves no bytes', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
     await store.create({ id: 'log', rows: [entry('a secret that is long enough')], encrypt: false })
@@ -165,7 +165,7 @@ describe('a file', () => {
     await store.close()
   })
 
-  it('names the log that a reader keeps from being emptied, and a second try empties it', async () => {
+  it('names the write-ahead log that a reader keeps from being emptied, and empties it on a second try', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
     await store.create({ id: 'log', rows: [entry('a secret that is long enough')], encrypt: false })

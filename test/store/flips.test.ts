@@ -125,7 +125,7 @@ const numbers =
 
 const flips = rounds(15, 1000)
 
-it(`${flips} flipped bits are each found or harmless, and lose no append`, async () => {
+it(`${flips} flipped bits are each detected or harmless, and lose no append`, async () => {
   const bytes = readFileSync(original)
   const content = contentOf(original)
   expect(await outcomeOf(original, content)).toBe('harmless')

@@ -36,19 +36,16 @@ const faultOf = async (path: string, readOnly = false): Promise<unknown> => {
   return opened._tag === 'Left' ? opened.left : 'opened'
 }
 
-describe('a file of another format', () => {
-  it.each([1, 2, 3, 4])(
-    'that was written before formats were counted anew, with number %i, is older and stays as it is',
-    async (found) => {
-      const path = copyOf(`older/format-${found}.db`)
-      const before = readFileSync(path)
-      for (const readOnly of [false, true])
-        expect(await faultOf(path, readOnly)).toEqual({ _tag: 'OlderStore', path, found })
-      expect(readFileSync(path).equals(before)).toBe(true)
-    },
-  )
+describe('a store file of another format', () => {
+  it.each([1, 2, 3, 4])('with the old format number %i is reported as older and left unchanged', async (found) => {
+    const path = copyOf(`older/format-${found}.db`)
+    const before = readFileSync(path)
+    for (const readOnly of [false, true])
+      expect(await faultOf(path, readOnly)).toEqual({ _tag: 'OlderStore', path, found })
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
 
-  it('with the number of today and another fingerprint, or none, is older', async () => {
+  it('with the current number and another fingerprint, or none, is older', async () => {
     const other = change(copyOf('store-1.db'), "update format set fingerprint = 'abcdef0123456789'")
     for (const readOnly of [false, true])
       expect(await faultOf(other, readOnly)).toEqual({
@@ -69,12 +66,12 @@ describe('a file of another format', () => {
     expect(await faultOf(path, true)).toEqual(newer)
   })
 
-  it('of another program is no store', async () => {
+  it('of another program is not a store', async () => {
     const path = change(fresh(), 'create table format (fingerprint text); pragma user_version = 1')
     expect(await faultOf(path)).toMatchObject({ _tag: 'NotAStore' })
   })
 
-  it('is refused with what to do, and what is not brought along', () => {
+  it('is refused with advice, naming what cannot be migrated', () => {
     expect(faultMessage({ _tag: 'OlderStore', path: 'a.db', found: 4 })).toMatch(
       /^a\.db was written by an earlier development version .*\(format 4\).* nothing was changed: .*"indelible export".* no call logs/,
     )
@@ -84,8 +81,8 @@ describe('a file of another format', () => {
   })
 })
 
-describe('a file of format 1', () => {
-  it('opens, goes on, and can be erased from', async () => {
+describe('a store file of format 1', () => {
+  it('opens, accepts appends, and supports erasure', async () => {
     const path = copyOf('store-1.db')
     const store = await sqliteStore({ path })
     const info = await verifyLog(store, 'conversation')
@@ -103,7 +100,7 @@ describe('a file of format 1', () => {
     await store.close()
   })
 
-  it('is made whole by the next process, whatever step of making it a process is killed at', async () => {
+  it('is migrated by the next process after a kill at any migration step', async () => {
     let killed = 0
     for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? 9 : 1) {
       const path = fresh()
@@ -124,7 +121,7 @@ describe('a file of format 1', () => {
   })
 })
 
-describe('an export of a version before formats were counted anew', () => {
+describe('an export of a version with old format numbers', () => {
   const text = readFileSync(new URL('../fixtures/older/export.jsonl', import.meta.url), 'utf8')
 
   it('is imported as the same record', async () => {
@@ -140,7 +137,7 @@ describe('an export of a version before formats were counted anew', () => {
     ])
   })
 
-  it('gives the time of the import to the rows that have none', async () => {
+  it('gets the import time for rows without a time', async () => {
     const store = memoryStore({ now: () => 1_800_000_000_000 })
     const untimed = text.replaceAll(/,"at":\d+/g, '')
     expect(untimed).not.toBe(text)
@@ -150,7 +147,7 @@ describe('an export of a version before formats were counted anew', () => {
   })
 })
 
-describe('a fingerprint', () => {
+describe('a format fingerprint', () => {
   const digest = (sql: readonly string[], samples: readonly string[]): string =>
     createHash('sha256')
       .update(JSON.stringify([sql, samples]))
@@ -161,7 +158,7 @@ describe('a fingerprint', () => {
   ] as const
 
   // Rows as they are written now are those of the newest format. Earlier ones keep the fingerprint that they had.
-  it.each(adapters)('of the newest format of %s is the digest of its tables and of sample rows', (_, all) => {
+  it.each(adapters)('of the newest format of %s is the digest of its tables and sample rows', (_, all) => {
     const right = digest(
       all.map(({ sql }) => sql),
       rowSamples,
@@ -172,7 +169,7 @@ describe('a fingerprint', () => {
     ).toBe(right)
   })
 
-  it.each(adapters)('is another one for other tables and for other rows: %s', (_, all) => {
+  it.each(adapters)('changes with the tables and rows: %s', (_, all) => {
     const sql = all.map((format) => format.sql)
     const found = new Set([
       digest(sql, rowSamples),

@@ -46,7 +46,7 @@ const stores: readonly (readonly [string, () => Promise<Store>])[] = [
 ]
 
 describe.each(stores)('names in a %s store', (_, open) => {
-  it('with half of a surrogate pair are refused', async () => {
+  it('with a lone surrogate are refused', async () => {
     const store = await open()
     const text = JSON.stringify({ messages: [{ role: 'user', content: 'hello' }] })
     await createSession(store, { id: other, messages: [user('hello')] })
@@ -102,7 +102,7 @@ describe.each(stores)('names in a %s store', (_, open) => {
     await store.close()
   })
 
-  it('with half of a surrogate pair keep apart where any text is a name', async () => {
+  it('with a lone surrogate stay distinct where any text is a name', async () => {
     const store = await open()
     const streams = chatStreams(store)
     const endless = new ReadableStream({ start: (control) => control.enqueue({ type: 'start' }) })
@@ -121,7 +121,7 @@ describe.each(stores)('names in a %s store', (_, open) => {
   })
 })
 
-it('of keys are refused with half of a surrogate pair', () => {
+it('key names with a lone surrogate are refused', () => {
   expect(() => newKey(half)).toThrow(TypeError)
   expect(() => newHostKey(half)).toThrow(TypeError)
   expect(() => hostKeyOf(`${half}:AAAA`)).toThrow(TypeError)

@@ -20,7 +20,7 @@ const noting = async () => {
   return { store, hash, times: (text: string) => hashed.filter((found) => found === text).length }
 }
 
-it('a session hashes each long text once on the way to the store', async () => {
+it('a session hashes each long text only once when storing it', async () => {
   const { store, times } = await noting()
   const session = await createSession(store, { id: 's' })
   await session.append(user(long))
@@ -29,7 +29,7 @@ it('a session hashes each long text once on the way to the store', async () => {
   expect((await openSession(store, 's')).view().at(0)).toEqual(user(long))
 })
 
-it('bytes that change after they were hashed are stored as they were, under their id', async () => {
+it('bytes changed after hashing are stored as they were, under their id', async () => {
   const { store, hash } = await noting()
   await store.create({ id: 'a', encrypt: false })
   const { row, blocks } = orThrow(encodeRow(user(long), 'conversation', false, hash))
@@ -39,7 +39,7 @@ it('bytes that change after they were hashed are stored as they were, under thei
   expect(await store.getBlocks(row.blocks ?? [])).toEqual([bytesOf(long)])
 })
 
-it('changed bytes that a row names by their new id are hashed anew', async () => {
+it('changed bytes that a row references by their new id are hashed again', async () => {
   const { store, hash } = await noting()
   await store.create({ id: 'a', encrypt: false })
   const { blocks } = orThrow(encodeRow(user(long), 'conversation', false, hash))
@@ -52,7 +52,7 @@ it('changed bytes that a row names by their new id are hashed anew', async () =>
   expect(await store.putBlocks([bytes])).toEqual([id])
 })
 
-it('the second time, and with another hash, they are hashed anew', async () => {
+it('bytes are hashed again the second time and with another hash', async () => {
   const { store, hash } = await noting()
   const head = headOf(emptyRange, hash)
   for (const id of ['a', 'b']) await store.create({ id, encrypt: false })

@@ -7,7 +7,7 @@ it.each([
   ['a\ud83d', 'invalid session or log id: "a\\ud83d" has a lone surrogate'],
   ['é'.repeat(128), 'invalid session or log id: it is longer than 255 bytes'],
   ['', 'invalid session or log id: it is empty'],
-])('the fault of a bad id shows what is wrong with it: %j', async (id, text) => {
+])('the fault for an invalid id shows the reason: %j', async (id, text) => {
   expect(faultMessage(await fault('InvalidId', memoryStore().info(id)))).toBe(
     `${text}; an id is 1 to 255 bytes of UTF-8 without control characters`,
   )

@@ -116,7 +116,7 @@ for (const { name, run } of blockContract('a cache that keeps almost nothing', a
 const bytes = (length: number, seed: number): Uint8Array => new Uint8Array(length).fill(seed)
 
 describe('blocks in a key-value store', () => {
-  it('are asked for in chunks, each once', async () => {
+  it('are requested in chunks, each once', async () => {
     const calls: number[] = []
     const map = keyValueMap()
     const store = keyValueBlocks(
@@ -134,7 +134,7 @@ describe('blocks in a key-value store', () => {
     await store.putBlocks([])()
     expect(calls).toEqual([])
   })
-  it('that are not what they were are a fault', async () => {
+  it('that were altered are a fault', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map), { prefix: 'x/y', scope: 'team a/b' })
     const put = await store.putBlocks([bytes(3, 1), bytes(3, 2)])()
@@ -144,14 +144,14 @@ describe('blocks in a key-value store', () => {
     const got = await store.getBlocks(isRight(put) ? put.right : [])()
     expect(isLeft(got) && got.left).toEqual({ _tag: 'DamagedBlock', ids: [key?.slice(-64)] })
   })
-  it('have keys that are safe in paths, patterns and URLs, whatever the scope', async () => {
+  it('have keys that are safe in paths, patterns and URLs, in any scope', async () => {
     for (const scope of ['..', "a.b!~*'()", '[x]?', 'ä 🙂/\\', '%2E']) {
       const map = new Map<string, Uint8Array>()
       await keyValueBlocks(keyValueMap(map), { scope }).putBlocks([bytes(1, 1)])()
       expect([...map.keys()]).toEqual([expect.stringMatching(/^indelible\/[\w%-]+\/[0-9a-f]{64}$/)])
     }
   })
-  it('of a store that fails, or gives something else, are a fault that says so', async () => {
+  it('of a failing or misbehaving store are a fault with a reason', async () => {
     const said = async (
       store: Partial<KeyValueStore>,
       task: (blocks: BlockStore) => Promise<unknown>,
@@ -174,7 +174,7 @@ describe('blocks in a key-value store', () => {
       await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])()),
     ).toMatch(/^the store failed to put blocks: full; the change may have been made: try again/)
   })
-  it('need a scope and a prefix that can be one', () => {
+  it('need a valid scope and prefix', () => {
     for (const options of [
       { scope: '' },
       { scope: '\n' },
@@ -199,7 +199,7 @@ describe('a cache of blocks', () => {
     }
     return { asked, scoped }
   }
-  it('is asked first, and only what is missing is fetched, once', async () => {
+  it('is read first, and only missing blocks are fetched, once', async () => {
     const { asked, scoped } = counting()
     const [store, cache] = [scoped('a'), blockCache()]
     const put = await store.putBlocks([1, 2, 3].map((seed) => bytes(10, seed)))()
@@ -212,14 +212,14 @@ describe('a cache of blocks', () => {
     })
     expect(asked).toEqual([2, 1])
   })
-  it('knows what was written through it', async () => {
+  it('contains blocks written through it', async () => {
     const { asked, scoped } = counting()
     const cached = cachedBlocks(scoped('a'), blockCache())
     const put = await cached.putBlocks([bytes(10, 1)])()
     await cached.getBlocks(isRight(put) ? put.right : [])()
     expect(asked).toEqual([])
   })
-  it("gives no scope what is another's", async () => {
+  it('keeps scopes apart', async () => {
     const { scoped } = counting()
     const cache = blockCache()
     const put = await cachedBlocks(scoped('a'), cache).putBlocks([bytes(10, 1)])()
@@ -227,7 +227,7 @@ describe('a cache of blocks', () => {
       right: [undefined],
     })
   })
-  it('holds no more than it may, and what was used last', async () => {
+  it('holds at most its limit, the most recently used', async () => {
     const { asked, scoped } = counting()
     const cache = blockCache({ maxBytes: 4 * (1000 + 256) })
     const cached = cachedBlocks(scoped('a'), cache)

@@ -80,7 +80,7 @@ const aQuery = fc.record({
 /** @param open gives a store, or another scope of one, without logs */
 export const listProperties = (name: string, open: () => Promise<Store>, options: TestOptions = {}): void => {
   describe(`lists of logs in ${name}`, options, () => {
-    it('have all logs in their order, whatever is done to other logs between two pages', async () => {
+    it('return all logs in order, whatever happens to other logs between two pages', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(aStep, { minLength: 5, maxLength: 25 }),

@@ -68,7 +68,7 @@ const pagesOf = async (store: Store, by: NonNullable<ListQuery['by']>, each: () 
 }
 
 describe('a page of a SQLite store', () => {
-  it.each(orders)('by %s reads the logs that it gives, by an index, and sorts no others', async (by) => {
+  it.each(orders)('by %s reads only its own logs, by an index, without sorting others', async (by) => {
     const path = join(folder, `${by}.db`)
     const store = await filled(async (now) => sqliteStore({ path, now, durability: 'os' }))
     const ran: { of: number; sql: string; parameters: readonly (string | number)[]; rows: number }[] = []
@@ -110,7 +110,7 @@ describe('a page of a SQLite store', () => {
     db.close()
   })
 
-  it('an append writes to the index of sizes as seldom as the first three bits of the number change', async () => {
+  it('an append writes the size index only when the first three bits of the count change', async () => {
     const store = await sqliteStore({ path: join(folder, 'sizes.db'), now: () => 1_700_000_000_000, durability: 'os' })
     let { head } = await store.create({ id: 'a', encrypt: false })
     const moves: number[] = []
@@ -130,7 +130,7 @@ describe('a page of a SQLite store', () => {
     await store.close()
   })
 
-  it('an append writes to the index of last use once in a tenth of a second', async () => {
+  it('an append writes the last-use index once per tenth of a second', async () => {
     let time = 1_700_000_000_000
     const store = await sqliteStore({ path: join(folder, 'append.db'), now: () => time, durability: 'os' })
     let { head } = await store.create({ id: 'a', encrypt: false })
@@ -150,7 +150,7 @@ describe('a page of a SQLite store', () => {
 })
 
 describe('pages of a memory store', () => {
-  it.each(orders)('by %s sort and copy the logs once, as long as nothing is appended', async (by) => {
+  it.each(orders)('by %s sort and copy the logs once while nothing is appended', async (by) => {
     const store = await filled(async (now) => memoryStore({ now }))
     const sort = vi.spyOn(Array.prototype, 'sort')
     const filter = vi.spyOn(Array.prototype, 'filter')

@@ -27,7 +27,7 @@ const place = async (): Promise<StorePlace> => {
   }
 }
 
-it('a check passes a fault on of what can not be read, and asks no more of a driver than it can', async () => {
+it('a check passes on faults of unreadable rows and asks a driver only for what it supports', async () => {
   const driver = memoryDriver()
   const { erasing } = driver
   if (erasing === undefined) throw new Error('it erases')

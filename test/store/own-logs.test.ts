@@ -26,7 +26,7 @@ const places: readonly (readonly [string, () => Promise<Store>])[] = [
 ]
 
 describe.each(places)('a store with %s', (_, open) => {
-  it('lets no public call create, change or remove a log of its own', async () => {
+  it('lets no public call create, change or remove an internal log', async () => {
     const store = await open()
     await ok(createSession(store, { id: 's', messages: [user('0')] }))
     await ok(store.putBlocks([new TextEncoder().encode('a contract')]))
@@ -54,7 +54,7 @@ describe.each(places)('a store with %s', (_, open) => {
     expect(after.filter(({ id }) => id.startsWith('indelible.'))).toEqual(own)
     await store.close()
   })
-  it('imports no session under an id of its own', async () => {
+  it('imports no session under an internal id', async () => {
     const store = await open()
     await ok(createSession(store, { id: 's', messages: [user('0')] }))
     const text = [...exportLines(await exportSession(store, 's'))].join('')
@@ -62,7 +62,7 @@ describe.each(places)('a store with %s', (_, open) => {
     await fault('InvalidId', importTranscript(store, transcript, { id: 'indelible.ledger' }))
     await store.close()
   })
-  it('lets no public update change what it says of a session', async () => {
+  it('lets no public update change internal session metadata', async () => {
     const store = await open()
     const session = await ok(createSession(store, { id: 's', messages: [user('kept')], metadata: { title: 'one' } }))
     for (const place of [store, store.encryption?.bare ?? store]) {
@@ -79,7 +79,7 @@ describe.each(places)('a store with %s', (_, open) => {
   })
 })
 
-it('a stream of a chat takes no session away, whatever its id', async () => {
+it('a chat stream replaces no session, whatever its id', async () => {
   const store = memoryStore()
   await fault('InvalidId', createSession(store, { id: 'indelible.stream.1' }))
   const source = new ReadableStream({ start: (controller) => controller.close() })
@@ -87,7 +87,7 @@ it('a stream of a chat takes no session away, whatever its id', async () => {
   await fault('InvalidId', store.remove('indelible.stream.1'))
 })
 
-it('the key of a held session is removed by no id, and the secret of the scope by none', async () => {
+it("no id removes a held session's key or the scope's secret", async () => {
   const bare = memoryStore()
   const store = withKeys(bare, ring)
   const [block] = await ok(store.putBlocks([new TextEncoder().encode('a contract')]))

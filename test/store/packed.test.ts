@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const text = (words: number): Uint8Array =>
   new TextEncoder().encode(Array.from({ length: words }, (_, word) => `word ${word}`).join(' '))
 
-it('a block that gets a quarter smaller is compressed; a small one, and one that does not, stay as they are', () => {
+it('a block is compressed if that saves a quarter; small ones and others are stored as they are', () => {
   const long = text(1000)
   const packed = pack(long)
   expect(packed.size).toBe(long.length)
@@ -30,7 +30,7 @@ it('a block that gets a quarter smaller is compressed; a small one, and one that
   }
 })
 
-it('what can not be unpacked, or gives another number of bytes, is not the block', () => {
+it('a block that cannot be decompressed, or to another length, is damaged', () => {
   const { bytes, size } = pack(text(1000))
   const cut = bytes.subarray(0, bytes.length - 1)
   for (const wrong of [Number(size) - 1, Number(size) + 1, 0, -1, 2n ** 62n, Number.NaN])
@@ -39,7 +39,7 @@ it('what can not be unpacked, or gives another number of bytes, is not the block
   expect(unpack({ bytes: text(1000), size: 5 })).toEqual(text(1000))
 })
 
-it('a compressed block is one frame of zstd and no byte more, in front or behind', () => {
+it('a compressed block is exactly one zstd frame without leading or trailing bytes', () => {
   const { bytes, size } = pack(text(1000))
   const hidden = Buffer.concat([Buffer.from('502a4d1806000000', 'hex'), Buffer.from('hidden')])
   const empty = zstdCompressSync(Buffer.alloc(0))
@@ -55,7 +55,7 @@ it('a compressed block is one frame of zstd and no byte more, in front or behind
   }
 })
 
-it('whatever zstd makes of a block is recognized, however long, in one segment or several and with a check sum', () => {
+it('every zstd encoding of a block is recognized, of any length, in one or more segments, with a checksum', () => {
   const {
     ZSTD_c_checksumFlag: checksum,
     ZSTD_c_compressionLevel: level,
@@ -75,7 +75,7 @@ it('whatever zstd makes of a block is recognized, however long, in one segment o
       }
 })
 
-it('a repair makes the damaged size of a block again, compressed or not; the bytes themselves it can not', async () => {
+it("a repair restores a block's damaged size, compressed or not, but not its bytes", async () => {
   const path = join(folder, 'repair.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const blocks = [text(1000), text(100), text(50_000)]
@@ -105,7 +105,7 @@ it('a repair makes the damaged size of a block again, compressed or not; the byt
   await store.close()
 })
 
-it('a few bytes that unpack to very many are taken for damaged, and are not unpacked; such a block is not compressed', () => {
+it('a decompression bomb is treated as damaged without decompressing, and no such block is compressed', () => {
   const many = new Uint8Array(80 << 20)
   const bytes = new Uint8Array(zstdCompressSync(many))
   expect(bytes.length).toBeLessThan(10_000)
@@ -115,7 +115,7 @@ it('a few bytes that unpack to very many are taken for damaged, and are not unpa
   expect(Buffer.compare(unpack(pack(fewer)), fewer)).toBe(0)
 })
 
-it('a compaction compresses blocks; each is read by its id, given again without being written, found by a text, and checked', async () => {
+it('compaction compresses blocks, which are still read, deduplicated, searched and checked', async () => {
   const path = join(folder, 'store.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const block = text(1000)
@@ -149,7 +149,7 @@ it('a compaction compresses blocks; each is read by its id, given again without 
   await store.close()
 })
 
-it('more blocks than one transaction compresses are all compressed', async () => {
+it('compaction compresses all blocks, even more than fit one transaction', async () => {
   const path = join(folder, 'many.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const blocks = Array.from({ length: 250 }, (_, index) => text(400 + index))
@@ -167,7 +167,7 @@ it('more blocks than one transaction compresses are all compressed', async () =>
   await store.close()
 })
 
-it('a block that does not get smaller is compressed once, and by no later compaction', async () => {
+it('compaction tries an incompressible block only once', async () => {
   const path = join(folder, 'once.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const blocks = Array.from({ length: 3 }, () => randomBytes(3 << 20))
@@ -210,7 +210,7 @@ it('large blocks are compressed in transactions of a few MiB, so that other writ
   expect(sizes).toEqual([2, 2, 1, 1, 0])
 })
 
-it('a block whose size is damaged keeps no other text from being found or erased, and no reading open', async () => {
+it('a block with a damaged size does not prevent finding or erasing other texts, and leaves no reader open', async () => {
   const path = join(folder, 'huge-size.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's', erasable: true })
@@ -228,7 +228,7 @@ it('a block whose size is damaged keeps no other text from being found or erased
   await store.close()
 })
 
-it('a compaction by a link gives the sizes of the file that it leads to, and names who reads it', async () => {
+it("compaction through a link returns the target file's sizes and names its reader", async () => {
   const [path, link] = [join(folder, 'linked.db'), join(folder, 'link.db')]
   const store = await sqliteStore({ path, durability: 'os' })
   symlinkSync(path, link)
@@ -243,7 +243,7 @@ it('a compaction by a link gives the sizes of the file that it leads to, and nam
   await store.close()
 })
 
-it('a compaction waits for the end of what another connection reads, and names the reader if it does not end', async () => {
+it("compaction waits for another connection's read, and names the reader if it does not end", async () => {
   const path = join(folder, 'read.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const reader = new DatabaseSync(path)
@@ -258,7 +258,7 @@ it('a compaction waits for the end of what another connection reads, and names t
   await store.close()
 })
 
-it('a compaction with an option that it does not have, without a path, or with a time that is none, throws at the call', () => {
+it('compactSqlite throws at the call for an unknown option, a missing path or an invalid time', () => {
   const path = join(folder, 'store.db')
   for (const [options, message] of [
     [{ path, wiat: 5 }, 'compactSqlite has no option "wiat"'],

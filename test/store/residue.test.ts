@@ -14,7 +14,7 @@ it.each([
   ['of a deleted row is found', 'b', true],
   ['of the row behind it, which is there, is not', 'a', false],
   ['of the row before it, which is there, is not', 'c', false],
-])('a text %s', (_, letter, found) => {
+])('residue search: a text %s', (_, letter, found) => {
   const path = join(folder, `${letter}.db`)
   const db = new DatabaseSync(path)
   db.exec('pragma secure_delete = off; create table t (id integer primary key, text text)')
@@ -27,7 +27,7 @@ it.each([
   expect(residueIn(path, needles)).toBe(found)
 })
 
-it('of a row every text is looked for, however deep it stands, and nothing that stays', () => {
+it('residue search looks for every nested text of a row except kept members', () => {
   const needles = new Needles()
   const body = {
     message: { role: 'assistant', content: [{ type: 'text of a type, long enough', text: 'deep '.repeat(8) }] },

@@ -94,7 +94,7 @@ const canMount = ((): boolean => {
   }
 })()
 
-it('takes the path of a file: nothing, and what other programs call a database in memory, is a TypeError', () => {
+it('sqliteStore requires a file path: a missing path and in-memory names are a TypeError', () => {
   expect(() => sqliteStore({} as never)).toThrow('sqliteStore needs a path')
   expect(() => sqliteStore({ path: ':memory:' })).toThrow('memoryStore() is the store in memory')
 })
@@ -108,7 +108,7 @@ describe('a SQLite store', () => {
     return store
   }
 
-  it('who reads for long is named, and leaves no long write-ahead log', async () => {
+  it('reports a long read and keeps the write-ahead log short', async () => {
     const path = fresh()
     const notices: StoreNotice[] = []
     const store = await open({ path, durability: 'os', onNotice: (notice) => notices.push(notice) })
@@ -135,7 +135,7 @@ describe('a SQLite store', () => {
     expect([before > 70_000_000, after < 1_000_000, readers]).toEqual([true, true, undefined])
     await done(store.close())
   })
-  it('a newer file, a foreign one and none at all are each told apart, and left as they are', async () => {
+  it('distinguishes newer, foreign and missing files, and leaves them unchanged', async () => {
     const newer = fresh()
     await done((await open({ path: newer })).close())
     const db = new DatabaseSync(newer)
@@ -168,7 +168,7 @@ describe('a SQLite store', () => {
     expect(await outcomeText(sqliteStore({ path: fresh(), scope: '' }))).toMatch(/^InvalidId/)
   })
 
-  it('threads that make one file at the same moment all have a store', async () => {
+  it('opens for all threads that create one file at once', async () => {
     const files = rounds(6, 600)
     const threads = 3
     const made = mkdtempSync(join(folder, 'made-'))
@@ -185,7 +185,7 @@ describe('a SQLite store', () => {
     expect(told).toEqual(Array.from({ length: files * threads }, () => 'opened'))
   })
 
-  it('what can not be written to is opened for reading, and says so', async () => {
+  it('opens a read-only file for reading and reports it', async () => {
     const closed = join(folder, `closed-${count++}`)
     mkdirSync(closed)
     const path = join(closed, 'a.db')
@@ -205,7 +205,7 @@ describe('a SQLite store', () => {
     }
   })
 
-  it('a file whose segments have had all their numbers makes no more logs, and says so', async () => {
+  it('reports when segment numbers are exhausted and creates no more logs', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())
     const db = new DatabaseSync(path)
@@ -221,7 +221,7 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
-  it('a file that is to be read only is not written to', async () => {
+  it('writes nothing to a file opened read-only', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())
     const before = readFileSync(path)
@@ -234,7 +234,7 @@ describe('a SQLite store', () => {
     expect(await outcomeText(sqliteStore({ path: fresh(), readOnly: true }))).toMatch(/^NoStore/)
   })
 
-  it('opening a file that is up to date writes nothing', async () => {
+  it('writes nothing when opening a current file', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())
     const before = readFileSync(path)
@@ -244,7 +244,7 @@ describe('a SQLite store', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('a file that was unlinked, or replaced, is noticed before an append is acknowledged', async () => {
+  it('notices an unlinked or replaced file before acknowledging an append', async () => {
     const path = fresh()
     const store = await filled(path, ['first'])
     const { head } = await done(store.info('log'))
@@ -265,7 +265,7 @@ describe('a SQLite store', () => {
     await other.close()()
   })
 
-  it('a file that was cut to nothing takes no append', async () => {
+  it('refuses appends to a truncated file', async () => {
     for (const durability of ['disk', 'os'] as const) {
       const path = fresh()
       await done((await filled(path, ['first'])).close())
@@ -280,11 +280,8 @@ describe('a SQLite store', () => {
   })
 
   // A file system of 400 kB, in a mount namespace of its own: not every machine lets one be made.
-  it(
-    'a disk that is full is said to be, and what was there stays',
-    leftOutIf(!canMount, 'no file system can be mounted here'),
-    () => {
-      const code = `
+  it('reports a full disk and keeps stored rows', leftOutIf(!canMount, 'no file system can be mounted here'), () => {
+    const code = `
       import { openStore } from ${JSON.stringify(programUrl('test/store/sqlite-elsewhere.ts'))}
       import { faultMessage, verifyLog } from ${JSON.stringify(programUrl('test/library.ts'))}
       const store = await openStore('small/a.db')
@@ -297,28 +294,27 @@ describe('a SQLite store', () => {
       }
       const verified = await verifyLog(store, 'log', head)()
       console.log(JSON.stringify([fault._tag, faultMessage(fault), verified._tag, verified.right?.head.size === head.size && head.size > 0]))`
-      const printed = execFileSync(
-        'unshare',
-        [
-          '-rm',
-          'sh',
-          '-c',
-          'mkdir -p small && mount -t tmpfs -o size=400k tmpfs small && exec "$0" --input-type=module -e "$1"',
-          process.execPath,
-          code,
-        ],
-        { encoding: 'utf8', cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] },
-      )
-      expect(JSON.parse(printed)).toEqual([
-        'Full',
-        expect.stringMatching(/^no disk space is left for .*a\.db; nothing was changed: free space outside the store/),
-        'Right',
-        true,
-      ])
-    },
-  )
+    const printed = execFileSync(
+      'unshare',
+      [
+        '-rm',
+        'sh',
+        '-c',
+        'mkdir -p small && mount -t tmpfs -o size=400k tmpfs small && exec "$0" --input-type=module -e "$1"',
+        process.execPath,
+        code,
+      ],
+      { encoding: 'utf8', cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] },
+    )
+    expect(JSON.parse(printed)).toEqual([
+      'Full',
+      expect.stringMatching(/^no disk space is left for .*a\.db; nothing was changed: free space outside the store/),
+      'Right',
+      true,
+    ])
+  })
 
-  it('another process that holds the file is waited for, and then told', async () => {
+  it('waits for another process that locks the file, then reports it', async () => {
     const path = fresh()
     const store = await filled(path, ['first'])
     await done(store.close())
@@ -341,7 +337,7 @@ describe('a SQLite store', () => {
     await done(patient.close())
   })
 
-  it('appends that wait together share a commit', async () => {
+  it('commits waiting appends together', async () => {
     const path = fresh()
     const store = await open({ path, durability: 'os' })
     const heads = await Promise.all(
@@ -361,7 +357,7 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
-  it('one append that can not be written does not take the others with it', async () => {
+  it('fails only the one append that cannot be written', async () => {
     const path = fresh()
     const store = await open({ path, durability: 'os' })
     const [good, bad] = [
@@ -381,7 +377,7 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
-  it('a link to a file is that file: what is appended through it is synced beside the file', async () => {
+  it('treats a link as its target: appends are synced beside the target', async () => {
     const [target, link] = [fresh(), fresh()]
     symlinkSync(target, link) // to nothing yet
     const store = await open({ path: link, durability: 'disk' })
@@ -396,7 +392,7 @@ describe('a SQLite store', () => {
     await done(again.close())
   })
 
-  it('a bit of what logs are grown from is no good any more: nothing is appended, and verify says so', async () => {
+  it("refuses appends if a log's tree state has a flipped bit, and verify reports it", async () => {
     const path = fresh()
     const store = await filled(path, ['a', 'b', 'c'])
     const { head } = await done(store.info('log'))
@@ -429,7 +425,7 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
-  it('a block that was damaged is whole again when it is given again, and is not shared before', async () => {
+  it('repairs a damaged block when it is stored again, and does not share it before', async () => {
     const path = fresh()
     const store = await open({ path })
     const block = new Uint8Array(5000).fill(7)
@@ -465,7 +461,7 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
-  it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
+  it('removes a log in pieces, also after a crash, including blocks only it references', async () => {
     const path = fresh()
     const store = await filled(
       path,
@@ -515,7 +511,7 @@ describe('a SQLite store', () => {
     expect(counted()).toEqual({ rows: 0, segments: 0, mentions: 0 })
   })
 
-  it('one that is not there is not made, where it is not to be', async () => {
+  it('does not create a missing file if told not to', async () => {
     const path = fresh()
     expect(await outcomeText(sqliteStore({ path, create: false }))).toMatch(
       /^NoStore: there is no store at .*store-\d+\.db; nothing was created/,

@@ -8,7 +8,7 @@ import { createSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../task-results.ts'
 
-it('nodes and rows name the same position of a damaged log', async () => {
+it('a zeroed page makes nodes and rows report the same damaged position', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-zeroed-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'whole.db')

@@ -4,7 +4,7 @@ import { amount } from '../../src/task/kit.ts'
 
 const wanted = { unit: 'bytes', least: 1, most: 10, whole: true } as const
 
-it.each([1, 7, 10])('%j is such a number', (value) => {
+it.each([1, 7, 10])('%j is a valid amount', (value) => {
   expect(amount('size', value, wanted)).toBe(value)
 })
 
@@ -16,7 +16,7 @@ it.each([
   ['7', '"7"'],
   [null, 'null'],
   [{}, 'an object'],
-])('%j is refused, with what was found and what is expected', (value, found) => {
+])('%j is refused with the found and expected values', (value, found) => {
   expect(() => amount('size', value, wanted)).toThrow(
     new TypeError(`size is ${found}; expected a whole number of bytes, at least 1 and at most 10`),
   )

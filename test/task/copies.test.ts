@@ -442,7 +442,7 @@ const compared = async (one: Case, made: () => Store, look = stored): Promise<vo
   expect(await outcome(one, changeEverything, made, look)).toEqual(untouched)
 }
 
-describe('what is given may be changed directly after the call', () => {
+describe('arguments may be changed directly after the call', () => {
   const made = (): Store => memoryStore({ now: () => 1000 })
   for (const [name, one] of Object.entries({ ...sessions, ...others })) it(name, () => compared(one, made))
   for (const [name, one] of Object.entries(ports)) it(`store.${name}`, () => compared(one, made))

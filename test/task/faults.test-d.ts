@@ -50,14 +50,14 @@ type Medium = 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotASt
 type Log = Medium | 'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'
 type NoSession = 'NotASession' | 'UnfinishedSession' | 'NewerSession'
 
-it('every fault is one of the library', () => {
+it('every fault type belongs to the Fault union', () => {
   expectTypeOf<
     Tags<typeof openSession> | Tags<typeof importTranscript> | Tags<Session['update']> | Tags<Store['append']>
   >().toExtend<Fault['_tag']>()
 })
 
-describe('of a store', () => {
-  it('a read is no conflict', () => {
+describe('store faults', () => {
+  it('exclude Conflict for a read', () => {
     expectTypeOf<Tags<Store['read']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['info']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['nodes']>>().toEqualTypeOf<Log>()
@@ -66,7 +66,7 @@ describe('of a store', () => {
     expectTypeOf<Tags<Store['requestStop']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['release']>>().toEqualTypeOf<Log>()
   })
-  it('a write names what it checks', () => {
+  it("name a write's checks", () => {
     expectTypeOf<Tags<Store['create']>>().toEqualTypeOf<
       | Medium
       | 'InvalidId'
@@ -98,22 +98,22 @@ describe('of a store', () => {
     expectTypeOf<Tags<Store['lease']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseHeld'>()
     expectTypeOf<Tags<Store['renew']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseLost'>()
   })
-  it('blocks have no log', () => {
+  it('exclude log faults for blocks', () => {
     expectTypeOf<Tags<Store['putBlocks']>>().toEqualTypeOf<Medium>()
     expectTypeOf<Tags<Store['getBlocks']>>().toEqualTypeOf<Medium | 'InvalidId' | 'DamagedBlock' | 'NoKey'>()
     expectTypeOf<Tags<Store['check']>>().toEqualTypeOf<Medium>()
     expectTypeOf<Tags<Store['scoped']>>().toEqualTypeOf<'InvalidId'>()
     expectTypeOf<Tags<Store['close']>>().toEqualTypeOf<'Io'>()
   })
-  it('a verification finds damage and another record', () => {
+  it('include damage and another record for a verification', () => {
     expectTypeOf<TagOf<ReturnType<typeof verifyLog> extends TaskEither<infer E, unknown> ? E : never>>().toEqualTypeOf<
       Log | 'Diverged' | 'CallbackThrew'
     >()
   })
 })
 
-describe('of a session', () => {
-  it('a read is no conflict', () => {
+describe('session faults', () => {
+  it('exclude Conflict for a read', () => {
     expectTypeOf<Tags<typeof readRange>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<typeof readSession>>().toEqualTypeOf<Log | NoSession>()
     expectTypeOf<Tags<typeof describeSession>>().toEqualTypeOf<Log | NoSession>()
@@ -128,10 +128,10 @@ describe('of a session', () => {
     expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
     expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()
   })
-  it('a close does not fail', () => {
+  it('are never for close', () => {
     expectTypeOf<Tags<Session['close']>>().toEqualTypeOf<never>()
   })
-  it('no write is what only a proof, an import or another store can be', () => {
+  it('exclude from writes the faults of proofs, imports and other stores', () => {
     type Others = 'BadProof' | 'OtherHead' | 'StopRequested' | 'NoStore' | 'NewerStore' | 'MetaConflict' | 'LeaseHeld'
     expectTypeOf<
       Extract<Tags<Session['append']>, Others | 'CallbackThrew' | 'MetadataConflict'>
@@ -145,8 +145,8 @@ describe('of a session', () => {
   })
 })
 
-describe('of histories, messages and formats', () => {
-  it('saved state, a delta and a text fail in their own ways', () => {
+describe('faults of histories, messages and formats', () => {
+  it('differ for saved state, deltas and texts', () => {
     expectTypeOf<Tags<typeof restoreHistory>>().toEqualTypeOf<
       | 'NotSavedHistory'
       | 'UndecodableMessage'
@@ -164,7 +164,7 @@ describe('of histories, messages and formats', () => {
     expectTypeOf<Tags<typeof settle>>().toEqualTypeOf<'Unsettled'>()
     expectTypeOf<Tags<typeof decodeMessage>>().toEqualTypeOf<'UnexpectedShape' | 'NotPlainJson'>()
   })
-  it('a codec reads, or writes', () => {
+  it('differ for decoding and encoding', () => {
     expectTypeOf<Tags<typeof openaiChat.decode>>().toEqualTypeOf<'UnexpectedWire' | 'WireNotJson'>()
     expectTypeOf<Tags<typeof openaiChat.encode>>().toEqualTypeOf<'UnresolvedBlock' | 'CallbackThrew'>()
     expectTypeOf<Tags<typeof readTranscript>>().toEqualTypeOf<
@@ -173,13 +173,13 @@ describe('of histories, messages and formats', () => {
   })
 })
 
-describe('of contexts, runs, refs and records', () => {
-  it('deriving, summing up and recalling', () => {
+describe('faults of contexts, runs, refs and records', () => {
+  it('differ for deriving, summarizing and recalling', () => {
     expectTypeOf<Tags<typeof deriveContext>>().toEqualTypeOf<'MinimumDoesNotFit'>()
     expectTypeOf<Tags<typeof prepareSummaries>>().toEqualTypeOf<'SummarizerFailed'>()
     expectTypeOf<Tags<typeof recall>>().toEqualTypeOf<'NoMatch' | 'Denied' | 'SearchFailed'>()
   })
-  it('a run that has begun has its model', () => {
+  it('exclude model selection once a run has started', () => {
     type NoModel = 'UnspecifiedModel' | 'UnknownModelType' | 'UnconfiguredModel' | 'MissingKey'
     expectTypeOf<Tags<typeof modelFor>>().toEqualTypeOf<NoModel>()
     expectTypeOf<Extract<Tags<ReturnType<typeof run>['result']>, NoModel>>().toEqualTypeOf<never>()

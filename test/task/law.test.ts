@@ -90,10 +90,10 @@ const hostile: { readonly [how: string]: () => never } = {
   'throws nothing': () => {
     throw undefined
   },
-  'throws what has no text': () => {
+  'throws a value without text': () => {
     throw Object.create(null)
   },
-  'gives a thing that throws when it is looked at': () =>
+  'returns a value that throws when read': () =>
     new Proxy(() => {}, {
       get: () => {
         throw new Error('looked at')
@@ -413,10 +413,10 @@ const given = (bad: Bad): readonly (readonly unknown[])[] => {
 const isTask = (value: unknown): value is Called =>
   typeof value === 'function' && typeof (value as { readonly then?: unknown }).then === 'function'
 
-describe('each method of each thing, by reflection', () => {
+describe('every asynchronous method, by reflection', () => {
   for (const [name, make] of Object.entries(things))
     for (const [how, bad] of Object.entries(hostile))
-      it(`${name}: a task that is called answers, where what it is given ${how}`, async () => {
+      it(`${name}: a called task resolves where its argument ${how}`, async () => {
         let tasks = 0
         const thing = (await make()) as { readonly [key: string]: unknown }
         const ends = ['seal', 'close'] // nothing is left to do behind these
@@ -440,10 +440,10 @@ describe('each method of each thing, by reflection', () => {
       })
 })
 
-describe('whatever the functions do that it is given', () => {
+describe('misbehaving callbacks', () => {
   for (const [how, bad] of Object.entries(hostile))
     for (const [name, made] of Object.entries(calls))
-      it(`${name} answers where one ${how}`, async () => {
+      it(`${name} resolves where one ${how}`, async () => {
         for (const answer of await Promise.all((await made(bad)).map((task) => task()))) {
           expect(['Left', 'Right']).toContain(answer._tag)
           if (isLeft(answer)) expect(faultMessage(answer.left as Fault).length).toBeGreaterThan(10)
@@ -469,7 +469,7 @@ const named = (): readonly string[] => {
   return [...found]
 }
 
-it('nothing that gives a task is left out', () => {
+it('the reflection covers every function that returns a task', () => {
   const covered = new Set(Object.keys(calls).flatMap((name) => [name, name.replace(/^\w+(?=\.)/, '')]))
   expect(named().length).toBeGreaterThan(40)
   expect(named().filter((name) => !covered.has(name) && name !== 'postgresStore' && name !== '.take')).toEqual([])

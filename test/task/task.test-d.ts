@@ -21,7 +21,7 @@ import { describe, expectTypeOf, it } from 'vitest'
 declare const store: Store
 declare const task: Task<'fault', number>
 
-describe('a task', () => {
+describe('the Task type', () => {
   it('is awaited for its value, called for an Either, and a TaskEither', () => {
     expectTypeOf<Awaited<typeof task>>().toEqualTypeOf<number>()
     expectTypeOf(task()).toEqualTypeOf<Promise<Either<'fault', number>>>()
@@ -41,7 +41,7 @@ describe('a task', () => {
     // @ts-expect-error what a pipe gives is no task: awaiting it gives a function
     expectTypeOf<Awaited<typeof piped>>().toEqualTypeOf<Session>()
   })
-  it('pipes steps that fail in other ways with chainW', () => {
+  it('pipes steps with different faults through chainW', () => {
     const piped = pipe(
       createSession(store),
       TE.chain((session) => session.append(user('x'))),

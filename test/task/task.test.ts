@@ -28,7 +28,7 @@ const counting = (number: number) => {
 }
 
 describe('a task', () => {
-  it('has begun when it is returned', () => {
+  it('has started when it is returned', () => {
     expect(counting(0).runs.count).toBe(1)
   })
   it('has one outcome, however often it is called or awaited', async () => {
@@ -52,14 +52,14 @@ describe('a task', () => {
     expect(await task()).toEqual(left(fault))
     expect(runs.count).toBe(1)
   })
-  it('throws what its function throws, from the call', () => {
+  it('throws synchronously what its function throws', () => {
     expect(() =>
       numbers(() => {
         throw new TypeError('halve takes a number')
       }, 'halve'),
     ).toThrow(new TypeError('halve takes a number'))
   })
-  it('is a TaskEither to fp-ts', async () => {
+  it('works as a TaskEither in fp-ts', async () => {
     const { task } = counting(2)
     expect(
       await pipe(
@@ -73,13 +73,13 @@ describe('a task', () => {
 
 describe('orThrow', () => {
   const store = memoryStore()
-  it('gives what an Either holds, or throws its fault', () => {
+  it('returns the value of an Either or throws its fault', () => {
     expect(orThrow(settle([user('a')])).length).toBe(1)
     expect(() => orThrow(left({ _tag: 'LogExists', id: 'x' } as const))).toThrow(
       'the store already has a session or log "x"',
     )
   })
-  it('runs a pipeline, and gives its value', async () => {
+  it('runs a pipeline and returns its value', async () => {
     const session = await orThrow(
       pipe(
         createSession(store, { id: 'piped' }),
@@ -92,7 +92,7 @@ describe('orThrow', () => {
       message: faultMessage({ _tag: 'NoSuchLog', id: 'none' }),
     })
   })
-  it('throws what is no fault of the library, too', () => {
+  it('throws values that are not library faults, too', () => {
     for (const [fault, message] of [
       ['mine', 'mine'],
       [{ _tag: 'Mine' }, 'Mine'],
@@ -104,7 +104,7 @@ describe('orThrow', () => {
     ] as const)
       expect(() => orThrow(left(fault))).toThrow(message)
   })
-  it('throws the sentence that a package has for its fault', async () => {
+  it('throws with the sentence that a package has for its fault', async () => {
     const fault = { _tag: 'OfAPackage', reason: 'none' }
     const sentence = ({ reason }: typeof fault): string => `there is ${reason}`
     expect(() => orThrow(left(fault), sentence)).toThrow(/^there is none$/)
@@ -124,7 +124,7 @@ it.each<readonly [unknown, string]>([
   [{ a: 'x'.repeat(300) }, `a "${'x'.repeat(199)}`],
   [{ deep: {} }, '[object Object]'],
   [Object.create(null), 'a value that has no text'],
-])('the reason that %o gives is "%s"', (cause, reason) => expect(reasonOf(cause)).toBe(reason))
+])('reasonOf(%o) is "%s"', (cause, reason) => expect(reasonOf(cause)).toBe(reason))
 
 describe('pages of a list', () => {
   const all = ['a', 'b', 'c']
@@ -132,7 +132,7 @@ describe('pages of a list', () => {
     const at = after === undefined ? 0 : all.indexOf(after) + 1
     return { items: all.slice(at, at + 1), ...(at < all.length - 1 && { next: all[at] as string }) }
   }
-  it('come one after the other, up to the last one or the first failure', async () => {
+  it('come one after the other until the last or the first failure', async () => {
     const found: unknown[] = []
     for await (const page of pagesOf(async (from) => pageAfter(from))) found.push(page.items)
     for await (const page of pagesOf(async (from) => right(pageAfter(from)))) found.push(page)
@@ -143,8 +143,8 @@ describe('pages of a list', () => {
   })
 })
 
-describe('catch and finally', () => {
-  it('give what those of a promise give', async () => {
+describe('catch and finally of a task', () => {
+  it('behave like those of a promise', async () => {
     const session = await createSession(memoryStore())
     const task = session.append(user('hello'))
     expect((await task.catch(() => undefined))?.to).toBe(1)
@@ -159,8 +159,8 @@ describe('catch and finally', () => {
   })
 })
 
-describe('the plain way', () => {
-  it('is to await', async () => {
+describe('plain use of a task', () => {
+  it('is await', async () => {
     const session = await createSession(memoryStore(), { id: 's' })
     const { from, to } = await session.append([user('hello'), user('again')])
     expect([from, to, session.len]).toEqual([0, 2, 2])
@@ -169,7 +169,7 @@ describe('the plain way', () => {
   })
 })
 
-describe('a failure that nobody looks at', () => {
+describe('an unobserved failure', () => {
   /** A script with a session whose id is taken. @returns its output, and what ended it */
   const ran = (body: string) => {
     const script = `
@@ -193,7 +193,7 @@ describe('a failure that nobody looks at', () => {
     ['it is dropped', `void ${failing}`],
     ['it is awaited too late', `const late = ${failing}; await later(); await late.catch(() => {})`],
     ['it is only piped', `pipe(${failing}, TE.map(String))`],
-  ])('ends the process with the name of the call, where %s', (_how, body) => {
+  ])('ends the process with the name of the call where %s', (_how, body) => {
     const { stderr, status } = ran(body)
     expect(stderr).toContain('FaultError: session.append: message 0')
     expect(status).toBe(1)
@@ -205,7 +205,7 @@ describe('a failure that nobody looks at', () => {
     ['caught', `${failing}.catch(() => {})`],
     ['one of several', `await Promise.allSettled([${failing}, ${failing}])`],
     ['looked at later in the same turn', `const task = ${failing}; await undefined; await task()`],
-  ])('ends nothing where it is %s', (_how, body) => {
+  ])('does not end the process where it is %s', (_how, body) => {
     expect(ran(body)).toEqual({ stdout: '0', stderr: '', status: 0 })
   })
   it.each([
@@ -225,7 +225,7 @@ describe('a failure that nobody looks at', () => {
       `say('a').catch(() => {}); down = 2; void session.note({ type: 'pin', position: 0 })`,
       ['session.note'],
     ],
-  ])('of appends that fail behind each other: %s', (_which, body, calls) => {
+  ])('of chained failing appends: %s', (_which, body, calls) => {
     const { stdout } = ran(`
       await session.append(user('there'))
       await session.close()
@@ -238,7 +238,7 @@ describe('a failure that nobody looks at', () => {
       ${body.replace('session.note', 'opened.note')}`)
     expect(stdout.split('\n').slice(0, -1)).toEqual(calls)
   })
-  it('is no failure where a call went well', () => {
+  it('does not arise from a successful call', () => {
     expect(ran(`session.append(user('x')); void session.append(user('y'))`)).toEqual({
       stdout: '2',
       stderr: '',

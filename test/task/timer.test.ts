@@ -6,7 +6,7 @@ const day = 24 * 3600 * 1000
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('a timer fires after its time, also where that is more than one timer holds', () => {
+it("a timer fires on time, also beyond the platform's longest timer", () => {
   const firedAt = (milliseconds: number, longest?: number): number => {
     const from = Date.now()
     const fired: number[] = []
@@ -21,7 +21,7 @@ it('a timer fires after its time, also where that is more than one timer holds',
   expect(firedAt(2 ** 31)).toBe(2 ** 31)
 })
 
-it('one of thirty days does not fire at once, one of Infinity never, and both can be cancelled', () => {
+it('a 30-day timer does not fire at once, an Infinity timer never does, and both can be cancelled', () => {
   const fired: string[] = []
   const timers = [
     after(30 * day, () => fired.push('thirty days')),

@@ -45,8 +45,8 @@ const thread: ThreadItem[] = [
   { type: 'message', role: 'assistant', content: 'Here.' },
 ]
 
-describe('a thread becomes a history', () => {
-  it('with parallel calls in one message, so that a provider accepts it', () => {
+describe('thread items to messages', () => {
+  it('puts parallel calls in one message, so that a provider accepts it', () => {
     const messages = decoded(thread)
     expect(messages.map(({ role, content }) => [role, content.map(({ type }) => type)])).toEqual([
       ['system', ['text']],
@@ -61,7 +61,7 @@ describe('a thread becomes a history', () => {
     expect(openCalls(messages)).toEqual([])
     expect(createHistory<Message>({ from: messages }).len).toBe(7)
   })
-  it('arguments and outputs become text', () => {
+  it('converts arguments and outputs to text', () => {
     const parts = decoded(thread).flatMap(({ content }) => content)
     expect(parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))).toEqual([
       '{"q":  "a"}',
@@ -74,7 +74,7 @@ describe('a thread becomes a history', () => {
       [],
     ])
   })
-  it('takes fields that are undefined for absent', () => {
+  it('treats undefined fields as absent', () => {
     expect(decoded([{ type: 'message', role: 'user', content: 'a', rawItem: undefined }])).toEqual([user('a')])
   })
   it.each<readonly [string, unknown, RegExp]>([
@@ -105,14 +105,14 @@ describe('a thread becomes a history', () => {
       },
       /^\[0\] could not be read/,
     ],
-  ])('refuses %s, and names the place', (_name, item, message) => {
+  ])('refuses %s and reports the path', (_name, item, message) => {
     const answer = decodeThread([item])
     expect(isLeft(answer) && faultMessage(answer.left)).toMatch(message)
   })
 })
 
-describe('and back', () => {
-  it('gives equal JSON', () => expect(encodeThread(decoded(thread))).toStrictEqual(thread))
+describe('messages to thread items', () => {
+  it('round-trips to equal JSON', () => expect(encodeThread(decoded(thread))).toStrictEqual(thread))
   it('writes plain messages as plain items', () => {
     expect(
       encodeThread([user('a'), assistant('b', toolCall('c1', 'f', '{"x": 1}')), toolResult('c1', 'ok')]),
@@ -123,12 +123,12 @@ describe('and back', () => {
       { type: 'tool_call_output_item', callId: 'c1', output: 'ok' },
     ])
   })
-  it('lets a message ride along where items can not say it', () => {
+  it('embeds a message if items cannot express it', () => {
     const items = encodeThread([everyPart])
     expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', rawItem: { indelible: { id: 'msg_1' } } })
     expect(decoded(items)).toEqual([everyPart])
   })
-  it('keeps a call apart from the message before, where it was', () => {
+  it('keeps a call separate from the message before it', () => {
     const apart = [
       assistant('I look.'),
       assistant(toolCall('c1', 'f', '{}')),
@@ -139,13 +139,13 @@ describe('and back', () => {
     expect(encodeThread(apart).map((item) => 'rawItem' in item)).toEqual([false, true, false, false, true])
     expect(decoded(encodeThread(apart))).toEqual(apart)
   })
-  it('believes the items, once somebody has changed them', () => {
+  it('trusts the items once somebody has changed them', () => {
     const items = encodeThread([{ role: 'user', id: 'm1', content: [{ type: 'text', text: 'a' }] }])
     expect(decoded([{ ...items[0], content: 'b' }])).toEqual([
       { role: 'user', id: 'm1', content: [{ type: 'text', text: 'b' }] },
     ])
   })
-  it('has each text once, so that redacting an item redacts the message', () => {
+  it('stores each text once, so that redacting an item redacts the message', () => {
     const messages = [
       assistant('my-secret', toolCall('c1', 'f', '{"my-secret":1}')),
       toolResult('c1', 'my-secret', { isError: false, name: 'f' }),
@@ -181,14 +181,14 @@ describe('and back', () => {
   })
 })
 
-describe('a part that no item of the runtime can say is an item of its own', () => {
+describe('a part that no runtime item can express', () => {
   const picture: Part = { type: 'image', source: { type: 'url', url: 'https://example.com/my-secret.png' } }
   const messages: readonly Message[] = [
     { ...assistant(reasoning('my-secret, I think'), 'my-secret', toolCall('c1', 'f', '{}'), picture), id: 'm1' },
     toolResult('c1', [{ type: 'text', text: 'a' }, picture as ResultPart, { type: 'text', text: 'b' }]),
     { role: 'user', content: [picture] },
   ]
-  it('and nothing of it stands in another item, so that redacting each item redacts the message', () => {
+  it('is only in its own item, so that redacting each item redacts the message', () => {
     const items = encodeThread(messages)
     expect(decoded(items)).toEqual(messages)
     expect(items.map(({ type }) => type)).toEqual([
@@ -214,7 +214,7 @@ describe('a part that no item of the runtime can say is an item of its own', () 
       { role: 'user', content: [] },
     ])
   })
-  it('that can be changed, or emptied, alone', () => {
+  it('can be changed or emptied in its own item', () => {
     const [thought, ...others] = messages[0]?.content ?? []
     const redacted = encodeThread(messages).map((item) =>
       item.type !== 'part_item'
@@ -226,7 +226,7 @@ describe('a part that no item of the runtime can say is an item of its own', () 
     expect(decoded(redacted)[0]?.content).toEqual([{ ...thought, text: '[gone]' }, ...others.slice(0, 2)])
     expect(decoded(redacted)).toHaveLength(3)
   })
-  it('and is not mistaken for an item of that type of an application', () => {
+  it("is not confused with an application's item of that type", () => {
     const strange = { type: 'part_item', at: [0], part: { type: 'text', text: 'x' } }
     const thread = [...encodeThread(messages), strange, strange]
     expect(encodeThread(decoded(thread))).toEqual(thread)
@@ -246,14 +246,14 @@ describe('items of an unknown type', () => {
     { type: 'handoff_item', to: 'other' },
     { type: 'message', role: 'assistant', content: 'Paid.' },
   ]
-  it('come back as they were, approvals among them', () => {
+  it('come back unchanged, approvals among them', () => {
     expect(encodeThread(decoded(approved))).toStrictEqual(approved)
   })
-  it('do not stand between a call and its result', () => {
+  it('do not separate a call from its result', () => {
     expect(isRight(settle(decoded(approved)))).toBe(true)
     expect(openCalls(decoded(approved))).toEqual([])
   })
-  it('stay as they are also in a message that something else has to carry', () => {
+  it('stay unchanged in an embedded message too', () => {
     const messages = decoded(approved)
     const apart = messages.map((message, index): Message => Object.assign({ id: `m${index}` }, message))
     const items = encodeThread(apart)
@@ -288,7 +288,7 @@ const item = fc
   )
   .map(([item, more]): object => Object.assign(item, more))
 
-it('what is no array is a fault that says so', () => {
+it('a value that is not an array is a fault', () => {
   for (const [given, found] of [
     [{ items: [] }, 'an object with "items"'],
     [5, '5'],
@@ -303,7 +303,7 @@ it('what is no array is a fault that says so', () => {
     )
 })
 
-it('any thread of JSON items survives the way to messages and back', () => {
+it('any thread of JSON items survives the round trip to messages', () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 8 }), (items) => {
       expect(encodeThread(decoded(items))).toEqual(items)
@@ -329,7 +329,7 @@ const message = fc.record(
   { requiredKeys: ['role', 'content'] },
 )
 
-it('any conversation survives the way to items and back', () => {
+it('any conversation survives the round trip to items', () => {
   const outputs = new Outputs()
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), (messages) => {

@@ -38,16 +38,16 @@ declare const chat: (messages: ChatCompletionMessageParam[]) => void
 declare const responses: (input: ResponseInputItem[]) => void
 declare const ai: (messages: ModelMessage[]) => void
 
-describe('toThreadHistory', () => {
-  it('gives the caller’s own items', () => {
+describe('toThreadHistory types', () => {
+  it('returns the caller’s item type', () => {
     expectTypeOf(toThreadHistory('hello')).toEqualTypeOf<ThreadItem[]>()
     expectTypeOf(toThreadHistory(items)).toEqualTypeOf<ThreadItem[]>()
     expectTypeOf(toThreadHistory(items as string | readonly ThreadItem[])).toEqualTypeOf<ThreadItem[]>()
   })
-  it('says so where a user message is no item of theirs', () => {
+  it("has a readable error if a user message is not an item of the caller's type", () => {
     expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
   })
-  it('deep gives what functions of other libraries take', () => {
+  it('with deep returns mutable types for other libraries', () => {
     expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<ThreadItem[]>()
     chat(toThreadHistory<ChatCompletionMessageParam>('x', { deep: true }))
     responses(toThreadHistory<ResponseInputItem>('x', { deep: true }))
@@ -55,8 +55,8 @@ describe('toThreadHistory', () => {
   })
 })
 
-describe('appendUserMessage', () => {
-  it('keeps the type of the history', () => {
+describe('appendUserMessage types', () => {
+  it("keeps the history's type", () => {
     expectTypeOf(appendUserMessage(items, 'x')).toEqualTypeOf<ThreadItem[]>()
     expectTypeOf(appendUserMessage([], 'x')).toExtend<readonly unknown[]>()
     expectTypeOf(appendUserMessage(own, 'x')).toEqualTypeOf<(Own | UserItem)[]>()
@@ -65,7 +65,7 @@ describe('appendUserMessage', () => {
   })
 })
 
-describe('replaceThreadHistory', () => {
+describe('replaceThreadHistory types', () => {
   it('keeps the type of the thread', () => {
     expectTypeOf(replaceThreadHistory(stored, items)).toEqualTypeOf<Stored>()
     expectTypeOf(replaceThreadHistory({ history: own, title: 't' }, [])).toEqualTypeOf<{
@@ -81,14 +81,14 @@ describe('replaceThreadHistory', () => {
   })
 })
 
-describe('applyRunResultHistory', () => {
-  it('takes what is finished', () => {
+describe('applyRunResultHistory types', () => {
+  it('accepts a finished result', () => {
     expectTypeOf(applyRunResultHistory(stored, { history: items })).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, finished)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, result)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory({ history: own }, { history: own })).toEqualTypeOf<{ history: readonly Own[] }>()
   })
-  it('refuses what is still running', () => {
+  it('refuses a running result', () => {
     const promised = Promise.resolve(result)
     // @ts-expect-error a promise of a result
     applyRunResultHistory(stored, promised)
@@ -111,7 +111,7 @@ describe('applyRunResultHistory', () => {
     // @ts-expect-error what may have failed
     applyRunResultHistory(stored, either)
   })
-  it('refuses other items, and the messages of a run where they could be none', () => {
+  it('refuses other items, and run messages that may not be items', () => {
     // @ts-expect-error these are no items of this thread
     applyRunResultHistory(stored, { history: own })
     // @ts-expect-error messages become thread items, and this thread has items of its own
@@ -119,8 +119,8 @@ describe('applyRunResultHistory', () => {
   })
 })
 
-describe('the rest', () => {
-  it('takes readonly things and gives what it says', () => {
+describe('other thread types', () => {
+  it('accept readonly values and return the stated types', () => {
     expectTypeOf(checkThread(items)).toEqualTypeOf<readonly ThreadProblem[]>()
     expectTypeOf(encodeThread(view)).toEqualTypeOf<ThreadItem[]>()
     const messages = decodeThread(items)

@@ -22,7 +22,7 @@ const deepFreeze = <T>(value: T): T => {
 }
 
 describe('toThreadHistory', () => {
-  it.each(['hello', '', '  ', '\ud83d', '<b>'])('makes one user message of a string, exactly as given: %j', (text) => {
+  it.each(['hello', '', '  ', '\ud83d', '<b>'])('makes one user message from a string, unchanged: %j', (text) => {
     expect(toThreadHistory(text)).toStrictEqual([{ type: 'message', role: 'user', content: text }])
   })
   it('copies an array and shares its items', () => {
@@ -34,7 +34,7 @@ describe('toThreadHistory', () => {
     copy.push(said('b'))
     expect(history.length).toBe(2)
   })
-  it('takes items of any type', () => {
+  it('accepts items of any type', () => {
     const odd = [1, { who: 'me' }, new Date(0)]
     expect(toThreadHistory(odd)).toStrictEqual(odd)
   })
@@ -52,7 +52,7 @@ describe('toThreadHistory', () => {
     expect(Object.isFrozen(history[0])).toBe(false)
     expect(toThreadHistory('x', { deep: true })).toStrictEqual([said('x')])
   })
-  it('deep: throws where an item is not plain JSON, and names the place', () => {
+  it('deep: throws for an item that is not plain JSON and reports the path', () => {
     expect(() => toThreadHistory([{ ...said('a'), rawItem: new Map() }], { deep: true })).toThrow(
       /\[0\]\.rawItem is an instance of Map/,
     )
@@ -60,7 +60,7 @@ describe('toThreadHistory', () => {
 })
 
 describe('appendUserMessage', () => {
-  it.each(['next', ''])('gives exactly one message more: %j', (content) => {
+  it.each(['next', ''])('returns exactly one message more: %j', (content) => {
     const history = deepFreeze([said('a')])
     const longer = appendUserMessage(history, content)
     expect(longer).toStrictEqual([said('a'), said(content)])
@@ -73,14 +73,14 @@ describe('appendUserMessage', () => {
 describe('replaceThreadHistory', () => {
   const tag = Symbol('tag')
 
-  it('keeps every other own property, and the thread as it was', () => {
+  it('keeps every other own property and leaves the thread unchanged', () => {
     const thread = { id: 't1', history: [said('a')], title: 'T', [tag]: 1 }
     const next = replaceThreadHistory(thread, [said('b')])
     expect(next).toStrictEqual({ id: 't1', history: [said('b')], title: 'T', [tag]: 1 })
     expect(Object.keys(next)).toEqual(['id', 'history', 'title'])
     expect(thread.history).toStrictEqual([said('a')])
   })
-  it('keeps prototypes, accessors and what is not enumerable', () => {
+  it('keeps prototypes, accessors and non-enumerable properties', () => {
     class Stored {
       id = 't1'
       history: ThreadItem[] = []
@@ -110,25 +110,25 @@ describe('replaceThreadHistory', () => {
       Object.getPrototypeOf(replaceThreadHistory(Object.assign(Object.create(null) as object, { history: [] }), [])),
     ).toBe(null)
   })
-  it('takes the history that the thread has already', () => {
+  it("accepts the thread's current history", () => {
     const thread = { history: [said('a')] }
     const next = replaceThreadHistory(thread, thread.history)
     expect(next).toStrictEqual(thread)
     expect(next.history).not.toBe(thread.history)
   })
-  it('takes frozen threads, and gives one that can be changed', () => {
+  it('accepts frozen threads and returns a mutable one', () => {
     const thread = deepFreeze({ id: 't1', history: [said('a')] as readonly ThreadItem[], title: 'T' })
     const next = replaceThreadHistory(thread, [said('b')])
     next.title = 'U'
     expect(next).toStrictEqual({ id: 't1', history: [said('b')], title: 'U' })
   })
-  it('keeps an own __proto__ key a key', () => {
+  it('keeps an own __proto__ key', () => {
     const thread = JSON.parse('{"__proto__": {"admin": true}, "history": []}') as { history: ThreadItem[] }
     const next = replaceThreadHistory(thread, [])
     expect(JSON.stringify(next)).toBe('{"__proto__":{"admin":true},"history":[]}')
     expect('admin' in next).toBe(false)
   })
-  it('gives a history of its own where the prototype had one', () => {
+  it('adds an own history if the prototype had one', () => {
     class Lazy {
       get history(): ThreadItem[] {
         return [said('from the prototype')]
@@ -139,19 +139,19 @@ describe('replaceThreadHistory', () => {
 })
 
 describe('applyRunResultHistory', () => {
-  it('takes the history of anything that has one', () => {
+  it('accepts the history of any object that has one', () => {
     const thread = { id: 't1', history: [said('a')] }
     const result = { finalOutput: 'done', history: deepFreeze([said('a'), said('b')]) }
     expect(applyRunResultHistory(thread, result)).toStrictEqual({ id: 't1', history: [said('a'), said('b')] })
   })
-  it('turns the messages of a run into items', () => {
+  it("converts a run's messages to items", () => {
     const thread: { history: ThreadItem[] } = { history: [] }
     const next = applyRunResultHistory(thread, { stopReason: 'done', messages: [user('a'), assistant('b')] })
     expect(next.history).toStrictEqual([said('a'), { type: 'message', role: 'assistant', content: 'b' }])
   })
 })
 
-it('applyRunResultHistory says what it takes, where it is given something else', () => {
+it('applyRunResultHistory names what it accepts when given something else', () => {
   for (const [given, found] of [
     [right({ messages: [], stopReason: 'done' }), 'an object with "_tag", "right"'],
     [Promise.resolve({ history: [] }), 'an empty object'],
@@ -168,11 +168,11 @@ it('applyRunResultHistory says what it takes, where it is given something else',
 })
 
 describe('checkThread', () => {
-  it('has nothing to say of a history in order', () => {
+  it('reports nothing for a valid history', () => {
     expect(checkThread([])).toEqual([])
     expect(checkThread([said('a'), call('c1'), call('c2'), output('c2'), output('c1')])).toEqual([])
   })
-  it('names dangling, duplicate and orphan ids, in the order of the history', () => {
+  it('reports dangling, duplicate and orphan ids in history order', () => {
     const history = deepFreeze([
       output('c0'),
       call('c1'),
@@ -191,13 +191,13 @@ describe('checkThread', () => {
       { _tag: 'OrphanOutput', callId: 'c3', index: 6 },
     ])
   })
-  it('an output before its call answers nothing', () => {
+  it('ignores an output before its call', () => {
     expect(checkThread([output('c1'), call('c1')]).map(({ _tag }) => _tag)).toEqual(['OrphanOutput', 'DanglingCall'])
   })
-  it('passes over what it does not know', () => {
+  it('skips unknown items', () => {
     expect(checkThread([null, 1, 'x', {}, { type: 'tool_call_item' }, { type: 'other', callId: 'c1' }])).toEqual([])
   })
-  it('says it in sentences', () => {
+  it('reports in sentences', () => {
     expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(faultMessage)).toEqual([
       'the call "c1" at index 0 has no output',
       'the call at index 1 reuses the id "c1" of the call at index 0',

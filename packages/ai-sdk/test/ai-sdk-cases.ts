@@ -88,7 +88,7 @@ const uiMessage = (id: string, role: 'user' | 'assistant', text: string): UIMess
 })
 
 export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
-  it('gives back every snapshot of generated chats, in one record each', async () => {
+  it('returns every snapshot of generated chats, with one record each', async () => {
     const store = await fresh()
     let chats = 0
     await fc.assert(
@@ -114,7 +114,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     )
   })
 
-  it('a growing message replaces its tail; what was regenerated and cut is in the record, verified', async () => {
+  it('replaces the tail for a growing message; regenerated and removed messages stay in the verified record', async () => {
     const store = await fresh()
     const { createChat, saveChat, openChat, loadChat } = chatStore(store)
     const chatId = await createChat({ metadata: { user: 'ada' } })
@@ -148,7 +148,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await openChat(chatId)).len).toBe(len)
   })
 
-  it('a run streams to a client what loadChat gives later', async () => {
+  it('streams to a client what loadChat returns later', async () => {
     const store = await fresh()
     const { createChat, loadChat, openChat, saveChat } = chatStore(store)
     const chatId = await createChat()
@@ -182,7 +182,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     ).toBe(false)
   })
 
-  it('half a surrogate pair and bytes in metadata come back, and saving them again appends nothing', async () => {
+  it('round-trips lone surrogates and bytes in metadata; saving again appends nothing', async () => {
     const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
     const chatId = await createChat()
     const odd: UIMessage = {
@@ -199,7 +199,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     ).rejects.toThrow('saveChat: messages[1] has the id "" of messages[0]')
   })
 
-  it('messages of tools, which older versions had, come back', async () => {
+  it('returns tool-role messages of older versions', async () => {
     const { loadChat, openChat, saveChat } = chatStore(await fresh())
     const messages = [
       uiMessage('u', 'user', 'go'),
@@ -212,7 +212,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await openChat('c')).len).toBe(4)
   })
 
-  it('a client has the ids and the reasoning that are stored, also where a model repeats the ids of its calls', async () => {
+  it('gives a client the stored ids and reasoning, even if a model reuses call ids', async () => {
     const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
     const chatId = await createChat()
     const session = await openChat(chatId)
@@ -243,7 +243,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await openChat(chatId)).head().size).toBe(size)
   })
 
-  it('a stream that was left goes on where its reader was, and ends for all', async () => {
+  it("resumes an abandoned stream at its reader's position and ends it for all readers", async () => {
     const store = ownStore(await fresh())
     const streams = chatStreams(store)
     const chunks: UIMessageChunk[] = [
@@ -276,7 +276,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })
 
-  it('a stream whose process died ends with an error', async () => {
+  it('ends a stream whose process died with an error', async () => {
     const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
     const dead = await store.create({
@@ -295,7 +295,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await streams.resume('c')).toBeUndefined()
   })
 
-  it('brings chats along, and gives them back', async () => {
+  it('migrates chats in and out', async () => {
     const chats = chatStore(await fresh())
     const old = ['1', '2', '3'].map((id) => ({
       id,

@@ -31,7 +31,7 @@ afterAll(files.leave)
 describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(50, 1000)))
 describe('ai-sdk, in SQLite', () => aiSdkCases(files, rounds(5, 200)))
 
-it('gives the fault of a store that fails at any step', () =>
+it('the chat store returns the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const chats = chatStore(store)
     const messages: UIMessage[] = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
@@ -62,7 +62,7 @@ const speaking = (...answers: readonly (readonly Streamed[])[]): MockLanguageMod
   })
 }
 
-it('a call waits for its approval in the store, and goes on once it is there', async () => {
+it('a stored call waits for its approval and continues once approved', async () => {
   const store = await files.fresh()
   const { createChat, loadChat, saveChat, openChat } = chatStore(store)
   const chatId = await createChat()
@@ -129,7 +129,7 @@ it('a call waits for its approval in the store, and goes on once it is there', a
   expect(settle(session.conversation())._tag).toBe('Right')
 })
 
-it('what a run streams is a response that a client of useChat reads', async () => {
+it("a run's stream is a response that a useChat client reads", async () => {
   const answer = run({
     model: scriptedModel([assistant('I look.', toolCall('c', 'nothing', {})), assistant('There is no such tool.')]),
     view: orThrow(settle([user('hi')])),
@@ -159,7 +159,7 @@ it('what a run streams is a response that a client of useChat reads', async () =
   })
 })
 
-it('each event of a run is told once, in order', async () => {
+it('each run event is sent once, in order', async () => {
   const thought = { type: 'reasoning', text: 'hm', signature: 's' } as const
   const said = assistant('Look', toolCall('c', 'nothing', { a: 1 }), toolCall('d', 'nothing', '')).content
   const answer = run({
@@ -197,7 +197,7 @@ it('each event of a run is told once, in order', async () => {
   `)
 })
 
-it('a run that fails, or is cancelled, tells its client', async () => {
+it('a failed or cancelled run notifies its client', async () => {
   const types = async (stream: ReadableStream<{ type: string }>): Promise<string[]> => {
     const found: string[] = []
     for await (const { type } of stream as unknown as AsyncIterable<{ type: string }>) found.push(type)
@@ -221,7 +221,7 @@ it('a run that fails, or is cancelled, tells its client', async () => {
   expect((await types(stream)).at(-1)).toBe('abort')
 })
 
-it('a route whose process is killed after a tool had finished goes on with its result', async () => {
+it('a route killed after a tool had finished continues with its result', async () => {
   const store = await files.fresh()
   const chats = chatStore(store)
   const chatId = await chats.createChat()

@@ -87,10 +87,10 @@ const read = tool({
   run: (input) => JSON.stringify(input),
 })
 
-describe('the AI SDK', () => {
+describe('the AI SDK model', () => {
   for (const { name, run: work } of modelContract('ai sdk', scenes)) it(name, work)
 
-  it('takes a call that comes whole, without its pieces', async () => {
+  it('accepts a call that comes complete without pieces', async () => {
     const whole: Streamed = { type: 'tool-call', toolCallId: 'c1', toolName: 'read', input: '{"path":"a"}' }
     const stream = run({
       model: aiSdkModel(speaking([whole, finish('tool-calls')], hello)),
@@ -105,7 +105,7 @@ describe('the AI SDK', () => {
     ])
   })
 
-  it('streams, runs tools, and gives the model of the SDK what it said back, signature included', async () => {
+  it("streams, runs tools, and sends the SDK's model its own output back, signature included", async () => {
     const inner = speaking([...reasoning, ...calls], hello)
     const ended = await run({
       model: aiSdkModel(inner),
@@ -141,7 +141,7 @@ describe('the AI SDK', () => {
     })
   })
 
-  it('runs the tools itself, also where the SDK finds the arguments wrong', async () => {
+  it('runs tools even if the SDK finds the arguments invalid', async () => {
     const ended = await run({
       model: aiSdkModel(speaking([...call('c1', '{"path": '), finish('tool-calls')], hello)),
       view: start(),
@@ -159,7 +159,7 @@ describe('the AI SDK', () => {
     expect(ended.right.stopReason).toBe('end_turn')
   })
 
-  it('an error in the stream is a fault; an interrupt keeps what was said', async () => {
+  it('reports a stream error as a fault and keeps the text on an interrupt', async () => {
     const failed = await run({
       model: aiSdkModel(speaking([...text('so').slice(0, 2), { type: 'error', error: new Error('overloaded') }])),
       view: start(),

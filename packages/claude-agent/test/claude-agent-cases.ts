@@ -27,7 +27,7 @@ const sorted = (values: readonly unknown[] | null): readonly unknown[] =>
   (values ?? []).map((value) => JSON.stringify(value)).toSorted()
 
 export const claudeCases = ({ fresh }: Place, runs: number): void => {
-  it('gives back lines deeply equal, keys in order, each id once', async () => {
+  it('returns deeply equal lines, keys in order, each id once', async () => {
     const entry = fc
       .tuple(
         fc.constantFrom('user', 'assistant', 'mode', 'summary', 'to-come'),
@@ -69,7 +69,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     )
   })
 
-  it('keeps projects, sessions and sub-agents apart, also of long paths', async () => {
+  it('keeps projects, sessions and sub-agents apart, also with long paths', async () => {
     const sessions = claudeSessionStore(await fresh())
     const keys: readonly ClaudeKey[] = [
       key,
@@ -91,7 +91,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(Number.isInteger(mtime) && mtime > 1e12).toBe(true)
   })
 
-  it('deletes what it is told to, and nothing else', async () => {
+  it('deletes exactly what is requested', async () => {
     const store = await fresh()
     const sessions = claudeSessionStore(store)
     const sub = { ...key, subpath: 'subagents/a' }
@@ -111,7 +111,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect('delete' in claudeSessionStore(store, { canDelete: false })).toBe(false)
   })
 
-  it('two writers at once: every line once, in one order for all', async () => {
+  it('stores each line of two concurrent writers once, in one order for all', async () => {
     const store = await fresh()
     const writers = [1, 2, 3].map(() => claudeSessionStore(store, { fold }))
     const batches = Array.from({ length: 9 }, (_, index) => [
@@ -130,7 +130,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     ])
   })
 
-  it('summaries are of everything that was appended, also by one that keeps none', async () => {
+  it('summarizes everything appended, also by a writer that keeps no summary', async () => {
     const store = await fresh()
     const [summing, other] = [claudeSessionStore(store, { fold }), claudeSessionStore(store)]
     expect(other.listSessionSummaries).toBeUndefined()
@@ -142,7 +142,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(await summing.listSessions(key.projectKey)).toEqual([{ sessionId: 's', mtime: summary?.mtime }])
   })
 
-  it('a summary whose data is no object is made again from all lines', async () => {
+  it('rebuilds a summary whose data is not an object from all lines', async () => {
     const store = await fresh()
     const summing = claudeSessionStore(store, { fold })
     await summing.append(key, [{ type: 'a' }, { type: 'b' }])
@@ -155,7 +155,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     ])
   })
 
-  it('a line that is there already is not summarized again', async () => {
+  it('does not summarize an existing line again', async () => {
     const folded: number[] = []
     const counting: FoldSummary = (previous, given, entries, options) => {
       folded.push(entries.length)
@@ -166,7 +166,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(folded).toEqual([1, 1])
   })
 
-  it('reads as a conversation, and tells of lines that never came', async () => {
+  it('reads as a conversation and reports missing lines', async () => {
     const store = await fresh()
     const sessions = claudeSessionStore(store)
     await sessions.append(key, [line('1', null, 'hi'), { type: 'mode', mode: 'plan', sessionId: 's' }])

@@ -10,7 +10,7 @@ afterAll(files.leave)
 describe('claude-agent, in memory', () => claudeCases(inMemory, rounds(25, 1000)))
 describe('claude-agent, in SQLite', () => claudeCases(files, rounds(4, 200)))
 
-it('gives the fault of a store that fails at any step', () =>
+it('the session store returns the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const sessions = claudeSessionStore(store, { fold })
     await sessions.append(key, [line('1', null, 'hi')])
@@ -24,7 +24,7 @@ it('gives the fault of a store that fails at any step', () =>
     await sessions.delete?.(key)
   }))
 
-it('lines that are no transcript are loaded, and are a fault for who reads them as a conversation', async () => {
+it('lines that are not a transcript load, but cannot be read as a conversation', async () => {
   const sessions = claudeSessionStore(await inMemory.fresh())
   const lines = [{ type: 'nothing', of: 'it' }]
   await sessions.append(key, lines)

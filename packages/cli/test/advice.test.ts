@@ -22,7 +22,7 @@ it.each([
   expect(withPlace(line, {}, commands)).toBe(line)
 })
 
-it('names the key file where the command takes one, and nothing where one is made', () => {
+it('advice names the key file if the command has one, and not for a command that creates one', () => {
   const values = { store: 'a.db', 'key-file': 'k' }
   for (const [line, whole] of [
     ['"indelible encryption new" makes it', '"indelible encryption new" makes it'],
@@ -32,7 +32,7 @@ it('names the key file where the command takes one, and nothing where one is mad
     expect(withPlace(line, values, commands)).toBe(whole)
 })
 
-it('has no password', () => {
+it('advice contains no password', () => {
   for (const store of [
     'postgres://ann:secret@host:5432/db?schema=s',
     'postgres://ann@host:5432/db?schema=s&password=secret',
@@ -42,7 +42,7 @@ it('has no password', () => {
     )
 })
 
-it('is whole in errors and in what is told', () => {
+it('advice is complete in errors and messages', () => {
   const store = join(folder, 'here.db')
   const place = ['--store', store, '--scope', 'mine']
   expect(indelible(['show', 'none', ...place]).stderr).toContain(

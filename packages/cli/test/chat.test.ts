@@ -71,7 +71,7 @@ const messageTexts = (view: Iterable<Message>): string[] =>
   [...view].map((message) => `${message.role}: ${textOf(message)}`)
 
 describe('indelible chat', () => {
-  it('plays the demonstration: tools, an answer that is cut, and one that follows', async () => {
+  it('plays the demonstration: tools, a cut-off answer, and a following one', async () => {
     const { shown, ended } = terminal('--demo', '--session', 'demo', '--store', join(top, 'demo.db'))
     expect(await ended).toBe(0)
     const text = shown()
@@ -96,7 +96,7 @@ describe('indelible chat', () => {
     await close()
   })
 
-  it('answers what is typed, Ctrl-C cuts an answer and again quits, --session goes on', async () => {
+  it('answers typed messages; Ctrl-C cuts an answer, again quits; --session continues', async () => {
     const first = terminal('--session', 'mine')
     await first.until('no model, a few fixed rules')
     await first.until('you> ')
@@ -136,7 +136,7 @@ describe('indelible chat', () => {
     await resumed.close()
   })
 
-  it('takes the beginning of one id at a terminal, and a whole id from a pipe', async () => {
+  it('accepts an id prefix at a terminal and a whole id from a pipe', async () => {
     const store = join(top, 'begun.db')
     const whole = '7f000001-aaaa-4bbb-8ccc-000000000001'
     indelible(['chat', '--session', whole, '--store', store], { input: 'first\n' })
@@ -149,7 +149,7 @@ describe('indelible chat', () => {
     expect(await ended).toBe(0)
   })
 
-  it('starts no session before something is said', async () => {
+  it('creates no session before the first message', async () => {
     const store = join(top, 'silent.db')
     for (const args of [[], ['--session', 'quiet']]) {
       const { pty, until, ended, shown } = terminal('--store', store, ...args)
@@ -178,7 +178,7 @@ describe('indelible chat', () => {
     await close()
   })
 
-  it('says what is wrong with how it was called', () => {
+  it('explains wrong arguments', () => {
     const refusalOf = (...args: readonly string[]): string => {
       const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
       return `${status}: ${stderr.split('\n')[0]}`
@@ -195,7 +195,7 @@ describe('indelible chat', () => {
   })
 })
 
-describe('the tools of the folder', () => {
+describe('the folder tools', () => {
   const call = async (name: string, input: unknown): Promise<string> => {
     const found = (await folderTools(folder)).find((tool) => tool.name === name)
     try {
@@ -209,7 +209,7 @@ describe('the tools of the folder', () => {
       return `! ${(error as Error).message}`
     }
   }
-  it('see the folder', async () => {
+  it('read the folder', async () => {
     expect(await call('list', {})).toBe('a.txt\ninner/\nlink.txt\nup')
     expect(await call('list', { path: 'inner' })).toBe('b.txt')
     expect(await call('read', { path: 'a.txt' })).toBe('first line\nsecond line\n')
@@ -217,7 +217,7 @@ describe('the tools of the folder', () => {
     expect(await call('search', { text: 'first' })).toBe('a.txt:1: first line\ninner/b.txt:1: another first line')
     expect(await call('search', { text: 'nowhere' })).toBe('(no line has it)')
   })
-  it('and nothing outside, also not by a link', async () => {
+  it('read nothing outside, not even through a link', async () => {
     for (const path of [
       '..',
       '../secret.txt',

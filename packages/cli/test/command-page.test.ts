@@ -20,7 +20,7 @@ const optionsIn = (text: string): readonly string[] =>
 const optionsOf = (command: Command | undefined): ReadonlySet<string> =>
   new Set([...Object.keys(command?.options ?? {}), 'help'])
 
-it('the man page is read without a warning, and has each command with its options', unless, () => {
+it('the man page renders without warnings and has every command with its options', unless, () => {
   const { stdout, stderr, status } = spawnSync('man', ['--warnings', '--local-file', '-'], {
     input: manPage('1.2.3'),
     encoding: 'utf8',
@@ -35,7 +35,7 @@ it('the man page is read without a warning, and has each command with its option
 })
 
 it.each(commands.map((command) => [command.name, command] as const))(
-  '%s: its help fits, and names options that exist',
+  '%s: help fits 80 columns and names existing options',
   (name, command) => {
     for (const line of commandHelp(command)) expect(line.length).toBeLessThanOrEqual(80)
     for (const usage of command.usage) {
@@ -52,7 +52,7 @@ it.each(commands.map((command) => [command.name, command] as const))(
   },
 )
 
-it('each has a name of its own', () => {
+it('every command has a unique name', () => {
   const names = commands.map(({ name }) => name)
   expect(names).toEqual([...new Set(names)])
 })

@@ -31,7 +31,7 @@ const offers: { readonly [shell: string]: (script: string, line: string) => read
       .map((offer) => offer.split('\t')[0] ?? ''),
 }
 
-describe.each(Object.entries(offers))('the completion for %s', (shell, offered) => {
+describe.each(Object.entries(offers))('shell completion for %s', (shell, offered) => {
   it('offers all commands, and the options of each', unless(shell), async () => {
     const script = await scriptFor(shell)
     const at = (line: string): readonly string[] =>
@@ -47,7 +47,7 @@ describe.each(Object.entries(offers))('the completion for %s', (shell, offered) 
   })
 })
 
-it('zsh completes a command, and the options of one', unless('zsh'), async () => {
+it('zsh completes a command and its options', unless('zsh'), async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-zsh-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'script'), await scriptFor('zsh'))
@@ -71,7 +71,7 @@ zpty -d shell`,
   expect(/<.*>/.exec(said.toString())?.[0]).toBe('<list --json>')
 })
 
-it('another shell is refused with the three that there are', async () => {
+it('completion refuses another shell and names the three supported ones', async () => {
   expect(await runCommand({ args: ['completion', 'csh'] })).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('completion takes one of bash, zsh and fish'),

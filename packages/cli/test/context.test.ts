@@ -15,12 +15,12 @@ const example = join(root, 'examples/coding-agent.json')
 const indelible = (args: readonly string[], columns = 100): CommandEnded => runCommand(args, { columns })
 
 describe('indelible context', () => {
-  it('counts one as one', () => {
+  it('prints singular for one', () => {
     const one = join(mkdtempSync(join(tmpdir(), 'indelible-one-')), 'one.json')
     writeFileSync(one, '[{"role":"user","content":"hi"}]')
     expect(indelible(['context', one]).stdout).toMatch(/^context: 1 message, /m)
   })
-  it('prints what would be sent, and where it comes from', () => {
+  it('prints the context to send and the source of each message', () => {
     const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
@@ -41,7 +41,7 @@ describe('indelible context', () => {
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
-  it('takes a session of a store, and what its notes say', async () => {
+  it('accepts a stored session and applies its notes', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-context-'))
     const store = join(folder, 'store.db')
     try {
@@ -66,7 +66,7 @@ describe('indelible context', () => {
       rmSync(folder, { recursive: true, force: true })
     }
   })
-  it('a record that fits is said to', () => {
+  it('reports that a record fits', () => {
     const { stdout } = indelible(['context', example, '--explain'])
     expect(stdout).toMatch(/policy:paged, epoch:0, whole\n/)
     expect(stdout.match(/the whole record fits the budget$/gm)).toHaveLength(19)
@@ -98,7 +98,7 @@ describe('indelible context', () => {
     const lines = indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.split('\n').slice(2)
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
-  it('prints whole reasons at 60 columns, below the page where they do not fit beside it', () => {
+  it("prints full reasons at 60 columns, below the page if they don't fit beside it", () => {
     const wide = indelible(['context', example, '--budget', '800', '--explain', '--json'], 60).stdout
     const { pages } = JSON.parse(wide) as { readonly pages: readonly { readonly reason: string }[] }
     const narrow = indelible(['context', example, '--budget', '800', '--explain'], 60).stdout.replaceAll(
@@ -107,7 +107,7 @@ describe('indelible context', () => {
     )
     for (const { reason } of pages) expect(narrow).toContain(reason)
   })
-  it('says what does not fit', () => {
+  it('reports what does not fit', () => {
     const { status, stderr } = indelible(['context', example, '--budget', '40'])
     expect([status, stderr]).toEqual([
       1,
@@ -116,7 +116,7 @@ describe('indelible context', () => {
       ) as string,
     ])
   })
-  it('names the policies where one is unknown', () => {
+  it('lists the policies for an unknown one', () => {
     const { status, stderr } = indelible(['context', example, '--policy', 'best'])
     expect([status, stderr]).toEqual([
       2,
@@ -125,7 +125,7 @@ describe('indelible context', () => {
   })
 })
 
-it('a budget that nothing fits speaks of pins only where there are some', () => {
+it('the error for a too small budget mentions pins only if there are some', () => {
   expect(indelible(['context', example, '--budget', '20'])).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(

@@ -119,7 +119,7 @@ const said = (content: string): readonly string[] => {
 }
 const all = ['What is in the picture?', 'I look.', 'Read {"file":"a.png"}', 'a cat', 'Thanks.']
 
-it.each(nativePrograms)('a session of Claude Code continues in %s, in a file of its own', (program) => {
+it.each(nativePrograms)('a Claude Code session continues in %s in a new file', (program) => {
   const { home, env, original, files, run } = madeHome()
   const before = files()
   const { status, stdout, stderr } = run([session, '--in', program, '--print'])
@@ -146,7 +146,7 @@ it.each(nativePrograms)('a session of Claude Code continues in %s, in a file of 
   expect(again.map(dirname)).toEqual([dirname(file)])
 })
 
-it('starts the program on it, in the folder that is asked for, with the arguments that follow', () => {
+it('continue starts the program in the given folder with the remaining arguments', () => {
   const { home, run } = madeHome()
   mkdirSync(join(home, 'else where'))
   const { status } = run([session, '--cwd', join(home, 'else where'), '--', '-p', 'And now?'])
@@ -156,7 +156,7 @@ it('starts the program on it, in the folder that is asked for, with the argument
   )
 })
 
-it('continues from an earlier message; what that leaves open is answered, and told before', () => {
+it('continues from an earlier message and answers its open calls, with a notice', () => {
   const { home, files, run } = madeHome()
   const before = files()
   const { stderr } = run([session, '--at', '2', '--in', 'pi', '--print'])
@@ -168,7 +168,7 @@ it('continues from an earlier message; what that leaves open is answered, and to
   ])
 })
 
-it('a conversation that is too large is shortened, and that is told', () => {
+it('a conversation that is too large is shortened, with a notice', () => {
   const { write, run } = madeHome()
   const long = Array.from({ length: 40 }, (_, index) => ({
     ...at(`v${index}`, index === 0 ? 'u3' : `v${index - 1}`),
@@ -180,7 +180,7 @@ it('a conversation that is too large is shortened, and that is told', () => {
   expect([status, stderr]).toEqual([0, expect.stringContaining('more than the 3,000 of --budget; shortened to')])
 })
 
-it('a session of a store, and a file of any format, continue where --in says', () => {
+it('continue accepts a stored session and a file of any format with --in', () => {
   const { home, env, run } = madeHome()
   const store = ['--store', join(home, 'sessions.db')]
   indelible(['import', '--from', 'claude-code', ...store], { env })
@@ -193,7 +193,7 @@ it('a session of a store, and a file of any format, continue where --in says', (
   )
 })
 
-it('lists the sessions of all programs by project and title', () => {
+it("lists all programs' sessions by project and title", () => {
   const { home, env, run } = madeHome()
   run([session, '--in', 'codex', '--print'])
   run([session, '--in', 'gemini', '--print'])
@@ -204,7 +204,7 @@ it('lists the sessions of all programs by project and title', () => {
   expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(/found no sessions of agents/)
 })
 
-it('sessions of sub-agents are not listed; each continues by its id, and that is told', () => {
+it('sub-agent sessions are not listed but continue by id, with a notice', () => {
   const { home, env, run } = madeHome()
   const time = '2026-11-24T03:20:17.036Z'
   const id = '01a20b91-898b-7f81-98b8-d1af15b9d330'
@@ -248,7 +248,7 @@ it('sessions of sub-agents are not listed; each continues by its id, and that is
   expect(run([join(home, codexFile), '--in', 'pi', '--print']).stderr).toMatch(/from another agent of the program/)
 })
 
-it('a project with a long path has its own folder of Claude Code, which is found again', () => {
+it('a project with a long path gets its own Claude Code folder, which is found again', () => {
   const { home, env, files, run } = madeHome()
   const long = join(home, ...Array.from({ length: 5 }, (_, index) => `${index}`.repeat(60)))
   mkdirSync(long, { recursive: true })
@@ -260,7 +260,7 @@ it('a project with a long path has its own folder of Claude Code, which is found
   expect(JSON.parse(stdout)).toMatchObject({ project: long, title: all[0] })
 })
 
-it('bad input is one clear line, and nothing is written', () => {
+it('continue reports invalid input in one clear line and writes nothing', () => {
   const { home, env, original, write, files, run } = madeHome()
   const before = files()
   const fails = (status: number, line: RegExp, args: readonly string[], more = {}): void => {
@@ -310,7 +310,7 @@ const inFiles = (limit: number, args: readonly string[], options: object) =>
     ...options,
   })
 
-it('a disk that takes no more is one clear line, and leaves no half of a file', () => {
+it('continue reports a full disk in one clear line and leaves no partial file', () => {
   const { home, env, files } = madeHome()
   writeFileSync(join(home, 'long.json'), JSON.stringify([{ role: 'user', content: 'x'.repeat(200_000) }]))
   const before = files()
@@ -325,38 +325,42 @@ it('a disk that takes no more is one clear line, and leaves no half of a file', 
 
 const mounts = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', folder]).status === 0
 
-it('a full disk is one clear line, too', leftOutIf(!mounts, 'nothing can be mounted here'), () => {
-  const { home, env, files } = madeHome()
-  writeFileSync(join(home, 'long.json'), JSON.stringify([{ role: 'user', content: 'x'.repeat(200_000) }]))
-  const before = files()
-  // What is left in the full file system is printed there: nobody else sees it.
-  const script =
-    'mount -t tmpfs -o size=64k tmpfs .codex && "$@"; code=$?; find .codex -type f | sed "s/^/left: /" >&2; exit $code'
-  const args = [
-    '-m',
-    'sh',
-    '-c',
-    script,
-    'sh',
-    process.execPath,
-    main,
-    'continue',
-    'long.json',
-    '--in',
-    'codex',
-    '--print',
-  ]
-  const { status, stderr } = spawnSync('unshare', args, { encoding: 'utf8', env, cwd: home })
-  expect([status, stderr]).toEqual([
-    1,
-    expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: [^\n]*(?:ENOSPC|full|space)[^\n]*\n$/),
-  ])
-  expect(files()).toEqual(before)
-})
+it(
+  'continue with a filling disk reports it in one clear line',
+  leftOutIf(!mounts, 'nothing can be mounted here'),
+  () => {
+    const { home, env, files } = madeHome()
+    writeFileSync(join(home, 'long.json'), JSON.stringify([{ role: 'user', content: 'x'.repeat(200_000) }]))
+    const before = files()
+    // What is left in the full file system is printed there: nobody else sees it.
+    const script =
+      'mount -t tmpfs -o size=64k tmpfs .codex && "$@"; code=$?; find .codex -type f | sed "s/^/left: /" >&2; exit $code'
+    const args = [
+      '-m',
+      'sh',
+      '-c',
+      script,
+      'sh',
+      process.execPath,
+      main,
+      'continue',
+      'long.json',
+      '--in',
+      'codex',
+      '--print',
+    ]
+    const { status, stderr } = spawnSync('unshare', args, { encoding: 'utf8', env, cwd: home })
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^indelible: .*\.codex\/sessions\/.*: [^\n]*(?:ENOSPC|full|space)[^\n]*\n$/),
+    ])
+    expect(files()).toEqual(before)
+  },
+)
 
 const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
 
-it('a folder without rights is one clear line', noNobody, () => {
+it('continue reports a folder without permissions in one clear line', noNobody, () => {
   const { home, env, original, files } = madeHome()
   const nobody = 65_534
   for (const path of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])

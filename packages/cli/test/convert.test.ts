@@ -30,7 +30,7 @@ const damaged = (): string =>
   )
 
 describe('indelible convert', () => {
-  it('prints what a request of the format carries, one entry a line, and tells the rest on standard error', () => {
+  it('prints a request of the format, one entry per line, with the report on standard error', () => {
     const { status, stdout, stderr } = indelible(['convert', damaged(), '--to', 'openai-chat'])
     expect(status).toBe(1)
     expect(stdout.split('\n')[1]).toBe('{"role":"user","content":"hi"},')
@@ -64,7 +64,7 @@ describe('indelible convert', () => {
       ].join('\n'),
     )
   })
-  it('--json tells the report as one object', () => {
+  it('--json prints the report as one object', () => {
     const report = JSON.parse(indelible(['convert', damaged(), '--to', 'openai-responses', '--json']).stderr) as object
     expect(report).toMatchObject({
       format: 'pi-session',
@@ -80,12 +80,12 @@ describe('indelible convert', () => {
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^indelible: .*damaged\.jsonl: line 6 is not JSON at column 1: .*\(read as pi-session\)\n$/)
   })
-  it.each(Object.keys(codecs))('writes %s that is read back as the same format', (to) => {
+  it.each(Object.keys(codecs))('writes %s that reads back as the same format', (to) => {
     const { status, stdout } = indelible(['convert', example, '--to', to])
     expect(status).toBe(0)
     expect(readTranscript(stdout)).toMatchObject({ right: { format: to, damage: [], losses: [] } })
   })
-  it('to indelible is the record as it was found, and back', () => {
+  it('to indelible keeps the record as found, and converts back', () => {
     const { stdout, stderr } = indelible(['convert', damaged(), '--to', 'indelible'])
     expect(
       stdout
@@ -96,7 +96,7 @@ describe('indelible convert', () => {
     expect(stderr).toMatch(/no repairs, no losses\n$/)
     expect(indelible(['convert', '-', '--to', 'indelible'], { input: stdout }).stdout).toBe(stdout)
   })
-  it('--pick chooses', () => {
+  it('--pick chooses a conversation', () => {
     const runs = writeTestFile(
       'runs.json',
       JSON.stringify([0, 1].map((n) => ({ task_id: n, traj: [{ role: 'user', content: `run ${n}` }] }))),
@@ -109,7 +109,7 @@ describe('indelible convert', () => {
       stderr: expect.stringContaining('there is no conversation 2'),
     })
   })
-  it('--out writes a whole file, never over another without --force, never over the input', () => {
+  it('--out writes a complete file, overwrites only with --force, and never the input', () => {
     const out = join(folder, 'out.json')
     expect(indelible(['convert', example, '--to', 'openai-chat', '--out', out])).toMatchObject({
       status: 0,
@@ -146,7 +146,7 @@ describe('indelible convert', () => {
     ['no file', ['convert', '--to', 'indelible'], /convert needs a FILE/],
     ['two files', ['check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
     ['a negative pick', ['check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
-  ])('exit 2 for misuse: %s', (_name, args, message) => {
+  ])('exits with 2 for misuse: %s', (_name, args, message) => {
     expect(indelible(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
   it('has help of at most 80 columns', () => {
@@ -159,14 +159,14 @@ describe('indelible convert', () => {
 })
 
 describe('indelible check', () => {
-  it('says what a file is, and exits with 0 where nothing is damaged', () => {
+  it("reports a file's format and exits with 0 if nothing is damaged", () => {
     const { status, stdout, stderr } = indelible(['check', example])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toBe(
       'coding-agent.json: openai-chat, 19 messages\ndamage: none\npairing: every call has its result\n',
     )
   })
-  it('does not take bookkeeping of a newer version for damage', () => {
+  it('does not report bookkeeping of a newer version as damage', () => {
     const entry = { sessionId: 's', timestamp: 't' }
     const claudeCode = [
       { ...entry, type: 'user', uuid: 'u', parentUuid: null, message: { role: 'user', content: 'hi' } },
@@ -199,7 +199,7 @@ describe('indelible check', () => {
     const notOne = indelible(['check', join(folder, 'sessions-none.db')])
     expect([notOne.status, notOne.stderr]).toMatchObject([1, expect.stringContaining('does not exist')])
   })
-  it('names damage, what was read otherwise and what does not pair, and exits with 1 where a line is damaged', () => {
+  it('reports damage, changed values and unpaired calls, and exits with 1 if a line is damaged', () => {
     const { status, stdout, stderr, lines } = indelible(['check', damaged()], { columns: 60 })
     expect(status).toBe(1)
     expect(stdout).toMatch(/^damaged\.jsonl: pi-session, 4 messages\n {2}id {7}s\n {2}version {2}1\n/)
@@ -211,7 +211,7 @@ describe('indelible check', () => {
     expect(stderr).toMatch(/damaged\.jsonl: 2 damaged lines\n$/)
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60)
   })
-  it('--json says the same to programs', () => {
+  it('--json prints the same for programs', () => {
     const { status, stdout } = indelible(['check', '--json', damaged()])
     expect(status).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
@@ -223,7 +223,7 @@ describe('indelible check', () => {
       problems: [{ _tag: 'UnansweredCall', position: 1 }],
     })
   })
-  it('exits with 0 where only the pairing is at fault, and with 1 where nothing can be read', () => {
+  it('exits with 0 for pairing problems only and 1 if nothing is readable', () => {
     const open = writeTestFile(
       'open.json',
       JSON.stringify([
@@ -237,7 +237,7 @@ describe('indelible check', () => {
     expect(indelible(['check', open]).status).toBe(0)
     expect(indelible(['check', writeTestFile('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
   })
-  it('show tells which lines were left out, and exits with 1', () => {
+  it('show lists omitted lines and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
       status: 1,
       stderr: 'damaged.jsonl: 2 damaged lines skipped (lines 6, 7); "indelible check" says why\n',

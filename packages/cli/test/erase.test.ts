@@ -22,7 +22,7 @@ const filled = async (): Promise<readonly string[]> => {
 const why = ['--reason', 'request 812', '--by', 'ann']
 
 describe('indelible erase', () => {
-  it('erases by position, prints receipts that check-proof checks, and verify, show and the ledger say so', async () => {
+  it('erases by position and prints receipts that check-proof accepts; verify, show and the ledger report it', async () => {
     const store = await filled()
     const erased = indelible(['erase', 'a', '0-1', '--yes', ...why, ...store])
     expect(erased.stderr).toBe('')
@@ -44,7 +44,7 @@ describe('indelible erase', () => {
     const checked = indelible(['check-proof', file, '--head', `${size}:${root}`])
     expect(checked.stderr).toMatch(/^2 messages erased for "a" by ann \(request 812\), in the ledger with the head 1:/)
   })
-  it('finds by pattern and by age in every session, and leaves those alone that are held', async () => {
+  it('finds messages by pattern and age in every session and skips held ones', async () => {
     const store = await filled()
     expect(indelible(['erase', '--matching', 'GRACE', '--dry-run', ...store]).stdout).toBe(
       'b: 2 messages (0-1) would be erased\na: 2 messages (0-1) would be erased\n',
@@ -59,7 +59,7 @@ describe('indelible erase', () => {
     expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 0 })
   })
-  it('shows what is held before it erases, and fails where everything is', async () => {
+  it('lists held messages before erasing and fails if all are held', async () => {
     const store = await filled()
     const file = await sqliteStore({ path: store[1] as string })
     await (await forkSession(file, 'a', { id: 'fork', at: 1 })).close()
@@ -89,7 +89,7 @@ describe('indelible erase', () => {
     expect([none.status, none.stdout]).toEqual([1, ''])
     expect(none.stderr).toContain('every found message is held: nothing was erased')
   })
-  it('says what was held, and what was not', async () => {
+  it('reports which messages were held and which were not', async () => {
     const store = await filled()
     expect(indelible(['release', 'a', ...store])).toMatchObject({
       status: 1,
@@ -101,7 +101,7 @@ describe('indelible erase', () => {
     const both = indelible(['release', 'a', 'b', ...store])
     expect([both.status, both.stdout]).toEqual([1, 'a: released\n'])
   })
-  it('proves of an erased message that it was there, and when and why it was erased', async () => {
+  it('proves when and why a message was erased', async () => {
     const store = await filled()
     const head = indelible(['head', 'a', ...store]).stdout.trim()
     const before = indelible(['prove', 'a', '1', ...store]).stdout
@@ -122,7 +122,7 @@ describe('indelible erase', () => {
     const other = `3:${'ab'.repeat(32)}`
     expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
   })
-  it('says where the same text remains by the position of the message, or as the row of a note', async () => {
+  it('reports remaining copies of a text by message position or note row', async () => {
     const path = join(folder, 'remains.db')
     const store = await sqliteStore({ path })
     const session = await createSession(store, {
@@ -141,7 +141,7 @@ describe('indelible erase', () => {
     const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
     expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })
   })
-  it('erases what no message has: an input that nobody took, and everything of a session', async () => {
+  it('erases content outside messages: an input never taken, and a whole session', async () => {
     const path = join(folder, 'inputs.db')
     const store = await sqliteStore({ path })
     const session = await createSession(store, { id: 'i', messages: [user('Hello there.')], erasable: true })
@@ -172,7 +172,7 @@ describe('indelible erase', () => {
     for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
       expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
   })
-  it('refuses positions that are not there before it asks, and counts no message twice', async () => {
+  it('refuses missing positions before asking and counts no message twice', async () => {
     const store = await filled()
     for (const at of ['3', '1-10', '99999'])
       for (const how of ['--dry-run', '--yes']) {
@@ -198,7 +198,7 @@ describe('indelible erase', () => {
     const none = indelible(['erase', 'a', '0-1', '--dry-run', ...store])
     expect([none.status, none.stderr]).toEqual([0, 'found no message to erase\n'])
   })
-  it('leaves out the sessions that it can not read, and names them', () => {
+  it('skips and lists unreadable sessions', () => {
     const at = (name: string): string => join(folder, `unread-${name}`)
     const store = ['--store', at('s.db')]
     const keys = ['--key-file', at('keys')]

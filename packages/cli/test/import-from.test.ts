@@ -70,7 +70,7 @@ const madeHome = () => {
 
 const project = '.claude/projects/-work/s1.jsonl'
 
-it('finds the sessions, appends what is new, and stores nothing twice', () => {
+it('import --from finds sessions, appends new messages and stores nothing twice', () => {
   const { write, add, from, list } = madeHome()
   write(project, lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')))
   write(
@@ -90,7 +90,7 @@ it('finds the sessions, appends what is new, and stores nothing twice', () => {
   expect(list()).toEqual(['s1 4', 's1.agent-x 1'])
 })
 
-it('an answer that is still being written waits; a conversation that was changed goes on in a fork', () => {
+it('import --from waits for an unfinished answer; a changed conversation continues in a fork', () => {
   const { write, add, from, list, show } = madeHome()
   write(
     project,
@@ -109,7 +109,7 @@ it('an answer that is still being written waits; a conversation that was changed
   expect(from('claude-code').stdout).toBe('s1-2: 1 message appended, 5 in all\n')
 })
 
-it('of Codex, Gemini CLI, pi and opencode, too', () => {
+it('import --from works for Codex, Gemini CLI, pi and opencode', () => {
   const { home, write, from, list } = madeHome()
   write(
     '.codex/sessions/2026/01/01/rollout-2026-01-01.jsonl',
@@ -153,7 +153,7 @@ it('of Codex, Gemini CLI, pi and opencode, too', () => {
   expect(from('opencode').stdout).toBe('ses_2: 1 message appended, 2 in all\n')
 })
 
-it('two imports at once append once', async () => {
+it('two concurrent imports append once', async () => {
   const store = memoryStore()
   const read = (text: string): Transcript => {
     const transcript = readTranscript(text)
@@ -169,7 +169,7 @@ it('two imports at once append once', async () => {
   expect((await both(read(more))).map(({ done }) => done)).toEqual(['unchanged', 'unchanged'])
 })
 
-it('says what it can not do', () => {
+it('import --from reports what it cannot do', () => {
   const { write, from } = madeHome()
   expect(from('codex').stderr).toMatch(/^codex: no sessions found in .*\.codex\n$/)
   expect([from('word').status, from('word').stderr]).toMatchObject([2, expect.stringContaining('--from takes one of')])
@@ -186,7 +186,7 @@ it('says what it can not do', () => {
   expect(some.stderr).toContain('1 session of claude-code can')
 })
 
-it('--watch goes on until it is interrupted', async () => {
+it('import --watch runs until interrupted', async () => {
   const { env, store, write, add, list } = madeHome()
   write(project, lines(asks('u1', null, 'Look.')))
   const watching = spawn(process.execPath, [main, 'import', '--from', 'claude-code', '--watch', ...store], {
@@ -206,7 +206,7 @@ it('--watch goes on until it is interrupted', async () => {
   expect(list()).toEqual(['s1 3'])
 })
 
-it('sessions of Codex that were forked have their base, also where it is compressed or forked itself', () => {
+it('forked Codex sessions get their base, also if it is compressed or a fork itself', () => {
   const { write, from, show, list, home } = madeHome()
   const [first, second, third, lost] = [1, 2, 3, 4].map((number) => `0000000${number}-0000-7000-8000-000000000000`)
   const pathOf = (id: string, end = ''): string =>
@@ -252,7 +252,7 @@ it('sessions of Codex that were forked have their base, also where it is compres
   expect(indelible(['check', path]).stdout).toContain('3 messages')
 })
 
-it('finds the sessions of pi where its environment and its settings say, and every database of opencode', () => {
+it('import --from finds pi sessions by its environment and settings, and every opencode database', () => {
   const { home, env, store, write } = madeHome()
   const pi = (id: string): string =>
     lines(
@@ -296,7 +296,7 @@ it('finds the sessions of pi where its environment and its settings say, and eve
   expect(imported('opencode', { OPENCODE_DB: 'other.db' })).toEqual(['ses_c'])
 })
 
-it('results that Claude Code keeps in files come along, and no other file does', () => {
+it('results that Claude Code stores in files are imported, and no other file', () => {
   const { write, from, show } = madeHome()
   const preview = (file: string): string =>
     `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
@@ -319,7 +319,7 @@ it('results that Claude Code keeps in files come along, and no other file does',
   expect(show('s1')).not.toContain('nothing of this')
 })
 
-it('an id that is a path is not taken, and is kept', () => {
+it('an id that looks like a path is not followed but kept', () => {
   const { write, from, list } = madeHome()
   const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
   write('.claude/projects/-work/f.jsonl', lines(evil))
@@ -333,7 +333,7 @@ it('an id that is a path is not taken, and is kept', () => {
 })
 
 const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
-it('a folder or a file without rights is one line, and the others are imported', noNobody, () => {
+it('a folder or file without permissions is one line, and the others are imported', noNobody, () => {
   const { home, store, write } = madeHome()
   write(project, lines(asks('a', null, 'hello')))
   write('.claude/projects/-closed/s2.jsonl', lines(asks('a', null, 'hello')))

@@ -13,7 +13,7 @@ const jsonLines = (args: readonly string[]): readonly unknown[] =>
     .lines.filter((line) => line !== '')
     .map((line) => JSON.parse(line) as unknown)
 
-it('goes on behind a file that it can not read, and names each', () => {
+it('import continues after an unreadable file and names each', () => {
   const store = join(folder, 'several.db')
   const [bad, none] = [writeTestFile('bad.json', '{bad'), join(folder, 'none.json')]
   const given = [bad, chat('a'), none, chat('b')]
@@ -38,23 +38,26 @@ it.each([
   ['the last', (good: string) => `${good}\n${good.slice(0, 40)}`, 2],
   ['the first', (good: string) => `${good.slice(0, 40)}\n${good}\n`, 1],
   ['one between conversations', (good: string) => `${good}\n${good.slice(0, 40)}\n${good}\n`, 2],
-] as const)('reads the good lines of a file, names the cut one (%s), and exits with 1', (which, of, line) => {
-  const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // oxfmt-ignore
-  const file = writeTestFile(`cut ${which}.jsonl`, of(good))
-  const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
-  expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
-  const told = `cut ${which}.jsonl: 1 damaged line skipped (line ${line}); "indelible check" says why\n`
-  expect(imported).toMatchObject({ status: 1, stderr: told })
-  for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
+] as const)(
+  'import reads the intact lines of a file, reports the truncated one (%s) and exits with 1',
+  (which, of, line) => {
+    const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // oxfmt-ignore
+    const file = writeTestFile(`cut ${which}.jsonl`, of(good))
+    const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
+    expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
+    const told = `cut ${which}.jsonl: 1 damaged line skipped (line ${line}); "indelible check" says why\n`
+    expect(imported).toMatchObject({ status: 1, stderr: told })
+    for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
     expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
-  expect(indelible(['convert', file, '--to', 'anthropic'])).toMatchObject({
-    status: 1,
-    stdout: expect.stringContaining('Hello?') as string,
-    stderr: expect.stringContaining(`  line     ${line}  is`) as string,
-  })
-})
+    expect(indelible(['convert', file, '--to', 'anthropic'])).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('Hello?') as string,
+      stderr: expect.stringContaining(`  line     ${line}  is`) as string,
+    })
+  },
+)
 
-it('makes no store of files that it can not read', () => {
+it('import creates no store if no file is readable', () => {
   const store = join(folder, 'never.db')
   expect(indelible(['import', join(folder, 'x.json'), join(folder, 'y.json'), '--store', store]).status).toBe(1)
   expect(indelible(['import', chat('a'), chat('b'), '--id', 'one', '--store', store])).toMatchObject({
@@ -64,7 +67,7 @@ it('makes no store of files that it can not read', () => {
   expect(existsSync(store)).toBe(false)
 })
 
-it('lists, with what is held, encrypted and erased', () => {
+it('list marks held, encrypted and erased sessions', () => {
   const [store, keys] = [join(folder, 'marks.db'), join(folder, 'marks.keys')]
   const run = (...args: readonly string[]) => indelible([...args, '--store', store])
   indelible(['encryption', 'new', keys])
@@ -101,7 +104,7 @@ it.each([
   ['key file', ['list', '--key-file'], '--key-file'],
   ['trust file', ['ledger', 'verify', '--trust'], '--trust'],
   ['private key', ['ledger', 'sign', '--origin', 'a', '--key'], '--key'],
-])('names the option and the path of a %s that is not there, or is none', (_name, args, option) => {
+])('an error names the option and path of a %s that is missing or invalid', (_name, args, option) => {
   const store = join(folder, 'files.db')
   indelible(['import', chat('a'), '--store', store])
   expect(indelible([...args, 'no/such.file', '--store', store])).toMatchObject({
@@ -114,7 +117,7 @@ it.each([
   expect(indelible([...args, chat('a'), '--store', store]).stderr).toContain(`indelible: ${option} ${chat('a')}: `)
 })
 
-it('says that the folder of a file to write is not there', () => {
+it("an error says that an output file's folder is missing", () => {
   const store = join(folder, 'files.db')
   for (const args of [
     ['encryption', 'new', 'no/such.keys'],
@@ -125,7 +128,7 @@ it('says that the folder of a file to write is not there', () => {
     expect(indelible(args).stderr).toBe('indelible: no/such.keys: its folder does not exist\n')
 })
 
-it('says which values were changed while reading, in the words of check', () => {
+it('import reports changed values in the words of check', () => {
   const file = writeTestFile('half.json', '[{"role":"user","content":"a\\ud800b"},{"role":"assistant","content":"ok"}]')
   const changed = indelible(['check', file]).lines.slice(2, 5)
   expect(changed[0]).toBe('changed while reading: 1 value')
@@ -142,11 +145,11 @@ it.each([
     ['import', 'x.json', '--id', '-x'],
     '--id takes a value: --id NAME; one that begins with a dash is given as --id=-x',
   ],
-])('refuses %j with what to give', (args, text) => {
+])('import refuses %j and names valid input', (args, text) => {
   expect(indelible(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(text) as string })
 })
 
-it('looks for a session also of an id that looks like a path', () => {
+it('commands look for a session whose id looks like a path', () => {
   const env = { INDELIBLE_STORE: join(folder, 'path.db') }
   expect(indelible(['import', chat('p'), '--id', 'a/b?c#d%20'], { env }).status).toBe(0)
   expect(indelible(['show', 'a/b?c#d%20'], { env })).toMatchObject({ status: 0, stdout: expect.stringContaining('p asks') as string }) // oxfmt-ignore
@@ -155,7 +158,7 @@ it('looks for a session also of an id that looks like a path', () => {
   )
 })
 
-it('a file of which no message can be read is not stored', () => {
+it('a file without any readable message is not stored', () => {
   const store = join(folder, 'damaged-only.db')
   const header = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}'
   const file = writeTestFile('only-damaged.jsonl', `${header}\n{"type":"message","id":"a","message":{"role":"us`)

@@ -24,7 +24,7 @@ describe('a ledger on the command line', () => {
     for (const id of ['a', 'b']) indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, ...store])
   })
 
-  it('a key is made once, for its owner alone, and the private part is not printed', () => {
+  it('creates a key once, readable only by its owner, without printing the private part', () => {
     const made = indelible(['key', 'new', origin, '--out', keyFile])
     vkey = made.stdout.trim()
     expect(made).toMatchObject({
@@ -40,7 +40,7 @@ describe('a ledger on the command line', () => {
     writeFileSync(trustFile, JSON.stringify({ origin, keys: [vkey] }))
   })
 
-  it('a file that is missing, or is no trust, is named in words', () => {
+  it('reports a missing or invalid trust file in words', () => {
     const keyless = inFile('keyless.json', JSON.stringify({ origin }))
     expect(indelible(['ledger', 'verify', '--trust', keyless, ...store]).stderr).toBe(
       `indelible: --trust ${keyless}: the trust file needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }\n`,
@@ -55,7 +55,7 @@ describe('a ledger on the command line', () => {
         stderr: `indelible: ${args[2]} ${missing}: does not exist\n`,
       })
   })
-  it('without one, each verb says how to make it', () => {
+  it('explains in each command how to create a missing ledger', () => {
     for (const verb of [['show'], ['verify'], ['sign', '--key', keyFile, '--origin', origin]])
       expect(indelible(['ledger', ...verb, ...store])).toMatchObject({
         status: 1,
@@ -81,7 +81,7 @@ describe('a ledger on the command line', () => {
     })
   })
 
-  it('a key signs no second history, also where the store has lost its checkpoints', () => {
+  it('never signs a second history, even if the store lost its checkpoints', () => {
     const path = join(folder, 'lost.db')
     const at = ['--store', path]
     const sign = (...more: readonly string[]) =>
@@ -108,7 +108,7 @@ describe('a ledger on the command line', () => {
     })
   })
 
-  it('a bundle is checked with the keys alone', () => {
+  it('checks a bundle with only the keys', () => {
     const bundle = inFile('bundle.json', indelible(['prove', 'a', '3', '--ledger', ...store]).stdout)
     const checked = indelible(['check-proof', bundle, '--trust', trustFile])
     expect(checked).toMatchObject({ status: 0 })
@@ -130,7 +130,7 @@ describe('a ledger on the command line', () => {
     })
   })
 
-  it('a removal by the command is recorded, and one behind its back is found', () => {
+  it('records a removal by the command and detects one behind its back', () => {
     expect(indelible(['remove', 'a', '--yes', '--reason', 'asked to', '--by', 'ann', ...store]).status).toBe(0)
     expect(indelible(['ledger', 'show', ...store]).stdout).toMatch(/^a .* removed by ann: asked to$/m)
     expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store]).status).toBe(0)
@@ -141,7 +141,7 @@ describe('a ledger on the command line', () => {
     expect(indelible(['list', ...store]).stdout).not.toContain('indelible.ledger')
   })
 
-  it('rows that were altered in the database are named; --heads-only says that it reads none', () => {
+  it('reports rows altered in the database; --heads-only states that it reads none', () => {
     const db = new DatabaseSync(join(folder, 'sessions.db'))
     const { id, body } = db
       .prepare(
@@ -171,7 +171,7 @@ describe('a ledger on the command line', () => {
     [['witness'], 'URL=VKEY'],
     [['witness', 'ftp://x=y'], 'URL=VKEY'],
     [['update', 'x'], 'takes nothing more'],
-  ])('ledger %j is a misuse', (args, text) => {
+  ])('refuses `ledger %j` as misuse', (args, text) => {
     const told = indelible(['ledger', ...args, ...store])
     expect([told.status, told.stderr]).toEqual([2, expect.stringContaining(text)])
   })

@@ -50,7 +50,7 @@ const listed = async (...args: readonly string[]) => {
 
 const fields = ['activity', 'appended', 'created', 'messages', 'id']
 
-it.each(fields)('the first sessions by %s are the first of all', async (field) => {
+it.each(fields)('list: the first sessions by %s match the full list', async (field) => {
   const all = await listed('--sort', field)
   expect(all.ids).toHaveLength(sessions + 1)
   for (const limit of [1, 20, 300, sessions + 1, 1000])
@@ -59,14 +59,14 @@ it.each(fields)('the first sessions by %s are the first of all', async (field) =
   expect((await listed(...where, '--limit', '9')).ids).toEqual((await listed(...where)).ids.slice(0, 9))
 })
 
-it.each(['appended', 'created', 'id'])('the first 20 by %s read a page of the store', async (field) => {
+it.each(['appended', 'created', 'id'])('list: the first 20 by %s read one page of the store', async (field) => {
   expect((await listed('--sort', field, '--limit', '20')).logs).toBe(22) // one to know that they are all, one for the cursor
 })
 
-it('the first 20 by messages read a page of the store, and the sessions of about as many messages as the last', async () => {
+it('list: the first 20 by messages read one page and sessions of about as many messages as the last', async () => {
   expect((await listed('--sort', 'messages', '--limit', '20')).logs).toBeLessThan(22 + sessions / 8)
 })
 
-it('the first 20 by activity read no session that was used before the last of them', async () => {
+it('list: the first 20 by activity read no session used before the last of them', async () => {
   expect((await listed('--limit', '20')).logs).toBeLessThan(70)
 })

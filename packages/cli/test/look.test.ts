@@ -58,8 +58,8 @@ beforeAll(async () => {
   await opened.close()
 })
 
-describe('one message', () => {
-  it('is printed whole, with what the notes say of it', () => {
+describe('show of one message', () => {
+  it('prints it completely with its notes', () => {
     expect(run('note', 'mine', 'Look here.', '--at', '1')).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^mine: noted at 1, head 8:/) as string,
@@ -85,12 +85,12 @@ describe('one message', () => {
     expect(run('show', 'mine', '2').stdout).toMatch(/^2 {2}tool {2}plan .*\n.*\n\n◂ look {2}← 1\nfound\nit\n$/)
     expect(JSON.parse(run('show', 'mine', '-1', '--json').stdout)).toMatchObject({ position: 3, role: 'user' })
   })
-  it('of a file, too; --full prints what programs wrote', () => {
+  it('works for a file; --full includes text written by programs', () => {
     const file = writeTestFile('one.json', JSON.stringify([{ role: 'user', content: 'hi', custom: 7 }]))
     expect(indelible(['show', file, '0']).stdout).not.toContain('custom')
     expect(indelible(['show', file, '0', '--full']).stdout).toContain('"custom": 7')
   })
-  it('that is not there, or is retracted, is told', () => {
+  it('reports a missing or retracted one', () => {
     expect(run('show', 'mine', '4')).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('there is no message 4: there are 4 messages, from 0 to 3') as string,
@@ -115,8 +115,8 @@ describe('one message', () => {
     [['stats', '--by', 'size']],
     [['prove', 'mine', '--consistency']],
     [['prove', 'mine', '1', '--head', `1:${'0'.repeat(64)}`]],
-  ])('%j is no call', (args) => expect(run(...args).status).toBe(2))
-  it('nothing is written about a message that is not there', () => {
+  ])('refuses %j', (args) => expect(run(...args).status).toBe(2))
+  it('writes no note about a missing message', () => {
     for (const args of [
       ['pin', 'mine', '99'],
       ['retag', 'mine', '99', 'plan'],
@@ -129,12 +129,12 @@ describe('one message', () => {
   })
 })
 
-describe('a timeline says at its end', () => {
-  it('that model calls failed', () => {
+describe('the end of a timeline', () => {
+  it('reports failed model calls', () => {
     expect(run('show', 'failing').stdout).toContain('model calls: all 2 failed; the last: HTTP 401: invalid x-api-key')
     expect(run('show', 'mine').stdout).not.toContain('failed')
   })
-  it('that a run is not over, and how to go on', () => {
+  it('reports an unfinished run and how to continue', () => {
     const { stdout } = run('show', 'unfinished')
     expect(stdout).toContain('unfinished run: no process is working on it; not in the conversation yet: 1 step')
     expect(stdout).toContain('a complete answer; 1 call started, no results')
@@ -145,8 +145,8 @@ describe('a timeline says at its end', () => {
   })
 })
 
-describe('forks', () => {
-  it('are drawn as trees', () => {
+describe('fork commands', () => {
+  it('draw forks as trees', () => {
     run('fork', 'mine', '--at', '1', '--id', 'a')
     run('fork', 'a', '--id', 'b')
     expect(run('tree').lines).toEqual([
@@ -167,14 +167,14 @@ describe('forks', () => {
       { id: 'b', depth: 1, parent: 'a', at: 1, messages: 1 },
     ])
   })
-  it('inside a turn say what they leave open', () => {
+  it('report calls left open by a fork inside a turn', () => {
     expect(run('fork', 'mine', '--at', '2', '--id', 'open').stderr).toMatch(
       /^the fork ends inside a turn: 1 call without a result \(look\); --at 3 includes the results; "indelible append open TEXT --interrupted --store \S+" first appends error results\n$/,
     )
     expect(run('fork', 'mine', '--at', '3', '--id', 'whole').stderr).toBe('')
     expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
   })
-  it('are compared: where they part, and what each says then', () => {
+  it("compare forks: where they diverge and each side's messages", () => {
     run('append', 'open', 'Stop.', '--interrupted')
     expect(run('diff', 'mine', 'open').lines).toEqual([
       '< mine: session, 4 messages, 8 notes (3 of them call records)',
@@ -192,7 +192,7 @@ describe('forks', () => {
     expect(json).toMatchObject({ same: 2, sameAtEnd: 0, a: { differs: [{ position: 2 }, { position: 3 }] } })
     expect(run('diff', 'mine', 'open', '--limit', '1').stdout).toContain('< … and 1 more')
   })
-  it('and files: the same words are the same conversation, whatever the ids', () => {
+  it('compare files: the same words are the same conversation, whatever the ids', () => {
     const as = (id: string, last: string) =>
       writeTestFile(
         `${last}.json`,
@@ -215,7 +215,7 @@ describe('forks', () => {
 })
 
 describe('stats', () => {
-  it('add up receipts by model and day, at list prices, and say what they do not know', () => {
+  it('sums receipts by model and day at list prices, and reports unknown ones', () => {
     const { lines, stderr } = run('stats', 'mine')
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
       ['day', 'model', 'calls', 'input', 'cached', 'output', 'dollars'],
@@ -227,7 +227,7 @@ describe('stats', () => {
     ])
     expect(stderr).toBe('no list price is known for of-my-own\n')
   })
-  it('keep the money on 40 columns, and list the ids', () => {
+  it('keeps costs on 40 columns and lists ids', () => {
     const narrow = (...args: readonly string[]) => indelible([...args, ...store], { columns: 40 }).lines
     expect(
       narrow('stats', 'mine')
@@ -239,7 +239,7 @@ describe('stats', () => {
     ])
     expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })
-  it('of a store count each call once, also where sessions were forked', () => {
+  it('counts each call of a store once, also in forks', () => {
     const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
     expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 4, failed: 2, input: 3_000_000 })
     expect(run('stats', 'cut', '--json', '--by', 'model').stdout).toContain('"input":3000000')
@@ -247,7 +247,7 @@ describe('stats', () => {
       '2 calls failed\n2 calls without token counts\nno list price is known for of-my-own\n',
     )
   })
-  it('of a file are those that it tells of, by model and day', () => {
+  it("counts a file's recorded usage by model and day", () => {
     const line = (id: string, day: string, model: string, usage: object) =>
       `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`
     const file = writeTestFile(
@@ -274,7 +274,7 @@ describe('stats', () => {
       stderr: expect.stringContaining('has no token counts of its calls') as string,
     })
   })
-  it('readUsage is empty where nobody counted', async () => {
+  it('readUsage is empty without recorded usage', async () => {
     const memory = memoryStore()
     await createSession(memory, { id: 'x' })
     expect(await readUsage(memory, 'x')).toEqual([])
@@ -282,7 +282,7 @@ describe('stats', () => {
 })
 
 describe('a proof of growth', () => {
-  it('shows without the store that a record continues an earlier head', () => {
+  it('shows without the store that a record extends an earlier head', () => {
     const head = run('head', 'failing').lines[0] as string
     run('append', 'failing', 'More.')
     const proof = writeTestFile('growth.json', run('prove', 'failing', '--consistency', '--head', head).stdout)
@@ -309,7 +309,7 @@ describe('a proof of growth', () => {
       '"indelible head --full --store ',
     )
   })
-  it('is refused where anything of it is changed', async () => {
+  it('is refused after any change', async () => {
     const memory = memoryStore()
     const session = await createSession(memory, { id: 'x' })
     await session.append([user('a'), user('b'), user('c')])
@@ -332,11 +332,11 @@ describe('a proof of growth', () => {
   })
 })
 
-it('a position beyond the end is told in messages', () => {
+it('a position beyond the end is reported in messages', () => {
   expect(run('prove', 'mine', '99').stderr).toContain('mine: there is no message 99: it has 4 messages, from 0 to 3')
 })
 
-it('rename sets the title that lists show', () => {
+it('rename sets the title shown in lists', () => {
   expect(run('rename', 'mine', 'Another title').stdout).toBe('mine: Another title\n')
   expect(run('list', '--where', 'title=Another title').stdout).toContain('Another title')
   expect(run('rename', 'mine', '').stdout).toBe('mine: has no title of its own\n')

@@ -311,12 +311,12 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
 
 const unsafeIn = (text: string): string | undefined => unsafe.exec(text.replaceAll('\n', ''))?.[0]
 
-describe('what is evil in names and content', () => {
-  it('is tried with every command', () => {
+describe('hostile names and content', () => {
+  it('are tried with every command', () => {
     const listed = indelible(['--help']).lines.flatMap((line) => /^ {2}([a-z-]+) .*\S$/.exec(line)?.[1] ?? [])
     expect(Object.keys(lines).toSorted()).toEqual(listed.toSorted())
   })
-  it.each(Object.keys(lines))('is not printed by %s', (command) => {
+  it.each(Object.keys(lines))('are not printed raw by %s', (command) => {
     if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
     for (const args of lines[command]?.() ?? []) {
       for (const colour of [false, true]) {
@@ -332,7 +332,7 @@ describe('what is evil in names and content', () => {
       }
     }
   })
-  it('is in JSON all the same: escaped, it is the same value', () => {
+  it('are escaped in JSON, with the same value', () => {
     const shown = indelible(['show', file, '--json']).lines.flatMap((line) =>
       line === '' ? [] : [JSON.parse(line) as { readonly message: { readonly content: readonly unknown[] } }],
     )
@@ -344,7 +344,7 @@ describe('what is evil in names and content', () => {
     })
     expect(again.stdout.split('head ')[1]).toBe(indelible(['head', evilId, '--store', store]).stdout)
   })
-  it('is the same in a process of its own, with its exit codes', () => {
+  it('give the same output and exit code in a separate process', () => {
     const [thread, real] = [indelible, indelibleProcess].map((run) => run(['show', file]))
     expect(real).toEqual(thread)
     const [wrong, really] = [indelible, indelibleProcess].map((run) => run(['show', nowhere]))
@@ -353,7 +353,7 @@ describe('what is evil in names and content', () => {
   })
 })
 
-describe('a line', () => {
+describe('an output line', () => {
   /** What is one word, is JSON, or is a command to be copied, is not broken: a break would change it. */
   const isWhole = (line: string): boolean => /^ *\S+$|^ *[[{"]|^ {2,}indelible |^cd /.test(line)
   const tooWide = (text: string, columns: number): readonly string[] =>
@@ -372,14 +372,14 @@ describe('a line', () => {
         }
     },
   )
-  it('of the first help and of all help is, too', () => {
+  it('of any help is no wider, too', () => {
     for (const args of [[], ['--help'], ['--version'], ['nothing']])
       for (const columns of [40, 80, 200]) {
         const { stdout, stderr } = run(args, columns)
         expect([args, columns, tooWide(stdout + stderr, columns)]).toEqual([args, columns, []])
       }
   })
-  it.each(Object.keys(lines))('of %s is whole in a pipe, and plain on a terminal that is dumb', (command) => {
+  it.each(Object.keys(lines))('of %s is complete in a pipe and plain on a dumb terminal', (command) => {
     if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
     for (const args of lines[command]?.() ?? []) {
       if (args.includes('--out')) continue
@@ -389,7 +389,7 @@ describe('a line', () => {
       expect([args, /[\r\u001b]/.exec(piped.stdout + piped.stderr)]).toEqual([args, null]) // oxlint-disable-line no-control-regex
     }
   })
-  it('of a pipe has the whole id, and its errors are one line each', () => {
+  it('in a pipe has the full id, and each error is one line', () => {
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     indelible(['import', file, '--id', id, '--store', store])
     expect(run(['list', '--store', store]).stdout).toContain(id)
@@ -400,9 +400,9 @@ describe('a line', () => {
   })
 })
 
-describe('the one way out', () => {
+describe('the only output channel', () => {
   afterEach(() => void vi.useRealTimers())
-  it('cleans the label of a bar, a question, and what is said in pieces; a text can ask for no colour', async () => {
+  it('escapes bar labels, questions and partial lines, so that text cannot set colors', async () => {
     const said = { out: '', err: '' }
     const sink = (name: 'out' | 'err') => ({
       isTTY: true,
@@ -431,7 +431,7 @@ describe('the one way out', () => {
     await terminal.print([terminal.paint('bold', `b${evil}`), `c\u001b[1m`])
     expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
-  it('draws no bar on a terminal that can not go back in a line', () => {
+  it('draws no bar on a terminal that cannot move the cursor back', () => {
     let drawn = ''
     const stderr = { isTTY: true, columns: 80, write: (text: string) => void (drawn += text) }
     const stdout = { write: (_: string, done?: () => void) => done?.() }
@@ -448,7 +448,7 @@ describe('the one way out', () => {
       expect([TERM, drawn.includes('\r')]).toEqual([TERM, TERM !== 'dumb'])
     }
   })
-  it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {
+  it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
     const threads = ['replay-pool.ts', 'replay-thread.ts', 'recording.ts', 'record-thread.ts']
     const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })

@@ -45,7 +45,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     await server?.stop()
   })
 
-  it('every command does there what it does in a file', () => {
+  it('every command works as with a file', () => {
     const [proof, keys] = [join(folder, 'proof of both.json'), join(folder, 'of both.keys')]
     const commands: readonly (readonly string[])[] = [
       ['import', example, '--id', 'x'],
@@ -131,7 +131,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     }
   })
 
-  it('what only reads makes nothing, and is all that a role needs that may only read', async () => {
+  it('reading commands create nothing and need only a read-only role', async () => {
     for (const command of [
       ['list'],
       ['verify', '--all'],
@@ -203,7 +203,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     expect(`${chat.stdout}${chat.stderr}`).not.toMatch(/hush/)
   })
 
-  it('copy takes sessions from a file to a server and back; killed in the middle, it goes on where it was', async () => {
+  it('copy copies sessions from a file to a server and back, and continues after a kill', async () => {
     const [path, back] = [join(folder, 'origin.db'), join(folder, 'back.db')]
     const origin = await ok(sqliteStore({ path, durability: 'os' }))
     const heads = await filled(origin)

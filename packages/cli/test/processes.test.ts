@@ -27,11 +27,11 @@ const startCommand = (args: readonly string[], stdio: StdioOptions): ChildProces
 const exitOf = (child: ChildProcess): Promise<number | NodeJS.Signals | null> =>
   new Promise((end) => child.on('close', (code, signal) => end(signal ?? code)))
 
-describe('a process', () => {
+describe("the command's process", () => {
   it.each([
     ['show', 'long', '--store', store],
     ['export', 'long', '--to', 'indelible', '--store', store],
-  ])('ends without a word when nobody reads on: %s', async (...args) => {
+  ])('ends silently when its output pipe closes: %s', async (...args) => {
     const child = startCommand(args, ['ignore', 'pipe', 'pipe'])
     let told = ''
     child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
@@ -44,7 +44,7 @@ describe('a process', () => {
     ['export', 'long', '--to', 'indelible', '--store', store],
     ['--version'],
   ])(
-    'says in one line that its output can not be written: %s',
+    'reports in one line that its output cannot be written: %s',
     leftOutIf(!existsSync('/dev/full'), 'there is no /dev/full'),
     async (...args) => {
       const full = openSync('/dev/full', 'w')
@@ -55,7 +55,7 @@ describe('a process', () => {
       expect([await exitOf(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
     },
   )
-  it('does its work where nobody reads what it tells', async () => {
+  it('finishes its work when nobody reads its notices', async () => {
     const out = join(folder, 'told.txt')
     const file = openSync(out, 'w')
     const child = startCommand(['convert', writeTestFile('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
@@ -67,7 +67,7 @@ describe('a process', () => {
   it.each([
     ['the threads of replay', ['replay', long, '--budget', '2k,4k,8k,16k'], 'long.jsonl'],
     ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
-  ])('ends at once with Ctrl-C, and leaves whole what it stored: %s', async (_, args, first) => {
+  ])('ends at once on Ctrl-C and keeps stored data intact: %s', async (_, args, first) => {
     const child = startCommand(args, ['ignore', 'pipe', 'ignore'])
     const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
     expect(said).toContain(first)
@@ -78,7 +78,7 @@ describe('a process', () => {
         status: 0,
       })
   })
-  it('of view says which port is in use, and what to do', async () => {
+  it('of view reports a port in use, with advice', async () => {
     const server = createServer()
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
     const { port } = server.address() as AddressInfo
@@ -97,20 +97,20 @@ describe('a process', () => {
 })
 
 describe('every command', () => {
-  it.each(commands.map(({ name }) => name))(
-    '%s has help that fits 40 columns but for what is typed as it stands',
-    (name) => {
-      const { usage, about, examples = [] } = commands.find((command) => command.name === name) as (typeof commands)[0]
-      const kept = [...usage, ...examples, ...about.split('\n').filter((line) => line.startsWith(' '))].map((line) => line.trim()) // oxfmt-ignore
-      for (const line of indelible([name, '--help'], { columns: 40 }).lines)
-        if (line.includes(' ') && !kept.some((one) => line.endsWith(one)))
-          expect([line, line.length <= 40 || !line.trim().includes(' ')]).toEqual([line, true])
+  it.each(commands.map(({ name }) => name))('%s has help within 40 columns except for literal commands', (name) => {
+    const { usage, about, examples = [] } = commands.find((command) => command.name === name) as (typeof commands)[0]
+    const kept = [...usage, ...examples, ...about.split('\n').filter((line) => line.startsWith(' '))].map((line) => line.trim()) // oxfmt-ignore
+    for (const line of indelible([name, '--help'], { columns: 40 }).lines)
+      if (line.includes(' ') && !kept.some((one) => line.endsWith(one)))
+        expect([line, line.length <= 40 || !line.trim().includes(' ')]).toEqual([line, true])
+  })
+  it.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '3' }, { TERM: 'dumb' }])(
+    'writes no escape sequence into a pipe: %o',
+    (env) => {
+      for (const { name } of commands) {
+        const { stdout, stderr } = indelible([name, '--help'], { env })
+        expect([name, `${stdout}${stderr}`.includes('\u001b')]).toEqual([name, false])
+      }
     },
   )
-  it.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '3' }, { TERM: 'dumb' }])('writes no escape into a pipe: %o', (env) => {
-    for (const { name } of commands) {
-      const { stdout, stderr } = indelible([name, '--help'], { env })
-      expect([name, `${stdout}${stderr}`.includes('\u001b')]).toEqual([name, false])
-    }
-  })
 })

@@ -34,7 +34,7 @@ const drawn = (
 }
 
 describe('the progress bar', () => {
-  it('is drawn for work that takes a while, ten times a second at most, and is taken away', () => {
+  it('is drawn for long work at most ten times a second, and cleared', () => {
     expect(
       drawn(1000, [
         [0, 1],
@@ -51,7 +51,7 @@ describe('the progress bar', () => {
     expect(drawn(1000, [[100, 1]])).toEqual([])
     expect(drawn(undefined, [[500, 12_345_678]])).toEqual(['\rreading a.jsonl  12 MB\u001b[K', '\r\u001b[K'])
   })
-  it('says what is left at the pace so far, once that is no guess', () => {
+  it('shows the remaining time once it is no guess', () => {
     const facts = (steps: readonly (readonly [number, number])[]) =>
       drawn(1000, steps).flatMap((text) => /(\S+ \w+) left/.exec(text)?.[1] ?? [])
     expect(facts([[1900, 100]])).toEqual([])
@@ -61,7 +61,7 @@ describe('the progress bar', () => {
     expect(facts([[10_000, 10]])).toEqual(['17 min'])
     expect(facts([[100_000, 10]])).toEqual(['2.8 h'])
   })
-  it('is a line every 5 seconds where nobody watches', () => {
+  it('is one line per 5 seconds without a terminal', () => {
     const steps = Array.from({ length: 120 }, (_, at) => [at * 100, at * 5] as const)
     expect(drawn(1000, steps, {})).toEqual([
       'reading a.jsonl: 25 %, 250 B of 1.0 kB, 15 s left\n',
@@ -70,7 +70,7 @@ describe('the progress bar', () => {
     expect(drawn(undefined, [[5000, 12_345_678]], {})).toEqual(['reading a.jsonl: 12 MB\n'])
     expect(drawn(1000, [[4999, 1]], {})).toEqual([])
   })
-  it('makes room for lines, and is drawn again below them', async () => {
+  it('is cleared for lines and redrawn below them', async () => {
     let time = 0
     const screen: string[] = []
     const sink = { isTTY: true, columns: 80, write: (text: string, done?: () => void) => [screen.push(text), done?.()] }
@@ -103,7 +103,7 @@ describe('the progress bar', () => {
       'after',
     ])
   })
-  describe('of long work', () => {
+  describe('for long work', () => {
     /** A clock that moves by 6 seconds each time that it is read: each step of the work is seen. */
     const progressLines = async (...args: readonly string[]): Promise<readonly string[]> => {
       let time = 0
@@ -148,7 +148,7 @@ describe('the progress bar', () => {
 
   const hasTerminal = spawnSync('script', ['--version']).status === 0
   it(
-    'is seen on a terminal, leaves nothing behind, and is never in a pipe',
+    'is drawn on a terminal, fully cleared, and never written to a pipe',
     leftOutIf(!hasTerminal, 'there is no program script'),
     () => {
       const path = join(folder, 'long.jsonl')

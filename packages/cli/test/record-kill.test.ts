@@ -120,7 +120,7 @@ const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
 
 const receiptsOf = (session: Session) => [...session.notes()].filter((note) => note.type === 'receipt')
 
-it.each(stores)(`${streams} streams, killed in the middle, on %s`, async (_, path, open) => {
+it.each(stores)(`${streams} streams killed in the middle are recorded, on %s`, async (_, path, open) => {
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
   const { port } = provider.address() as AddressInfo
   const [child, url] = await listening(path, port)
@@ -180,7 +180,7 @@ const randomOf = (seed: number): (() => number) => {
 }
 
 it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys')]] as const])(
-  'killed at any moment, again and again: each call that was forwarded is recorded once, %s',
+  'a recorder killed repeatedly records each forwarded call once, %s',
   async (name, more) => {
     const path = join(folder, `${name}.db`)
     const random = randomOf(name.length)
@@ -304,7 +304,7 @@ async function* allSessions(store: Store): AsyncGenerator<{ readonly id: string 
   } while (after !== undefined)
 }
 
-it('erasure waits for calls that a recorder has in its spool, and records those of a killed one; --redact has none', async () => {
+it('erasure waits for spooled calls and records those of a killed recorder; --redact spools none', async () => {
   const path = join(folder, 'erased.db')
   const held: ServerResponse[] = []
   const provider = createServer((incoming, outgoing) => {

@@ -56,7 +56,7 @@ const goesBy = ({ recorderOf }: Recording, question: string): ObservedCall => {
   return call
 }
 
-it('clients are served while the thread can store nothing and bombs wait for it: 350,000 messages in 26 kB each', async () => {
+it('clients are served while the recording thread is blocked: 350,000 messages in 26 kB each', async () => {
   const path = join(folder, 'busy.db')
   const { recording } = await startRecorder(path)
   const provider = createServer((incoming, outgoing) => {
@@ -97,7 +97,7 @@ it('clients are served while the thread can store nothing and bombs wait for it:
   await new Promise((resolve) => provider.close(resolve))
 })
 
-it('the thread dies: calls go on, are counted as not recorded, and the next start records them', async () => {
+it('when the recording thread dies, calls continue, are counted as unrecorded, and recorded at the next start', async () => {
   const store = join(folder, 's.db')
   const { recording, told, thread } = await startRecorder(store)
   for (const question of ['before', 'and again']) await goesBy(recording, question).over
@@ -123,7 +123,7 @@ it('the thread dies: calls go on, are counted as not recorded, and the next star
 })
 
 it(
-  'the disk is full: calls go on, and each is either recorded or counted as not',
+  'on a full disk, calls continue and each is recorded or counted as not',
   leftOutIf(disk === undefined, 'nothing can be mounted here'),
   async () => {
     const store = join(disk?.path ?? '', 's.db')

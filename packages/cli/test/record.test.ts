@@ -67,7 +67,7 @@ const listedSessions = (): readonly string[] => {
 }
 
 describe('indelible record', () => {
-  it('records the conversation of a program, and hands through its output and exit code', async () => {
+  it("records a program's conversation and passes its output and exit code through", async () => {
     const { code, stdout, stderr } = await recorded(['--', process.execPath, client, 'one', 'two'], { EXIT: '3' })
     expect([code, stdout]).toEqual([3, '{"role":"assistant","content":"heard 3"}\n'])
     expect(stderr).toContain('recorded: 2 calls in 1 session\n')
@@ -81,28 +81,28 @@ describe('indelible record', () => {
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill('Bearer secret-key'))
   })
 
-  it('an argument has the address where it names the variable', async () => {
+  it('puts the address where an argument names the variable', async () => {
     const program = `const { OPENAI_BASE_URL: url, GOOGLE_GEMINI_BASE_URL: gemini } = process.env
       console.log(process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini'), process.argv[2])`
     const args = ['-e', program, 'url={OPENAI_BASE_URL}', '{HOME} {}']
     expect((await recorded(['--', process.execPath, ...args])).stdout).toBe('true {HOME} {}\n')
   })
 
-  it('a program that is run again and goes on leaves the same session; another one leaves its own', async () => {
+  it('continues the session of a resumed program and starts a new one for another', async () => {
     await recorded(['--', process.execPath, client, 'one', 'two'])
     await recorded(['--', process.execPath, client, 'one', 'two'])
     await recorded(['--', process.execPath, client, 'else'])
     expect(listedSessions()).toHaveLength(3) // each began anew
   })
 
-  it('an error of the provider reaches the program', async () => {
+  it("passes a provider's error to the program", async () => {
     reply = () => ({ status: 500, body: { error: { message: 'broken' } } })
     const { code, stderr } = await recorded(['--', process.execPath, client, 'one'])
     expect(code).toBe(9)
     expect(stderr).toContain('recorded: 1 call in 1 session, 1 failed\n')
   })
 
-  it('a provider that is not there is an answer, too', async () => {
+  it('answers for an unreachable provider', async () => {
     const { code, stderr } = await recorded([
       '--upstream',
       'openai=http://127.0.0.1:9',
@@ -115,12 +115,12 @@ describe('indelible record', () => {
     expect(stderr).toContain('1 failed')
   })
 
-  it('a program that is killed has the exit code of its signal', async () => {
+  it("returns the exit code of a killed program's signal", async () => {
     const { code } = await recorded(['--', process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'])
     expect(code).toBe(137)
   })
 
-  it('listens for programs that others start; a compressed request is read; SIGTERM ends it', async () => {
+  it('serves programs started separately, reads compressed requests, and ends on SIGTERM', async () => {
     let asked = false
     const raw = createServer((incoming, outgoing) => {
       incoming.resume().on('end', () => {
@@ -153,7 +153,7 @@ describe('indelible record', () => {
     raw.close()
   })
 
-  it('a header names scopes: only a conversation makes one, and the summary counts all of them', async () => {
+  it("uses a header's scope, which only a conversation creates; the summary counts all", async () => {
     let done = false
     let scopes = 0
     reply = () => answer('x')
@@ -191,14 +191,14 @@ describe('indelible record', () => {
     [['--upstream', 'x=y', '--', 'x'], '--upstream takes'],
     [['--sample', '101', '--', 'x'], 'percentage'],
     [['--keep-days', '0', '--', 'x'], 'at least 1'],
-  ])('%j is a misuse', (args, text) => {
+  ])('refuses %j as misuse', (args, text) => {
     expect(indelible(['record', ...args, '--store', store])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining(text) as string,
     })
   })
 
-  it('the token may stand in the environment, where other users do not see it', () => {
+  it('reads the token from the environment, hidden from other users', () => {
     const run = (token: string) =>
       indelible(['record', '--listen', '0.0.0.0:0', '--upstream', 'x', '--store', store], {
         env: { INDELIBLE_TOKEN: token },
@@ -208,7 +208,7 @@ describe('indelible record', () => {
     expect(run('long-enough').stderr).toContain('--upstream takes')
   })
 
-  it('a program that can not be run is named, and the exit code is that of shells', () => {
+  it("names a program that cannot be run, with the shell's exit code", () => {
     const none = join(folder, 'none')
     const run = (command: string) => indelible(['record', '--store', store, '--', command])
     expect(run(none)).toMatchObject({
@@ -220,7 +220,7 @@ describe('indelible record', () => {
   })
 })
 
-it('the summary says which calls had no figures, and no money where none was counted', () => {
+it('the summary reports calls without usage, and no cost if none was counted', () => {
   const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
   const summary = {
     sessions: ['a'],

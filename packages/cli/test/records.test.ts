@@ -25,7 +25,7 @@ const lines = [
 const log = writeTestFile('calls.jsonl', `\ufeff${lines.slice(0, 2).join('\n')}\n\n${lines.slice(2).join('\r\n')}\n`)
 
 describe('indelible records', () => {
-  it('tells how often, by which patterns, and which lines say so', () => {
+  it('prints how often, by which patterns, and which lines', () => {
     const { status, stdout, stderr } = indelible(['records', log])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^calls\.jsonl: 4 entries$/m)
@@ -67,7 +67,7 @@ describe('indelible records', () => {
       /0 entries\n\nhistory used {3}0 of 0 observed calls\n/,
     )
   })
-  it('lists lines that are not JSON, and reads the others', () => {
+  it('lists lines that are not JSON and reads the others', () => {
     const torn = writeTestFile('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
     const { status, stdout, stderr } = indelible(['records', torn])
     expect([status, stdout]).toEqual([1, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
@@ -80,7 +80,7 @@ describe('indelible records', () => {
       damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }],
     })
   })
-  it('says what was repaired, each kind once', () => {
+  it('reports repairs, each kind once', () => {
     const { stdout } = indelible(['records', log])
     const said = stdout.slice(stdout.indexOf('repaired: '))
     expect(said).toMatch(/^repaired: \d+ fields of the records\n/)
@@ -88,11 +88,11 @@ describe('indelible records', () => {
     const whole = { callId: 'c', methodName: 'm', arguments: [], startedAt: 'x' }
     expect(indelible(['records', '-'], { input: JSON.stringify([whole]) }).stdout).not.toContain('[object')
   })
-  it('--evidence says how much of it', () => {
+  it('--evidence limits the evidence', () => {
     expect(indelible(['records', log, '--evidence', '1']).stdout).toMatch(/^2 more lines of evidence: --evidence N$/m)
     expect(indelible(['records', log, '--evidence', '0']).stdout).not.toMatch(/const bad/)
   })
-  it('writes no escape sequence of a log’s', () => {
+  it('writes none of a log’s escape sequences', () => {
     const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
     const path = writeTestFile(
       'hostile.jsonl',
@@ -107,7 +107,7 @@ describe('indelible records', () => {
     ['no number', ['records', 'a', '--evidence', 'all'], /--evidence takes a whole number, not "all"/],
     ['a negative number', ['records', 'a', '--evidence', '-1'], /--evidence takes a whole number from 0/],
     ['no name', ['records', 'a', '--name', ','], /--name takes at least one name/],
-  ])('exit 2 for misuse: %s', (_name, args, message) => {
+  ])('exits with 2 for misuse: %s', (_name, args, message) => {
     const { status, stdout, stderr } = indelible(args)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
@@ -131,7 +131,7 @@ describe('indelible records', () => {
       /b\.json: line 3, column 1: not JSON: expected a value, found "\]"/,
     ],
     ['not UTF-8', () => writeTestFile('c.jsonl', new Uint8Array([0x7b, 0xff])), /c\.jsonl: byte 1 is not UTF-8/],
-  ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
+  ])('exits with 1 for an unreadable file: %s', (_name, path, message) => {
     const { status, stdout, stderr } = indelible(['records', path()])
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(message)

@@ -28,7 +28,7 @@ const idsIn = (store: readonly string[]): readonly string[] =>
     .toSorted()
 
 describe('indelible remove', () => {
-  it('removes sessions, and says what forks keep', () => {
+  it('removes sessions and reports what forks keep', () => {
     const store = filled()
     expect(indelible(['remove', 'a', 'b', 'a', '--yes', ...store])).toMatchObject({
       status: 0,
@@ -37,13 +37,13 @@ describe('indelible remove', () => {
     expect(idsIn(store)).toEqual(['c'])
     expect(indelible(['verify', 'c', ...store]).stdout).toMatch(/^c: good, 3 messages/)
   })
-  it('says nothing of forks that are removed too', () => {
+  it('does not mention forks removed by the same call', () => {
     const store = filled()
     expect(indelible(['remove', 'a', 'c', '--yes', ...store]).stdout).toBe(
       'a: removed, 19 messages\nc: removed, 3 messages\n',
     )
   })
-  it('removes what a killed import left behind, and nothing else', async () => {
+  it('removes only the leftovers of a killed import', async () => {
     const store = filled()
     const opened = await ok(sqliteStore({ path: String(store[1]) }))
     const id = `indelible.import.${randomUUID()}`
@@ -62,7 +62,7 @@ describe('indelible remove', () => {
     })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
-  it('removes none, where one is not there', () => {
+  it('removes none if one is missing', () => {
     const store = filled()
     expect(indelible(['remove', 'a', 'nobody', '--yes', ...store])).toMatchObject({
       status: 1,
@@ -72,7 +72,7 @@ describe('indelible remove', () => {
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
   it.each([['remove'], ['erase', '0'], ['encryption destroy']])(
-    '%s takes a whole id, and says which',
+    '%s requires a full id and suggests it',
     (name, ...rest) => {
       const store = filled()
       indelible(['rename', 'a', 'kept', ...store])
@@ -88,7 +88,7 @@ describe('indelible remove', () => {
       expect(idsIn(store)).toEqual(['a', 'b', 'c', 'whole-session'])
     },
   )
-  it('asks nothing where nobody can answer', () => {
+  it('does not ask without a terminal', () => {
     const store = filled()
     expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
       status: 2,
@@ -106,7 +106,7 @@ describe('indelible remove', () => {
     ['', ['a', 'b', 'c'], 'nothing was removed', 1],
     ['\u0003', ['a', 'b', 'c'], 'nothing was removed', 130],
     ['\u0004', ['a', 'b', 'c'], 'nothing was removed', 1],
-  ] as const)('in a terminal %j is taken at its word', async (typed, left, said, code) => {
+  ] as const)('accepts %j as an answer on a terminal', async (typed, left, said, code) => {
     const store = filled()
     const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
       cols: 100,

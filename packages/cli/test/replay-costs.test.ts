@@ -15,8 +15,8 @@ const costsWith = (options: CostOptions): Replay & ReplayCosts => {
   return { ...report, ...costs.sum() }
 }
 
-describe('the costs of a replay', () => {
-  it('count a call as not cached that came after the cache had expired', () => {
+describe('replay costs', () => {
+  it('count a call as uncached after the cache expired', () => {
     const usual = costsWith({})
     const after = (milliseconds: number, options: CostOptions = {}) =>
       costsWith({ timeOf: (_, position) => (position < 4 ? 0 : milliseconds), ...options })
@@ -29,11 +29,11 @@ describe('the costs of a replay', () => {
     expect(dollars?.input).toBeCloseTo(((usual.tokens + 200) * model.cacheWrite) / 1e6)
     expect(usual).toMatchObject({ cost: replay(view, { budget: 1000 }).cost, expired: 0 })
   })
-  it('are those of a replay without times', () => {
+  it('without times match those of a plain replay', () => {
     const report = replay(view, { budget: 1000 })
     expect(costsWith({ timeOf: () => undefined })).toMatchObject({ cost: report.cost, expired: 0 })
   })
-  it('are dollars: cached, other and answered tokens at their own price, long requests at theirs', () => {
+  it('are in dollars with separate prices for cached, other and output tokens and long requests', () => {
     const sizes = conversation().map(estimateTokens)
     const upTo = (length: number): number => sizes.slice(0, length).reduce((sum, size) => sum + size, 0)
     const flat = { input: 1, output: 1_000_000, cacheRead: 0.5, cacheWrite: 2, source: '', read: '' }
@@ -48,7 +48,7 @@ describe('the costs of a replay', () => {
     expect(tiered?.input).toBeCloseTo(((upTo(2) + 10) * 2 + (upTo(2) + 10) * 5 + (upTo(5) - upTo(2)) * 20) / 1e6, 12)
     expect(costsWith({}).dollars).toBe(undefined)
   })
-  it('read the times that recordings keep', () => {
+  it('use recorded times', () => {
     const at = (meta: NonNullable<Message['meta']>): number | undefined => timeIn({ ...assistant('Done.'), meta })
     expect(at({ 'pi-session': { timestamp: 1_763_681_634_577 } })).toBe(1_763_681_634_577)
     expect(at({ codex: { timestamp: '2026-02-10T17:24:38.048Z' } })).toBe(Date.UTC(2026, 1, 10, 17, 24, 38, 48))

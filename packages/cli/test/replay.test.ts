@@ -16,7 +16,7 @@ const example = join(root, 'examples/coding-agent.json')
 const indelible = (args: readonly string[], columns = 100): CommandEnded => runCommand(args, { columns })
 
 describe('indelible replay', () => {
-  it('prints dollars at the prices of a model, and says whose they are', () => {
+  it("prints dollars at a model's prices and names the source", () => {
     const { stdout, status } = indelible(['replay', example, '--budget', '800', '--model', 'claude-opus-5-20260724'])
     expect(status).toBe(0)
     expect(stdout).toMatch(/claude-opus-5-20260724: \$5 in, \$0\.5 cached, \$6\.25 written, \$25 out/)
@@ -26,7 +26,7 @@ describe('indelible replay', () => {
     expect(unknown.status).toBe(2)
     expect(unknown.stderr).toContain('--model: the prices of "gpt-99" are unknown; expected one of claude-opus-5-5,')
   })
-  it('prints a table for each budget, a line for each policy', () => {
+  it('prints a table per budget and a line per policy', () => {
     const { status, stdout, stderr } = indelible(['replay', example, '--budget', '800,16k'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
@@ -47,7 +47,7 @@ describe('indelible replay', () => {
       { policy: 'paged', budget: 800 },
     ])
   })
-  it('takes a session, too', () => {
+  it('accepts a session, too', () => {
     const store = ['--store', join(mkdtempSync(join(tmpdir(), 'indelible-replay-')), 's.db')]
     indelible(['import', example, ...store])
     const replayed = (args: readonly string[]) => {
@@ -68,7 +68,7 @@ describe('indelible replay', () => {
       stderr: expect.stringContaining('this store has no session "nobody"') as string,
     })
   })
-  it('says for how many calls not even the minimum fits', () => {
+  it('reports for how many calls even the minimum does not fit', () => {
     expect(indelible(['replay', example, '--budget', '40', '--policy', 'paged']).stdout).toMatch(
       /^paged: the minimum does not fit for 7 of 7 calls, which are not counted$/m,
     )
@@ -84,14 +84,14 @@ describe('indelible replay', () => {
       '--budget: "much" is not a number of tokens; expected one like 32000 or 32k',
     ],
     [['replay', example, '--policy', 'best'], '--policy: there is no policy "best"; expected paged, window'],
-  ])('%j is called wrongly', (args, message) => {
+  ])('refuses %j as misuse', (args, message) => {
     const { status, stderr } = indelible(args)
     expect([status, stderr]).toEqual([2, expect.stringContaining(message) as string])
   })
 })
 
-describe('threads', () => {
-  it('replay the same as one after the other, and tell how far they are', async () => {
+describe('replay threads', () => {
+  it('give the same results as a sequential replay, and report progress', async () => {
     const history = createHistory<Message>()
     for (let index = 0; index < 60; index++) {
       history.append(user(`Question ${index}: ${'what about it? '.repeat(index % 7)}`))
@@ -108,7 +108,7 @@ describe('threads', () => {
     expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(doReplay(view, job, () => undefined))))
     expect(told.at(-1)).toBe(2 * view.length)
   })
-  it('say that no budget was reached, where none was', () => {
+  it('report that no budget was reached', () => {
     expect(indelible(['replay', example, '--budget', '16k']).stderr).toMatch(/^no budget was reached/)
     expect(indelible(['replay', example, '--budget', '800']).stderr).toBe('')
   })

@@ -16,7 +16,7 @@ const showJson = (...args: readonly string[]) =>
     .map((line) => JSON.parse(line) as { position: number; message: { content: [{ text: string }] } })
     .map(({ position, message }) => `${position} ${message.content[0].text}`)
 
-it('what is shown, sent, converted and exported is the conversation, at positions of the record', () => {
+it('show, context, convert and export use the conversation, at positions of the record', () => {
   writeFileSync(
     join(folder, 'talk.json'),
     JSON.stringify(['one', 'two', 'three', 'four'].map((content) => ({ role: 'user', content }))),

@@ -23,7 +23,7 @@ import {
 } from '../src/terminal/screen.ts'
 import { gistOf, timeline, timelineJson, type TimelineOptions } from '../src/terminal/timeline.ts'
 
-describe('the screen', () => {
+describe('terminal text functions', () => {
   it.each<readonly [string, number]>([
     ['', 0],
     ['abc', 3],
@@ -36,8 +36,8 @@ describe('the screen', () => {
     ['🇩🇪', 2],
     ['ｆｕｌｌ', 8],
     ['…', 1],
-  ])('%j takes %i columns', (text, width) => expect(widthOf(text)).toBe(width))
-  it('cuts between characters, never within one', () => {
+  ])('measure %j as %i columns', (text, width) => expect(widthOf(text)).toBe(width))
+  it('cut between characters, never within one', () => {
     expect(fitColumns('abcdef', 6)).toBe('abcdef')
     expect(fitColumns('abcdef', 5)).toBe('abcd…')
     expect(fitColumns('日本語', 5)).toBe('日本…')
@@ -47,7 +47,7 @@ describe('the screen', () => {
     expect(fitColumns('abc', 0)).toBe('')
     expect(fitColumns('abc', -3)).toBe('')
   })
-  it('cuts a text of narrow characters where it cuts any other', () => {
+  it('cut text of narrow characters like any other', () => {
     const characters = ['a', 'é', '–', '…', '\u0301', '\ufe0f', '©', '日', '\u00ad', '\u200d']
     const wrong: string[] = []
     for (let number = 0; number < 10 ** 4; number++) {
@@ -59,16 +59,16 @@ describe('the screen', () => {
     }
     expect(wrong).toEqual([])
   })
-  it('fills up to a width', () =>
+  it('pad to a width', () =>
     expect([padEnd('日', 4), padStart('ab', 4), padEnd('abc', 2)]).toEqual(['日  ', '  ab', 'abc']))
-  it('makes one line of any text, and lets nothing through that moves a cursor', () => {
+  it('turn any text into one line without cursor movements', () => {
     expect(oneLine('  a\n\n\tb\r\nc ')).toBe('a b c')
     expect(oneLine('\u001b[31mred\u001b[0m \u001b]0;title\u0007x\u001b[2J\u0008\u0000\u009b1m')).toBe('red x1m')
     expect(oneLine('safe\u202etxt.exe\u2066')).toBe('safetxt.exe')
     expect(oneLine('\ud83d')).toBe('')
     expect(oneLine('x'.repeat(10_000_000)).length).toBe(4000)
   })
-  it('quotes a word for a shell that the shell would read otherwise', () => {
+  it('quote words that a shell would interpret', () => {
     for (const word of ['a.db', 'postgres://a@b:1/c', "it's; $(date) `x` \\ ? *", ''])
       expect(spawnSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word)
   })
@@ -77,7 +77,7 @@ describe('the screen', () => {
 const widths = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-describe('at every width', () => {
+describe('terminal output at every width', () => {
   const messages: readonly Message[] = [
     ...conversation(),
     everyPart,
@@ -100,7 +100,7 @@ describe('at every width', () => {
   const timeOf = (position: number): number | undefined =>
     position % 5 === 4 ? undefined : Date.UTC(2026, 10, 22, 22, 30) + position * 1_200_000
 
-  it('a timeline is what it was, and no line of it is too wide', () => {
+  it('matches recorded timelines, with no line too wide', () => {
     const seen = new Outputs()
     const some: Partial<TimelineOptions> = { kinds: ['plan', 'evidence'], from: -8, to: -1 }
     for (const columns of [1, 10, 11, ...widths(28, 46), ...widths(60, 72), ...widths(94, 102), 140])
@@ -118,7 +118,7 @@ describe('at every width', () => {
     seen.expectToBe('4d9c5dcb7eb4ac71')
   })
 
-  it('a report is what it was', () => {
+  it('matches recorded reports', () => {
     const damage = widths(1, 22).map((line) => ({
       line: line * 1000,
       reason: `reason ${line}`,
@@ -161,7 +161,7 @@ describe('at every width', () => {
     seen.expectToBe('80984ef76c494388')
   })
 
-  it('help is what it was, and wraps at 80 columns', () => {
+  it('matches recorded help, wrapped at 80 columns', () => {
     const command = (name: string, options: Command['options'], about: string): Command => ({
       ...{ name, synopsis: `${name} FILE [--to FORMAT]`, purpose: `does what ${name} does, in few words or in more` },
       ...{ usage: [`${name} FILE`, `${name} FILE --to FORMAT --out FILE --more 'of it'`], about, options },
@@ -190,7 +190,7 @@ describe('at every width', () => {
     seen.expectToBe('187b849cf4565c9b')
   })
 
-  it('a text is cut or broken as it was: within the columns, with all its words', () => {
+  it('cuts and wraps texts as recorded, with all words', () => {
     const text = 'one  two three-and-a-half 日本語 seven'
     const line = `  \u001b[31mname\u001b[39m   ${text}`
     const seen = new Outputs()
@@ -212,7 +212,7 @@ describe('at every width', () => {
   })
 })
 
-it('positions are printed as ranges', () => {
+it('positions print as ranges', () => {
   for (const [positions, text] of [
     [[], ''],
     [[3], '3'],

@@ -10,7 +10,7 @@ import { folder, indelible, writeTestFile, type CommandOptions } from './indelib
 
 const example = join(root, 'examples/coding-agent.json')
 
-it('every command prints what it printed before', async () => {
+it("every command's output matches the recorded screens", async () => {
   const store = ['--store', join(folder, 'screens.db')]
   const small = writeTestFile(
     'small.json',

@@ -13,7 +13,7 @@ const search = (...args: readonly string[]) => indelible(['search', ...args, '--
 const places = (...args: readonly string[]): readonly string[] =>
   search(...args, '--sort', 'time').lines.flatMap((line) => /^(\S+:\d+) {2}/.exec(line)?.[1] ?? [])
 
-it('finds messages in all sessions, with an index and without', () => {
+it('search finds messages in all sessions with and without an index', () => {
   const long = `${'before '.repeat(60)}the needle${' after'.repeat(60)}`
   indelible([
     'import',
@@ -64,7 +64,7 @@ it('finds messages in all sessions, with an index and without', () => {
   expect(search('needle', '--index').lines).toHaveLength(3)
 })
 
-it('finds retracted messages with --all', () => {
+it('search --all finds retracted messages', () => {
   indelible(['append', 'a', 'a retracted word', '--store', store])
   indelible(['rewind', 'a', '--to', '3', '--store', store])
   expect(search('retracted')).toMatchObject({ status: 0, stdout: '' })
@@ -72,7 +72,7 @@ it('finds retracted messages with --all', () => {
   expect(search('retracted', '--all').stdout).toBe('a:3  user retracted  a retracted word\n')
 })
 
-it('marks the words on a terminal, and fits them into a line', () => {
+it('search highlights words on a terminal and fits them into a line', () => {
   const shown = indelible(['search', 'needle', '--sort', 'time', '--store', store], { colour: true, columns: 60 }).lines
   expect(shown[0]).toContain('\u001b[1m\u001b[33mneedle\u001b[39m\u001b[22m')
   const plain = shown[0]?.replaceAll(/\u001b\[\d+m/g, '') ?? '' // oxlint-disable-line no-control-regex
@@ -91,19 +91,19 @@ it.each([
   [['search', '-return'], /no option -r; put words that begin with a dash after --/],
   [['index', 'x'], /no arguments/],
   [['index', '--drop', '--rebuild'], /exclude/],
-] as const)('%j is a mistake', (args, message) => {
+] as const)('search refuses %j', (args, message) => {
   const ended = indelible([...args, '--store', store])
   expect([ended.status, ended.stderr]).toEqual([2, expect.stringMatching(message)])
 })
 
-it('says what a query lacks', () => {
+it('search reports what a query lacks', () => {
   expect(search('"')).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/has no word to search for/) as string,
   })
 })
 
-it('takes words that begin with a dash behind --', () => {
+it('search accepts words with a leading dash after --', () => {
   expect(indelible(['search', '--store', store, '--', '-hay', 'needle']).stdout).toMatch(/^b:0 .*\n$/)
   expect(indelible(['search', '--store', store, '--', '-hay'])).toMatchObject({
     status: 1,
@@ -111,7 +111,7 @@ it('takes words that begin with a dash behind --', () => {
   })
 })
 
-it('names the encrypted sessions that it did not search, and those that an index leaves out', () => {
+it('search lists encrypted sessions that it skipped and those missing from an index', () => {
   const [mixed, keys] = [join(folder, 'mixed.db'), join(folder, 'mixed.keys')]
   const run = (...args: readonly string[]) => indelible([...args, '--store', mixed])
   indelible(['encryption', 'new', keys])

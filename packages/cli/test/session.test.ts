@@ -31,7 +31,7 @@ describe('a conversation in a store', () => {
   const home = newHome()
   const indelible = runner(home)
 
-  it('is imported into the user’s own store, which is told, and listed', () => {
+  it('is imported into the user’s default store, with a notice, and listed', () => {
     const { status, stdout, stderr } = indelible('import', example)
     expect([status, stderr]).toEqual([0, `store: ${join(home, 'indelible', 'sessions.db')}\n`])
     expect(stdout).toMatch(/^coding-agent: 19 messages of coding-agent\.json \(openai-chat\), head 19:[0-9a-f]{64}\n$/)
@@ -47,7 +47,7 @@ describe('a conversation in a store', () => {
       metadata: { from: { format: 'openai-chat' } },
     })
   })
-  it('goes on, by a message or by lines of JSON, all or none', () => {
+  it('accepts messages and lines of JSON, all or none', () => {
     expect(indelible('append', 'coding-agent', 'And the tests?').stdout).toMatch(
       /^coding-agent: 1 message at 19, head 20:/,
     )
@@ -81,7 +81,7 @@ describe('a conversation in a store', () => {
       ),
     ).toEqual(['conversation', 'plan', 'plan', 'conversation'])
   })
-  it('is shown like a file, and a file that is there comes first', () => {
+  it('is shown like a file; an existing file has priority', () => {
     expect(indelible('show', 'coding-agent').lines[0]).toBe('coding-agent: session, 23 messages')
     expect(indelible('show', example).lines[0]).toMatch(/^coding-agent\.json: openai-chat, 19 messages/)
     writeFileSync(join(folder, 'coding-agent-2'), '[{"role":"user","content":"a file"}]')
@@ -94,7 +94,7 @@ describe('a conversation in a store', () => {
       stderr: expect.stringContaining('this store has no session "nowhere"') as string,
     })
   })
-  it('is forked, and the fork goes its own way', () => {
+  it('is forked, and the fork diverges', () => {
     expect(indelible('fork', 'coding-agent', '--at', '5', '--id', 'other').stdout).toMatch(
       /^other: 5 messages of coding-agent, head 5:/,
     )
@@ -102,7 +102,7 @@ describe('a conversation in a store', () => {
     expect(indelible('list').lines[1]).toMatch(/3 {2}tail .*forked from coding-agent at 3$/)
     expect(indelible('fork', 'coding-agent', '--at', '99')).toMatchObject({ status: 1 })
   })
-  it('is proven, message by message, to whoever has the head', () => {
+  it('is proven message by message to anyone with the head', () => {
     const head = indelible('head', 'coding-agent').lines[0] ?? ''
     const proof = join(folder, 'proof.json')
     writeFileSync(proof, indelible('prove', 'coding-agent', '4').stdout)
@@ -127,7 +127,7 @@ describe('a conversation in a store', () => {
     })
     expect(indelible('show', '--json', 'coding-agent', '--from', '-2', '--to', '-1').lines).toHaveLength(1)
   })
-  it('is exported as a request of a provider, or whole, and comes back with the same head', () => {
+  it('is exported as a provider request or completely, and reimported with the same head', () => {
     expect(JSON.parse(indelible('export', 'coding-agent', '--to', 'anthropic').stdout)).toMatchObject({
       messages: expect.any(Array) as unknown,
     })
@@ -154,7 +154,7 @@ describe('a conversation in a store', () => {
       stderr: expect.stringContaining('nothing was imported') as string,
     })
   })
-  it('is verified; what was changed in the file is named', () => {
+  it('is verified, and changes in the file are reported', () => {
     const head = indelible('head', 'coding-agent').lines[0] ?? ''
     indelible('append', 'coding-agent', 'more')
     expect(indelible('verify', 'coding-agent', '--head', head)).toMatchObject({
@@ -185,8 +185,8 @@ describe('a conversation in a store', () => {
   })
 })
 
-describe('calls that are left open', () => {
-  it('are told of, and get error results on request', () => {
+describe('open calls', () => {
+  it('are reported and get error results on request', () => {
     const home = newHome()
     const indelible = runner(home)
     const path = join(folder, 'open.json')
@@ -212,7 +212,7 @@ describe('calls that are left open', () => {
 })
 
 describe('several conversations', () => {
-  it('of one file become a session each, or the one that is picked', () => {
+  it('of one file become one session each, or the picked one', () => {
     const indelible = runner(newHome())
     const path = join(folder, 'runs.json')
     writeFileSync(
@@ -237,7 +237,7 @@ describe('several conversations', () => {
 })
 
 describe('JSON lines', () => {
-  it('of messages, and of conversations, are shown, checked, converted and imported', () => {
+  it('of messages or conversations are shown, checked, converted and imported', () => {
     const indelible = runner(newHome())
     const messages = join(folder, 'said.jsonl')
     writeFileSync(messages, '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n{"role":"us')
@@ -265,7 +265,7 @@ describe('JSON lines', () => {
   })
 })
 
-describe('called wrongly', () => {
+describe('wrong command lines', () => {
   it.each([
     [['import']],
     [['append']],
@@ -282,11 +282,11 @@ describe('called wrongly', () => {
     [['export', 'x', '--to', 'nothing']],
     [['list', 'x']],
     [['list', '--store', '']],
-  ])('%j', (args) => {
+  ])('%j is refused', (args) => {
     const { status, stderr } = runner(newHome())(...args)
     expect([status, stderr]).toEqual([2, expect.stringMatching(/^indelible: .+\nTry: indelible \S+ --help\n$/)])
   })
-  it('a store that is not there is not made by looking for it', () => {
+  it('reading does not create a missing store', () => {
     const home = newHome()
     for (const args of [['list'], ['verify', '--all'], ['append', 'x', 'y']]) {
       const { status, stderr } = runner(home)(...args)
@@ -297,7 +297,7 @@ describe('called wrongly', () => {
     }
     expect(existsSync(home)).toBe(false)
   })
-  it('a store that is not there is not made by importing a file that can’t be read', () => {
+  it('importing an unreadable file does not create a missing store', () => {
     const home = newHome()
     for (const [file, reason] of [
       [join(home, 'nowhere.jsonl'), 'does not exist'],
@@ -306,7 +306,7 @@ describe('called wrongly', () => {
       expect(runner(home)('import', file)).toMatchObject({ status: 1, stderr: expect.stringContaining(reason) })
     expect(existsSync(home)).toBe(false)
   })
-  it('every command has help, in lines of at most 80 characters', () => {
+  it('every command has help within 80 columns', () => {
     const run = runner(newHome())
     const commands = run('--help').stdout.match(/(?<=^  )[a-z][a-z-]*(?= )/gm) ?? []
     expect(commands.length).toBeGreaterThan(20)
@@ -318,7 +318,7 @@ describe('called wrongly', () => {
   })
 })
 
-describe('the Node that it runs on', () => {
+describe('the required Node version', () => {
   const on = (version: string, ...args: readonly string[]) => {
     const faked = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)}`
     return spawnSync(process.execPath, ['--import', faked, program('packages/cli/src/main.ts'), ...args], {
@@ -326,17 +326,17 @@ describe('the Node that it runs on', () => {
       env: { ...process.env, XDG_DATA_HOME: newHome() },
     })
   }
-  it.each(['20.20.2', '22.15.1', '9.1.0'])('%s is too old, which is said', (version) => {
+  it.each(['20.20.2', '22.15.1', '9.1.0'])('rejects %s as too old', (version) => {
     expect(on(version, 'list')).toMatchObject({
       status: 1,
       stdout: '',
       stderr: `indelible: needs Node 22.16 or later, and this is ${version}\n`,
     })
   })
-  it.each(['22.16.0', '24.0.0', '100.0.0'])('%s is not', (version) =>
+  it.each(['22.16.0', '24.0.0', '100.0.0'])('accepts %s', (version) =>
     expect(on(version, 'show', example).status).toBe(0),
   )
-  it('is the one that the package asks for', () => {
+  it("matches the package's engines field", () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string }
     }
@@ -344,7 +344,7 @@ describe('the Node that it runs on', () => {
   })
 })
 
-it('the default store is where the system keeps data of applications', () => {
+it("the default store is in the system's application data folder", () => {
   expect(defaultStorePath({ XDG_DATA_HOME: '/x' }, 'linux', '/home/a')).toBe(join('/x', 'indelible', 'sessions.db'))
   expect(defaultStorePath({ XDG_DATA_HOME: 'relative' }, 'linux', '/home/a')).toBe(
     join('/home/a', '.local', 'share', 'indelible', 'sessions.db'),
@@ -355,7 +355,7 @@ it('the default store is where the system keeps data of applications', () => {
   expect(defaultStorePath({ LOCALAPPDATA: '/data' }, 'win32', '/a')).toBe(join('/data', 'indelible', 'sessions.db'))
 })
 
-it('npm start imports, continues, verifies, and finds what was changed', () => {
+it('npm start imports, continues, verifies, and finds the change', () => {
   const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/start.ts')], {
     encoding: 'utf8',
     cwd: folder,

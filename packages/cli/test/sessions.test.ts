@@ -23,8 +23,8 @@ const said = (name: string, ...texts: readonly string[]): string =>
     JSON.stringify(texts.map((content, at) => ({ role: at % 2 ? 'assistant' : 'user', content }))),
   )
 
-describe('scopes', () => {
-  it('keep sessions apart; whoever looks in the wrong one is told', () => {
+describe('scopes of a store', () => {
+  it('keep sessions apart; the wrong scope gives a hint', () => {
     for (const scope of ['ann', 'bob'])
       expect(run('import', said('hello', `I am ${scope}.`), '--scope', scope, ...store).status).toBe(0)
     expect(run('append', 'hello', 'More.', '--scope', 'ann', ...store).status).toBe(0)
@@ -43,13 +43,13 @@ describe('scopes', () => {
     expect(run('verify', '--all', '--all-scopes', ...store).stdout).toContain('2 sessions verified, 0 damaged')
     expect(run('show', 'hello', '--scope', 'bob', ...store).stdout).toContain('I am bob.')
   })
-  it('without sessions are not named', () => {
+  it('without sessions are not listed', () => {
     const other = ['--store', join(folder, 'logs.db')]
     expect(run('import', said('only', 'I am ann.'), '--scope', 'ann', ...other).status).toBe(0)
     expect(run('ledger', 'update', '--scope', 'nobody', ...other).status).toBe(0) // a log, and no session
     expect(run('list', ...other).stderr).toMatch(/but in the scopes? "ann": /)
   })
-  it('are listed, with their sessions', () => {
+  it('are listed with their sessions', () => {
     expect(
       run('scopes', '--json', ...store)
         .lines.slice(0, -1)
@@ -68,7 +68,7 @@ describe('scopes', () => {
     ])
     expect(run('list', '--all-scopes', '--json', ...store).stdout).toContain('"scope":"bob"')
   })
-  it('are copied, one or all, each to its own name', () => {
+  it('are copied one by one or all, each under its own name', () => {
     const [one, all] = [join(folder, 'one.db'), join(folder, 'all.db')]
     expect(run('copy', '--from', path, '--to', one)).toMatchObject({
       status: 0,
@@ -87,11 +87,11 @@ describe('scopes', () => {
     [['list', '--scope', '']],
     [['verify', 'hello', '--all-scopes']],
     [['copy', 'hello', '--all-scopes', '--from', path, '--to', join(folder, 'none.db')]],
-  ])('%j is no call', (args) => expect(run(...args, ...(args[0] === 'copy' ? [] : store)).status).toBe(2))
+  ])('refuse %j', (args) => expect(run(...args, ...(args[0] === 'copy' ? [] : store)).status).toBe(2))
 })
 
-describe('the store', () => {
-  it('is the one of INDELIBLE_STORE where no option names one', () => {
+describe('choice of the store', () => {
+  it('is INDELIBLE_STORE without an option', () => {
     const env = { INDELIBLE_STORE: join(folder, 'env.db') }
     expect(indelible(['import', example, '--id', 'mine'], { env }).stderr).toBe(`store: ${env.INDELIBLE_STORE}\n`)
     expect(indelible(['show', 'mine'], { env }).status).toBe(0)
@@ -99,7 +99,7 @@ describe('the store', () => {
     expect(indelible(['backup', join(folder, 'env-copy.db')], { env }).status).toBe(0)
     expect(existsSync(join(folder, 'env-copy.db'))).toBe(true)
   })
-  it('is told from a conversation, and a conversation from a store', () => {
+  it('distinguishes stores from conversations', () => {
     expect(run('show', path)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(
@@ -129,9 +129,9 @@ describe('the store', () => {
   })
 })
 
-describe('a session', () => {
+describe('naming a session', () => {
   const own = ['--store', join(folder, 'names.db')]
-  it('is named by the beginning of its id, if that is one session’s only', () => {
+  it('works by a unique id prefix', () => {
     for (const id of ['0f3c8a1d-1111-4222-8333-444455556666', '0f3c9a1d-1111-4222-8333-444455556666', 'notes'])
       run('import', said('named', `I am ${id}.`), '--id', id, ...own)
     expect(run('show', 'note', ...own).stdout).toContain('I am notes.')
@@ -148,17 +148,17 @@ describe('a session', () => {
     expect(run('fork', 'notes', '--id', 'not', ...own).status).toBe(0)
     expect(run('show', 'not', ...own).lines[0]).toMatch(/^not: /) // the whole id comes before a beginning
   })
-  it('is removed by its whole id only', () => {
+  it('requires the full id for removal', () => {
     expect(run('remove', 'note', '--yes', ...own)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('Nothing was changed') as string,
     })
   })
-  it('is guessed where its id is mistyped', () => {
+  it('suggests an id for a mistyped one', () => {
     expect(run('show', 'noets', ...own).stderr).toContain('has no session "noets"; did you mean "notes"?')
     expect(run('show', 'something else', ...own).stderr).toMatch(/"indelible list --store .*" shows its sessions/)
   })
-  it('has a short id on a terminal, as long as no other begins so', () => {
+  it('uses short ids on a terminal if unique', () => {
     const ids = [
       '0f3c8a1d-1111-4222-8333-444455556666',
       '0f3c8a1d-1111-9222-8333-444455556666',
@@ -186,7 +186,7 @@ describe('a session', () => {
         expect(ids.filter((id) => id === short || matchesIdPattern(short, id))).toEqual([ids[index]])
     expect(ids.map(shortIds(ids, { shows: false, columns: 40 }))).toEqual(ids)
   })
-  it('is found by what a list shows of its id', () => {
+  it('accepts the id as lists show it', () => {
     const ids = ['cccccccc-1111-4222-8333-444455556666', 'cccccccc-1111-4222-8333-444455556666.fork-1a2b3c4d']
     for (const id of ids) run('import', said('one', id), '--id', id, ...own)
     const shown = indelible(['list', ...own], { terminal: 80 }).lines.flatMap((line) => /cccccccc\S+/.exec(line) ?? [])
@@ -196,7 +196,7 @@ describe('a session', () => {
   })
 })
 
-describe('a list', () => {
+describe('a session list', () => {
   const own = ['--store', join(folder, 'list.db')]
   it('is sorted, filtered and cut', () => {
     const titled = writeTestFile(
@@ -230,7 +230,7 @@ describe('a list', () => {
   })
 })
 
-it('the nearest names are those with the fewest typing errors', () => {
+it('suggestions are the names with the fewest typing errors', () => {
   const names = ['list', 'show', 'stats', 'verify', 'fork', 'export', 'repair', 'replay']
   expect(['lsit', 'versify', 'forl', 'expotr', 'rep', 'x', ''].map((word) => nearest(word, names))).toEqual([
     ['list'],
@@ -243,7 +243,7 @@ it('the nearest names are those with the fewest typing errors', () => {
   ])
 })
 
-describe('on a terminal', () => {
+describe('terminal output', () => {
   const own = ['--store', join(folder, 'terminal.db')]
   /** What the command shows in a terminal of 80 columns and 24 lines. */
   const shownTo = async (args: readonly string[], env: { readonly [name: string]: string } = {}) => {
@@ -268,7 +268,7 @@ describe('on a terminal', () => {
     })
     return { status, out, err }
   }
-  it('heads and ids are short, and lines fit', async () => {
+  it('has short heads and ids, and lines that fit', async () => {
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     run('import', said('terminal', 'Why? '.repeat(40)), '--id', id, ...own)
     expect((await shownTo(['head', id])).out).toMatch(/^1:[0-9a-f]{12}…\n$/)
@@ -277,7 +277,7 @@ describe('on a terminal', () => {
     expect(out).toMatch(/ {2}0f3c8a1d… {2}Why\? Why\?/)
     for (const line of out.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80)
   })
-  it('a message that is longer than the screen goes through the pager, a short one does not', async () => {
+  it('pages a message longer than the screen, and no short one', async () => {
     run('import', said('long', 'line\n'.repeat(60)), '--id', 'long', ...own)
     run('import', said('short', 'a line'), '--id', 'short', ...own)
     const paged = join(folder, 'paged')

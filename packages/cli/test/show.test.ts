@@ -58,7 +58,7 @@ describe('indelible show', () => {
     })
     expect(entries[3]?.message).toMatchObject({ role: 'tool', content: [{ type: 'tool_result', callId: 'call_01' }] })
   })
-  it('--kind, --from and --to choose, and keep the positions', () => {
+  it('--kind, --from and --to select messages and keep positions', () => {
     const positions = (...args: readonly string[]) =>
       indelible(['show', '--json', example, ...args])
         .lines.slice(0, -1)
@@ -77,7 +77,7 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/^standard input: openai-chat, 1 message\n/)
     expect(stdout).toMatch(/from a pipe/)
   })
-  it('lists the calls that nobody answered', () => {
+  it('lists unanswered calls', () => {
     const path = writeTestFile(
       'open.json',
       JSON.stringify([
@@ -92,7 +92,7 @@ describe('indelible show', () => {
       /▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/,
     )
   })
-  it('writes no escape sequence to a pipe, and none of those in a transcript anywhere', () => {
+  it("writes no escape sequence to a pipe, and no transcript's anywhere", () => {
     const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
     const wire = [
       { role: 'user', content: hostile },
@@ -123,7 +123,7 @@ describe('indelible show', () => {
     ['-1', [3]],
     ['-2-', [2, 3]],
     ['2-99', [2, 3]],
-  ])('prints the messages of %s whole', (given, positions) => {
+  ])('prints the messages of %s completely', (given, positions) => {
     const four = writeTestFile(
       'four.json',
       JSON.stringify([0, 1, 2, 3].map((n) => ({ role: 'user', content: `line ${n}\nmore` }))),
@@ -166,7 +166,7 @@ describe('indelible show', () => {
       ['show', 'a', '--kind', 'plan,gossip'],
       /--kind: "gossip" is not a page kind; expected bootstrap/,
     ],
-  ])('exit 2 for misuse: %s', (_name, args, message) => {
+  ])('exits with 2 for misuse: %s', (_name, args, message) => {
     const { status, stdout, stderr } = indelible(args)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
@@ -200,13 +200,13 @@ describe('indelible show', () => {
       () => writeTestFile('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'),
       /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/,
     ],
-  ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
+  ])('exits with 1 for an unreadable file: %s', (_name, path, message) => {
     const { status, stdout, stderr } = indelible(['show', path()])
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/\n\s+at /)
   })
-  it('standard input is called that in errors', () => {
+  it('names standard input in errors', () => {
     for (const [command, input] of [
       ['show', '{'],
       ['check', '{'],
@@ -244,7 +244,7 @@ describe('indelible show', () => {
   })
 })
 
-describe('times', () => {
+describe('times in show', () => {
   const file = writeTestFile(
     'timed.jsonl',
     [
@@ -262,7 +262,7 @@ describe('times', () => {
   )
   const lines = (args: readonly string[], columns = 100) => indelible(['show', ...args], { columns }).lines
 
-  it('are those of the file, with a line for each day, where there is room', () => {
+  it("are the file's, with a line per day, if there is room", () => {
     const shownAs = lines([file]).map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
     expect(shownAs.slice(2, 7)).toEqual([
       expect.stringMatching(/^# time role page/),
@@ -276,7 +276,7 @@ describe('times', () => {
     expect(lines([file], 70).join('\n')).not.toContain('23:59:58')
     expect(lines([example]).join('\n')).not.toContain('time')
   })
-  it('of a session are those of its appends, and stay beside the file’s once that is imported', () => {
+  it('of a session are its append times, beside the file’s times if imported', () => {
     const store = ['--store', join(folder, 'times.db')]
     expect(indelible(['import', file, '--id', 'x', ...store]).status).toBe(0)
     expect(indelible(['append', 'x', 'now', ...store]).status).toBe(0)

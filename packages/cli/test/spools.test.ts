@@ -16,7 +16,7 @@ const terminal = terminalOf({
 })
 const nearOf = (store: string): string | undefined => spoolPathPrefix({ store }, terminal)
 
-it('the spellings of one address have one place, and two databases never have the same', () => {
+it('spellings of one address share a spool path, and two databases never do', () => {
   const same = [
     'postgres://me:pass@host/db',
     'postgresql://host:5432/db',

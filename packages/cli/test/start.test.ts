@@ -67,9 +67,9 @@ const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Loaded => 
   return { status, stdout, stderr, ...loaded }
 }
 
-describe('a start', () => {
+describe('starting the command', () => {
   it.each([[['--version']], [['--help']], [['list', '--help']], [[]]])(
-    'without work loads three files, and no store: %j',
+    'without work loads three files and no store: %j',
     (args) => {
       const { files, bytes, builtIns, segmenters } = start(args)
       expect(files.length).toBeLessThanOrEqual(3)
@@ -79,7 +79,7 @@ describe('a start', () => {
       expect(segmenters).toBe(0)
     },
   )
-  it('of list loads what reads a store, and no transcripts, keys, servers or threads', () => {
+  it('for list loads store readers only, no transcripts, keys, servers or threads', () => {
     expect(start(['import', join(root, 'examples/coding-agent.json')])).toMatchObject({ status: 0 })
     const { status, stdout, files, bytes, builtIns, segmenters } = start(['list'])
     expect(status).toBe(0)
@@ -90,14 +90,14 @@ describe('a start', () => {
       expect(builtIns).not.toContain(`node:${heavy}`)
     expect(segmenters).toBe(0)
   })
-  it('without a COMMAND prints the first commands, as a wrong call', () => {
+  it('without COMMAND prints the first commands and fails', () => {
     const { status, stdout, stderr } = start([])
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(/^Usage: indelible COMMAND/)
     expect(stderr).toContain('import FILE')
     expect(stderr).toContain('"indelible --help" lists all commands')
   })
-  it('keeps what was compiled in the cache folder of the user, once', () => {
+  it("caches compiled code in the user's cache folder once", () => {
     const caches = join(folder, 'caches')
     const env = { XDG_CACHE_HOME: caches, NODE_COMPILE_CACHE: undefined }
     const cachedFiles = (): readonly string[] => readdirSync(caches, { recursive: true, encoding: 'utf8' }).toSorted()
@@ -111,7 +111,7 @@ describe('a start', () => {
     start(['--version'], { ...env, XDG_CACHE_HOME: 'caches-here' })
     expect(readdirSync(folder)).not.toContain('caches-here')
   })
-  it('asks for its Node before anything else is loaded: what an older one lacks would end it without a reason', () => {
+  it('checks the Node version before loading anything else', () => {
     const code = readFileSync(command, 'utf8')
     expect(code).not.toMatch(/^\s*(?:import|export)\b[^(]*\bfrom\b|^\s*import\s*["']/m)
     expect(code.indexOf('needs Node 22.16')).toBeLessThan(code.indexOf('import('))

@@ -11,7 +11,7 @@ import { folder, indelible, main } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('says at a terminal that it goes on', async () => {
+it('tail says at a terminal that it is waiting for more', async () => {
   const path = join(folder, 'watched.db')
   const store = await sqliteStore({ path })
   await createSession(store, { id: 's', messages: [user('hello')] })
@@ -31,7 +31,7 @@ it('says at a terminal that it goes on', async () => {
   await store.close()
 })
 
-it('prints what is there, then what another process stores, until the session is sealed', async () => {
+it('tail prints existing messages, then those of another process, until the session is sealed', async () => {
   const path = join(folder, 'tail.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's' })
@@ -77,7 +77,7 @@ it('prints what is there, then what another process stores, until the session is
   await store.close()
 })
 
-it('ends with Ctrl-C', async () => {
+it('tail ends on Ctrl-C', async () => {
   const path = join(folder, 'interrupted.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's' })

@@ -12,7 +12,7 @@ import { indelible, main } from './indelible.ts'
 const folder = mkdtempSync(join(tmpdir(), 'indelible-view-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('gives the browser its address by a file that only the user can read, and removes it at the end', async () => {
+it('view passes its address to the browser in a private file, removed at the end', async () => {
   const store = join(folder, 'a.db')
   indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
   // What a system has to open a browser, which tells its arguments, the file's mode, and what stands in it.
@@ -43,7 +43,7 @@ it('gives the browser its address by a file that only the user can read, and rem
   expect(existsSync(args)).toBe(false)
 })
 
-it('ends by a signal that comes while the address is printed, and opens nothing then', async () => {
+it('view ends on a signal while printing its address, and opens nothing then', async () => {
   const store = join(folder, 'b.db')
   indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
   const opened = join(folder, 'opened')

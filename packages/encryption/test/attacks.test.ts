@@ -58,8 +58,8 @@ const family = async (): Promise<Store> => {
 const damageOf = async (bare: Store, id: string): Promise<number> =>
   (await fault('DamagedLog', openSession(withKeys(bare, ring), id))).position
 
-describe('what stands for an erased row', () => {
-  it('can not be written by somebody without keys', async () => {
+describe('the stub of an erased row', () => {
+  it('cannot be written without keys', async () => {
     for (const text of [forgery, stub('assistant'), stub('user')]) {
       const bare = await family()
       const { head } = await ok(bare.info('s'))
@@ -77,7 +77,7 @@ describe('what stands for an erased row', () => {
     }
   })
 
-  it('says nothing else, with keys and without', async () => {
+  it('contains nothing else, with and without keys', async () => {
     const bare = await family()
     const store = withKeys(bare, ring)
     const { head } = await ok(store.info('s'))
@@ -102,7 +102,7 @@ describe('what stands for an erased row', () => {
     expect((await fault('DamagedLog', openSession(plain, 'p'))).position).toBe(1)
   })
 
-  it('opens with the keys of all who share the row, whoever erased it', async () => {
+  it('opens with the keys of every sharing session, whoever erased it', async () => {
     const bare = await family()
     const store = withKeys(bare, ring)
     await ok(eraseMessages(store, 'f', [1, 2]))
@@ -116,7 +116,7 @@ describe('what stands for an erased row', () => {
     await fault('NoKey', openSession(withKeys(other, ring), 'f'))
   })
 
-  it('is encrypted when it is imported', async () => {
+  it('is encrypted on import', async () => {
     const plain = memoryStore()
     await ok(createSession(plain, { id: 'p', messages: said }))
     await ok(eraseMessages(plain, 'p', [0]))
@@ -128,7 +128,7 @@ describe('what stands for an erased row', () => {
     expect(await messagesOf(bare, 'i')).toEqual([...(await ok(openSession(plain, 'p'))).view()])
   })
 
-  it('names the attachments that were stored on their own', async () => {
+  it('names separately stored attachments', async () => {
     const store = withKeys(memoryStore(), ring)
     const [kept] = await ok(store.putBlocks([new TextEncoder().encode('an attachment')]))
     const attached = user(file({ type: 'block', id: kept as never, mediaType: 'text/plain' }))
@@ -145,7 +145,7 @@ describe('what stands for an erased row', () => {
   })
 })
 
-describe('a row that was changed is damage at its position', () => {
+describe('a changed encrypted row', () => {
   const cases: readonly (readonly [string, string, (log: StolenLog, all: Stolen) => void, number])[] = [
     ['two rows change places', 's', ({ rows }) => rows.splice(1, 2, rows[2] as Row, rows[1] as Row), 1],
     ['a row is repeated', 's', ({ rows }) => rows.push(rows[0] as Row), 4],
@@ -160,13 +160,13 @@ describe('a row that was changed is damage at its position', () => {
     ['other blocks', 's', ({ rows }) => rows.splice(2, 1, { ...(rows[2] as Row), body: withoutBlocks(rows[2]) }), 2],
     ['another member', 's', ({ rows }) => rows.splice(2, 1, { ...(rows[2] as Row), body: withMember(rows[2]) }), 2],
   ]
-  it.each(cases)('%s', async (_, id, change, position) => {
+  it.each(cases)('is damage at its position: %s', async (_, id, change, position) => {
     const bare = await changed(await family(), id, (log, all) => void change(log, all))
     expect(await damageOf(bare, id)).toBe(position)
     await ok(openSession(withKeys(bare, ring), 'o'))
   })
 
-  it('a row that was changed is not what a conflict or a retry gives', async () => {
+  it('is not part of a conflict or a retry', async () => {
     const bare = await family()
     const session = await ok(openSession(withKeys(bare, ring), 's'))
     const { head } = await ok(bare.info('s'))
@@ -175,7 +175,7 @@ describe('a row that was changed is damage at its position', () => {
     await fault('DamagedLog', session.append(user('more')))
   })
 
-  it('a log that is not encrypted has no encrypted rows', async () => {
+  it('does not exist in an unencrypted log', async () => {
     const bare = await changed(await family(), 's', (log) => {
       log.meta = Object.fromEntries(Object.entries(log.meta).filter(([key]) => key !== encryptionKey))
       log.rows.push({ kind: 'entry', body: forgery })
@@ -189,14 +189,14 @@ const rowOf = ({ logs }: Stolen, id: string, position: number): Row =>
 const withoutBlocks = (row: Row | undefined): string => `${row?.body.split('","blocks"')[0] ?? ''}"}`
 const withMember = (row: Row | undefined): string => `${row?.body.slice(0, -1) ?? ''},"x":1}`
 
-describe('a session that is put into another scope', () => {
+describe('a session moved into another scope', () => {
   const scopedOf = (store: Store, name: string): Store => {
     const scoped = store.scoped(name)
     if (scoped._tag === 'Left') throw new Error(scoped.left._tag)
     return scoped.right
   }
 
-  it('is not read there: neither its rows, nor what its keys have encrypted', async () => {
+  it('is not readable there, neither rows nor other data under its keys', async () => {
     const medium = memoryStore()
     await ok(createSession(withKeys(scopedOf(medium, 'a'), ring), { id: 's', messages: said }))
     const { logs, blocks } = await stolen(scopedOf(medium, 'a'))
@@ -219,7 +219,7 @@ describe('a session that is put into another scope', () => {
     expect(await messagesOf(scopedOf(medium, 'a'), 's')).toEqual(said)
   })
 
-  it('is read there, where it is copied with its keys', async () => {
+  it('is readable there if copied with its keys', async () => {
     const medium = memoryStore()
     const [here, there] = [scopedOf(medium, 'a'), scopedOf(medium, 'b')]
     const keyed = withKeys(here, ring)
@@ -237,7 +237,7 @@ describe('a session that is put into another scope', () => {
   })
 })
 
-describe('metadata that was changed', () => {
+describe('changed metadata of an encrypted session', () => {
   const encryption = (log: StolenLog): { [key: string]: unknown } => log.meta[encryptionKey] as never
   const cases: readonly (readonly [string, (log: StolenLog, all: Stolen) => void])[] = [
     ['clear metadata', ({ meta }) => Object.assign(meta, { clear: { user: 'eve' } })],
@@ -249,7 +249,7 @@ describe('metadata that was changed', () => {
     ['no text', (log) => Object.assign(encryption(log), { meta: 1 })],
     ['another text', (log) => Object.assign(encryption(log), { meta: 'AAAA' })],
   ]
-  it.each(cases)('%s', async (_, change) => {
+  it.each(cases)('is detected: %s', async (_, change) => {
     const bare = await changed(await family(), 's', (log, all) => {
       change(log, all)
       log.meta = JSON.parse(JSON.stringify(log.meta))
@@ -263,7 +263,7 @@ describe('metadata that was changed', () => {
     await ok(openSession(store, 'f'))
   })
 
-  it('what is added in plain is not ours', async () => {
+  it('is not trusted if added in plain', async () => {
     const bare = await changed(await family(), 's', ({ meta }) => Object.assign(meta, { title: 'forged', more: 1 }))
     const store = withKeys(bare, ring)
     const metadata = { title: 'ours', clear: { user: 'ada' } }
@@ -274,7 +274,7 @@ describe('metadata that was changed', () => {
   })
 })
 
-it('law: what is put together of stored pieces is a beginning of what was written, or a fault', async () => {
+it('property: recombined stored pieces give a prefix of what was written or a fault', async () => {
   const bare = await family()
   const store = withKeys(bare, ring)
   const session = await ok(openSession(store, 's'))
@@ -354,7 +354,7 @@ it('law: what is put together of stored pieces is a beginning of what was writte
   expect(Math.min(opened, refused)).toBeGreaterThan(0)
 })
 
-describe('a log that was removed and made again under its id', () => {
+describe('a log removed and recreated under its id', () => {
   const makes: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>])[] = [
     ['by other keys', async (bare, id) => ok(createSession(withKeys(bare, ring), { id }))],
     ['without keys', async (bare, id) => ok(createSession(bare, { id }))], // by somebody who has none: the ring knows the id
@@ -365,7 +365,7 @@ describe('a log that was removed and made again under its id', () => {
     [0, 1],
     [1, 0],
     [2, 2],
-  ])('gets nothing that was meant for the one before it: %s, then %s', async (first, second) => {
+  ])('gets nothing meant for its predecessor: %s, then %s', async (first, second) => {
     for (const pause of [0, 2000]) {
       const bare = memoryStore()
       await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
@@ -414,7 +414,7 @@ describe('a log that was removed and made again under its id', () => {
     [0, 1],
     [1, 0],
     [2, 2],
-  ])('also if that was done after the last look: %s, then %s', async (first, second) => {
+  ])('gets nothing even if recreated after the last read: %s, then %s', async (first, second) => {
     for (const call of ['append', 'update'] as const) {
       const bare = memoryStore()
       await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
@@ -435,7 +435,7 @@ describe('a log that was removed and made again under its id', () => {
   it.each([
     [0, 1],
     [1, 0],
-  ])('also if the store has met the new one: %s, then %s', async (first, second) => {
+  ])('gets nothing even if the store has seen the new one: %s, then %s', async (first, second) => {
     const bare = memoryStore()
     const store = withKeys(bare, ring, { plain: 'continue' })
     await makes[first]?.[1](bare, 's')
@@ -453,7 +453,7 @@ describe('a log that was removed and made again under its id', () => {
     expect(JSON.stringify([await ok(bare.info('s')), await ok(bare.read('s'))])).not.toContain('Zanzibar')
   })
 
-  it('gets nothing without keys either', async () => {
+  it('gets nothing when recreated without keys', async () => {
     const bare = memoryStore()
     await makes[1]?.[1](bare, 's')
     const session = await ok(openSession(bare, 's'))
@@ -463,7 +463,7 @@ describe('a log that was removed and made again under its id', () => {
     expect(await ok(bare.read('s'))).toEqual([])
   })
 
-  it('gets no row that was encrypted for another, nor does a log without keys', async () => {
+  it('gets no row encrypted for another log, also without keys', async () => {
     const bare = await family()
     const store = withKeys(bare, ring, { plain: 'continue' })
     const [row] = await ok(bare.read('o'))
@@ -486,8 +486,8 @@ it('a text that only looks encrypted is encrypted', async () => {
   expect((await ok(store.read('s')))[0]?.body).toBe(body)
 })
 
-describe('a key that was destroyed', () => {
-  it('is used from no memory: not by other stores of the process, nor at the next read by those of others', async () => {
+describe('a destroyed key', () => {
+  it('is no longer used from memory by any store of the process, or after the next read elsewhere', async () => {
     for (const elsewhere of [false, true]) {
       const [bare, keysIn] = [memoryStore(), memoryStore()]
       const apart = keyRing([newHostKey('one')], { keysIn })
@@ -511,7 +511,7 @@ describe('a key that was destroyed', () => {
     }
   })
 
-  it('is missed also where nothing was encrypted yet', async () => {
+  it('is missing even if nothing was encrypted yet', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', metadata: { title: 'ours' } }))
     await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
@@ -519,7 +519,7 @@ describe('a key that was destroyed', () => {
     await fault('NoKey', openSession(withKeys(bare, ring), 's'))
   })
 
-  it('is not called destroyed by a key ring that never had it', async () => {
+  it('is not reported as destroyed by a key ring that never had it', async () => {
     const bare = await family()
     const elsewhere = keyRing([host], { keysIn: memoryStore() })
     const lacking = await fault('NoKey', destroyKey(bare, 's', elsewhere))
@@ -529,7 +529,7 @@ describe('a key that was destroyed', () => {
     expect(await messagesOf(bare, 's')).toEqual(said)
   })
 
-  it('does not come back by a copy or a rotation', async () => {
+  it('does not return through a copy or a rotation', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
     const backup = memoryStore()
@@ -543,7 +543,7 @@ describe('a key that was destroyed', () => {
     expect(faultMessage(ended)).toMatch(/^"s" is encrypted and can't be read: the key \w+ was destroyed at 20/)
   })
 
-  it('of the parent is said to be that of the parent', async () => {
+  it("of the parent is reported as the parent's", async () => {
     const bare = await family()
     await ok(destroyKey(bare, 's', ring))
     const ended = await fault('NoKey', openSession(withKeys(bare, ring), 'f'))
@@ -558,7 +558,7 @@ describe('a key that was destroyed', () => {
   })
 })
 
-it('a session without a key that a store with keys refuses is passed over by no call in silence', async () => {
+it('no call silently skips a plain session that an encrypted store refuses', async () => {
   const store = memoryStore()
   const text = 'I am Grace Hopper of Arlington'
   await createSession(store, { id: 'plain', messages: [user(text)] })

@@ -13,7 +13,7 @@ const example = join(root, 'examples/coding-agent.json')
 /** What is shown of a session, whatever its name and whenever it was imported. */
 const sameOf = (text: string): string => text.replaceAll('secret', 'plain').replaceAll(/\d\d:\d\d:\d\d/g, 'time')
 
-it('makes keys, encrypts what is imported, rotates and destroys', () => {
+it('the command creates keys, encrypts imports, rotates and destroys keys', () => {
   const made = indelible(['encryption', 'new', at('agents.keys')])
   expect([made.status, made.stderr]).toEqual([0, expect.stringContaining('keep a copy')])
   expect(statSync(at('agents.keys')).mode & 0o77).toBe(0)
@@ -54,7 +54,7 @@ it('makes keys, encrypts what is imported, rotates and destroys', () => {
   )
 })
 
-it('two rotations of one key file at the same moment lose no key: the second one is refused or comes after the first', async () => {
+it('two concurrent rotations of a key file lose no key: the second is refused or follows', async () => {
   const own = ['--key-file', at('twice.keys'), '--store', at('twice.db')]
   indelible(['encryption', 'new', at('twice.keys')])
   for (const id of ['a', 'b', 'c']) expect(indelible(['import', example, '--id', id, ...own]).status).toBe(0)
@@ -73,7 +73,7 @@ it('two rotations of one key file at the same moment lose no key: the second one
   expect(indelible(['encryption', 'rotate', ...own]).status).toBe(0)
 })
 
-it('a rotation whose ring does not open every key changes nothing', () => {
+it('a rotation with a ring that lacks a key changes nothing', () => {
   const own = ['--key-file', at('partial.keys'), '--store', at('partial.db')]
   indelible(['encryption', 'new', at('partial.keys')])
   expect(indelible(['import', example, '--id', 's', ...own]).status).toBe(0)
@@ -87,7 +87,7 @@ it('a rotation whose ring does not open every key changes nothing', () => {
   expect([readFileSync(at('strange.keys'), 'utf8'), readFileSync(at('partial.keys'), 'utf8')]).toEqual([before, whole])
 })
 
-it('keeps keys where nobody else can read them', () => {
+it('the command keeps keys unreadable for others', () => {
   const old = process.umask(0o022)
   try {
     expect(indelible(['encryption', 'new', at('own.keys')]).status).toBe(0)
@@ -105,7 +105,7 @@ it('keeps keys where nobody else can read them', () => {
   }
 })
 
-it('says what is missing, and shows what a fork has of its own', () => {
+it("the command names the missing key and shows a fork's own messages", () => {
   const own = ['--key-file', at('fork.keys'), '--store', at('fork.db')]
   const run = (...words: readonly string[]): ReturnType<typeof indelible> => indelible([...words, ...own])
   for (const name of ['fork.keys', 'other.keys']) indelible(['encryption', 'new', at(name)])
@@ -131,7 +131,7 @@ it('says what is missing, and shows what a fork has of its own', () => {
     )
 })
 
-it('does not hide that the wrapped keys are missing', () => {
+it('the command reports missing wrapped keys', () => {
   const own = ['--key-file', at('gone.keys'), '--store', at('gone.db')]
   indelible(['encryption', 'new', at('gone.keys')])
   expect(statSync(at('gone.keys.db')).mode & 0o777).toBe(0o600)
@@ -158,7 +158,7 @@ it('does not hide that the wrapped keys are missing', () => {
   expect(nowhere.stderr).toMatch(/no\/such\.db: its folder does not exist/)
 })
 
-it('says what was not read for lack of a key, and what a destroyed key takes along', () => {
+it('the command lists sessions unread without their key and what a destroyed key affects', () => {
   const [keyed, bare] = [
     ['--key-file', at('said.keys'), '--store', at('said.db')],
     ['--store', at('said.db')],

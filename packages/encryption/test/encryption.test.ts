@@ -118,7 +118,7 @@ const views = async (store: Store, id: string): Promise<readonly unknown[]> => {
 }
 
 describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
-  it('are neither renamed nor erased by a holder whose lease another one has taken', async () => {
+  it('are neither updated nor erased by a holder who lost the lease', async () => {
     const store = withKeys(await fresh(), ring)
     const session = await ok(createSession(store, { id: 's', messages: [user(word)] }))
     const lease = await ok(session.lease({ holder: 'zombie', ttl: 60_000 }))
@@ -137,7 +137,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await ok(session.close())
     await ok(store.close())
   })
-  it('are read as they were written, and nothing of them can be read without the keys', async () => {
+  it('read back unchanged and are unreadable without the keys', async () => {
     const bare = await fresh()
     const store = withKeys(bare, ring)
     const session = await ok(
@@ -196,7 +196,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await bare.close()()
   })
 
-  it('law: a session with a key is one without, whatever happens to it', async () => {
+  it('property: behave like sessions without a key', async () => {
     const [bare, plain] = [await fresh(), memoryStore()]
     const store = withKeys(bare, ring)
     const step = fc.oneof(
@@ -244,7 +244,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await bare.close()()
   })
 
-  it('destroying a key ends a session and what forks share with it; the rows verify', async () => {
+  it('become unreadable with what forks share when the key is destroyed; rows still verify', async () => {
     const [bare, keysIn] = [await fresh(), memoryStore()]
     const apart = keyRing([host], { keysIn })
     const store = withKeys(bare, apart)
@@ -273,8 +273,8 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
   })
 })
 
-describe('keys', () => {
-  it('a wrong or missing host key is a fault that says so', async () => {
+describe('session keys', () => {
+  it('a wrong or missing host key is a fault with the reason', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
     const wrong = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('one')])), 's'))
@@ -295,7 +295,7 @@ describe('keys', () => {
     expect(() => hostKeyOf('one:AAAA')).toThrow(TypeError)
   })
 
-  it('without the key of a scope no attachment is stored or read, and the fault says why', async () => {
+  it("without a scope's key no attachment is stored or read, with the reason in the fault", async () => {
     const bare = memoryStore()
     const [id] = await ok(withKeys(bare, ring).putBlocks([Buffer.from(word)]))
     const lacking = withKeys(bare, keyRing([newHostKey('two')]))
@@ -305,14 +305,14 @@ describe('keys', () => {
     await fault('NoKey', lacking.hasBlocks([id as never]))
   })
 
-  it('of logs are kept in memory up to ten thousand, and the oldest is forgotten first', async () => {
+  it('up to ten thousand are kept in memory, evicting the oldest', async () => {
     const vault = new Vault(ring, memoryStore())
     const isKept = (name: number): boolean => vault.isFresh(`k${name}`, Infinity)
     for (let name = 0; name < 10_001; name++) await vault.make(`k${name}`)
     expect([isKept(0), isKept(1), isKept(10_000)]).toEqual([false, true, true])
   })
 
-  it('rotate: old keys are not needed any more, and no row changes', async () => {
+  it('after a rotation old host keys are not needed and no row has changed', async () => {
     const bare = memoryStore()
     const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
     const rows = await ok(bare.read('s'))
@@ -326,7 +326,7 @@ describe('keys', () => {
     await fault('NoKey', openSession(withKeys(bare, ring), 's'))
   })
 
-  it('a ciphertext that was altered is damage with its position: every character of it counts', async () => {
+  it('a ciphertext altered in any character is damage at its position', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', messages: [user('a'), user('b'), user('c')] }))
     const text = (await ok(bare.read('s')))[1]?.body ?? ''
@@ -341,7 +341,7 @@ describe('keys', () => {
     }
   })
 
-  it('messages are erased: stubs are encrypted, and all who verify know', async () => {
+  it('erased messages have encrypted stubs that still verify', async () => {
     const bare = await inFile()
     const store = withKeys(bare, ring)
     const session = await ok(createSession(store, { id: 's', messages: [...said, user('what is left')] }))
@@ -377,7 +377,7 @@ describe('keys', () => {
     await bare.close()()
   })
 
-  it('an append whose key is known is sent before the call returns', async () => {
+  it('an append with a known key is sent before the call returns', async () => {
     const bare = memoryStore()
     let sent = 0
     const store = withKeys({ ...bare, append: (id, append) => ((sent += 1), bare.append(id, append)) }, ring)
@@ -388,7 +388,7 @@ describe('keys', () => {
     await ok(appended)
   })
 
-  it('metadata that were encrypted for a session are not stored in another one that has taken its id', async () => {
+  it('metadata encrypted for a session are not stored in another one under its id', async () => {
     const bare = memoryStore()
     const other = withKeys(bare, ring)
     let taken = false
@@ -413,7 +413,7 @@ describe('keys', () => {
     await fault('NoSuchLog', other.update('s', { expected: now.version, meta: now.meta, ownKey: null })) // of a plain one
   })
 
-  it('metadata of the library\u2019s own are changed by no update of a caller', async () => {
+  it("internal metadata cannot be changed by a caller's update", async () => {
     const store = withKeys(memoryStore(), ring)
     await ok(createSession(store, { id: 's' }))
     const { meta, version } = await ok(store.info('s'))
@@ -422,7 +422,7 @@ describe('keys', () => {
     await fault('MetaConflict', store.update('s', { ...update, expected: version + 1 })) // it may be what another one stored
   })
 
-  it('a plain session of the same store stays plain, and both kinds are in one list', async () => {
+  it('a plain session stays plain, and both kinds are in one list', async () => {
     const bare = memoryStore()
     await ok(createSession(bare, { id: 'plain', messages: said }))
     const store = withKeys(bare, ring, { plain: 'continue' })
@@ -438,7 +438,7 @@ describe('keys', () => {
     expect(await verifyLedger(bare)).toMatchObject({ good: 2 })
   })
 
-  it('several handles write at once, and follow', async () => {
+  it('several handles write and follow concurrently', async () => {
     const bare = memoryStore()
     const stores = [withKeys(bare, ring), withKeys(bare, ring), withKeys(bare, ring)]
     const first = await ok(createSession(stores[0] as Store, { id: 's' }))
@@ -468,7 +468,7 @@ describe('keys', () => {
     await ok(verifyLog(bare, 's', first.head()))
   })
 
-  it('equal content of a scope is stored once; another scope has other bytes', async () => {
+  it('equal content is stored once per scope, with other bytes in another scope', async () => {
     const bare = memoryStore()
     const store = withKeys(bare, ring)
     const blocks = async (id: string, of: Store = bare): Promise<string> =>
@@ -491,7 +491,7 @@ describe('keys', () => {
     expect(Buffer.from(bytes ?? []).includes('Zanzibar')).toBe(false)
   })
 
-  it('copies keep the head; exports are readable, and imported into an encrypted session', async () => {
+  it('copies keep the head; exports are readable and can be imported into an encrypted session', async () => {
     const bare = memoryStore()
     const store = withKeys(bare, ring)
     const session = await ok(createSession(store, { id: 's', messages: said, metadata: { title: word } }))
@@ -516,7 +516,7 @@ describe('keys', () => {
     await fault('NoKey', openSession(withKeys(bare, ring), 'secret'))
   })
 
-  it('an attachment that is not there is a MissingBlock', async () => {
+  it('a missing attachment is a MissingBlock', async () => {
     const store = withKeys(memoryStore(), ring)
     const session = await ok(createSession(store, { id: 's' }))
     const lost = user(file({ type: 'block', id: 'ab'.repeat(32) as never, mediaType: 'text/plain' }))
@@ -530,7 +530,7 @@ describe('keys', () => {
     await ok(session.append(user('goes on')))
   })
 
-  it('no byte of what was said is in the file of a store', async () => {
+  it('no byte of a message is in a store file', async () => {
     const path = join(folder, 'grep.db')
     const bare = await ok(sqliteStore({ path, durability: 'os' }))
     const session = await ok(
@@ -548,7 +548,7 @@ describe('keys', () => {
     expect(marksFound()).toEqual([])
   })
 
-  it('what was acknowledged is there after kill -9, and goes on', async () => {
+  it('acknowledged messages survive kill -9 and the session continues', async () => {
     const path = join(folder, 'killed.db')
     for (let round = 0; round < rounds(2, 100); round++) {
       const child = spawn(
@@ -584,7 +584,7 @@ describe('keys', () => {
     }
   })
 
-  it('the platform and the portable code give the same bytes; GCM as in the specification', () => {
+  it('platform and portable code give the same bytes; GCM matches the specification', () => {
     const bytes = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'))
     // McGrew and Viega, "The Galois/Counter Mode of Operation", test case 16: AES-256.
     const key = bytes('feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308')
@@ -626,17 +626,18 @@ describe('keys', () => {
   })
 })
 
-it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))('blocks $name', ({ run }) =>
-  run(),
+it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))(
+  'encrypted blocks $name',
+  ({ run }) => run(),
 )
 
 const argumentsOf = storeContract('with keys', async () => {
   const inner = memoryStore()
   return { open: async () => withKeys(inner, ring), lasting: false }
 }).filter(({ name }) => name.includes('changing a'))
-it.each(argumentsOf)('$name', ({ run }) => run())
+it.each(argumentsOf)('encrypted store: $name', ({ run }) => run())
 
-it('an operation of an encrypted log that is tried again is done once, and with other rows it is a fault', async () => {
+it('a retried operation of an encrypted log is applied once, and with other rows is a fault', async () => {
   const store = ownStore(withKeys(memoryStore(), ring))
   const { head } = await store.create({ id: 'a', encrypt: true })
   const [x, y, z] = (['x', 'y', 'z'] as const).map((body) => ({ kind: 'entry' as const, body })) as [Row, Row, Row]
@@ -648,7 +649,7 @@ it('an operation of an encrypted log that is tried again is done once, and with 
   expect((await ok(store.info('a'))).head).toEqual(first.head)
 })
 
-it('what becomes of the arguments of a session with keys directly after the call changes nothing', async () => {
+it("changing arguments of an encrypted session's call directly afterwards has no effect", async () => {
   const store = withKeys(memoryStore(), ring)
   const call = async <G extends object, T>(given: G, work: (given: G) => PromiseLike<T>): Promise<T> => {
     const called = work(given)
@@ -679,7 +680,7 @@ it('what becomes of the arguments of a session with keys directly after the call
   await verifySession(store, 's')
 })
 
-describe('a session without keys in a store with keys', () => {
+describe('a plain session in an encrypted store', () => {
   const plainIn = async (inner: Store): Promise<void> => {
     await ok(createSession(inner, { id: 'c', messages: [user('SECRET 1')] }))
   }
@@ -690,7 +691,7 @@ describe('a session without keys in a store with keys', () => {
     return texts.join('\n')
   }
 
-  it('is refused, read, or continued, as the store was told', async () => {
+  it('is refused, read or continued, as configured', async () => {
     const inner = memoryStore()
     await plainIn(inner)
     const refusing = withKeys(inner, ring)
@@ -712,7 +713,7 @@ describe('a session without keys in a store with keys', () => {
     const scoped = orThrow(withKeys(inner, ring).scoped('default'))
     await fault('NoKey', openSession(scoped, 'c'))
   })
-  it('is encrypted where it is copied to, with what is appended to the copy and to its forks', async () => {
+  it('is encrypted when copied, with appends to the copy and its forks', async () => {
     const from = memoryStore()
     await plainIn(from)
     const inner = memoryStore()
@@ -733,7 +734,7 @@ describe('a session without keys in a store with keys', () => {
     await ok((await ok(openSession(store, 'c'))).append(user('own')))
     await fault('Diverged', copySession(from, store, 'c'))
   })
-  it('that was put in the place of an encrypted one is damage, whatever the store was told', async () => {
+  it('substituted for an encrypted one is damage, whatever is configured', async () => {
     for (const isElsewhere of [false, true])
       for (const plain of ['refuse', 'read', 'continue'] as const) {
         const keys = keyRing([newHostKey()], isElsewhere ? { keysIn: memoryStore() } : {})
@@ -749,7 +750,7 @@ describe('a session without keys in a store with keys', () => {
         await ok(inner.remove('c'))
       }
   })
-  it('keeps its id where an encrypted one could not be made', async () => {
+  it('keeps its id, where an encrypted one cannot be created', async () => {
     const inner = memoryStore()
     await plainIn(inner)
     await fault('LogExists', createSession(withKeys(inner, ring), { id: 'c' }))

@@ -123,9 +123,9 @@ const features: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'a recorder': async (store) => recorded(store, secret),
 }
 
-describe('no text of a user is in the files of an encrypted store', () => {
+describe('files of an encrypted store contain no user text', () => {
   for (const [name, use] of Object.entries(features))
-    it(`that has ${name}`, async () => {
+    it(`with ${name}`, async () => {
       const path = join(folder, name.replaceAll(/\W/g, '-'))
       const kept = await sqliteStore({ path: `${path}.db`, durability: 'os' })
       const seen = await (async (): Promise<string> => {
@@ -144,8 +144,8 @@ describe('no text of a user is in the files of an encrypted store', () => {
     })
 })
 
-describe('the stream of a chat', () => {
-  it('is read by nobody whose key of the chat was destroyed', async () => {
+describe("a chat's stored stream", () => {
+  it("is unreadable once the chat's key is destroyed", async () => {
     const inner = memoryStore()
     const ring = keyRing([newHostKey()])
     const store = withKeys(inner, ring)
@@ -158,7 +158,7 @@ describe('the stream of a chat', () => {
     expect(await ok(destroyKey(store, 'c', ring))).toBe(true)
     expect(await withKeys(inner, ring).read(stream?.id ?? '')()).toMatchObject({ left: { _tag: 'NoKey' } })
   })
-  it('is removed after its end, and not if another has taken its place', async () => {
+  it('is removed after its end unless another one replaced it', async () => {
     const store = memoryStore()
     const streams = chatStreams(store)
     const logs = async (): Promise<number> => (await ok(store.list())).logs.length
@@ -172,7 +172,7 @@ describe('the stream of a chat', () => {
   })
 })
 
-it('the index of a recorder tells no text to who guesses, without the key', async () => {
+it("a recorder's index confirms no guessed text without the key", async () => {
   for (const ring of [undefined, keyRing([newHostKey()], { keysIn: memoryStore() })]) {
     const inner = memoryStore()
     const store = ring === undefined ? inner : withKeys(inner, ring)

@@ -14,7 +14,7 @@ const places: readonly RowPlace[] = (['entry', 'note'] as const).flatMap((kind) 
 const open = (place: RowPlace, body: string, secret = key): string | undefined =>
   decryptRow({ ...place, index: 0, body } as never, secret)?.body
 
-it('law: it opens at its own place, by its own key, with its own blocks, and nowhere else', () => {
+it('property: an encrypted row opens only at its own place with its own key and blocks', () => {
   for (const place of places) {
     const body = encryptedRowBody({ name: 'k', key }, place, 'a text é', [one] as never)
     expect(places.filter((at) => open(at, body) !== undefined)).toEqual([place])
@@ -48,6 +48,6 @@ const stored: readonly (readonly [RowPlace, string])[] = [
   ],
 ]
 
-it('bodies that were stored by earlier versions open', () => {
+it('encrypted bodies of earlier versions open', () => {
   for (const [place, body] of stored) expect([place, open(place, body)]).toEqual([place, 'said before'])
 })

@@ -25,7 +25,7 @@ const messageAt = (at: number): Message =>
   ][at % 3] as Message
 const messages = Array.from({ length: 300 }, (_, at) => messageAt(at))
 
-it('a long encrypted session that is opened has its messages, and after an erasure all but those erased', async () => {
+it('a long encrypted session opens with its messages, and after an erasure with all but the erased ones', async () => {
   const bare = memoryStore()
   const store = withKeys(bare, keyRing([newHostKey()]))
   await ok(createSession(store, { id: 's', messages }))

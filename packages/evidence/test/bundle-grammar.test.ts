@@ -4,7 +4,7 @@ import { checkBundle, readBundle } from '@indelible/evidence'
 import { expect, it } from 'vitest'
 import { bundleCases, bundleText, trust } from './bundles.ts'
 
-it('says good and bad of each bundle of the table', () => {
+it('checkBundle accepts and refuses the bundles of the table as listed', () => {
   const verdicts = bundleCases.map(([name, , edits]) => {
     const bundle = readBundle(bundleText(edits))
     return [name, !isLeft(bundle) && !isLeft(checkBundle(bundle.right, trust))]

@@ -23,14 +23,14 @@ const built = spawnSync('go', ['build', '-o', program, '.'], {
 })
 const there = built.error === undefined
 
-describe('the verifier in Go', leftOutIf(!there, 'there is no Go'), () => {
+describe('the Go verifier', leftOutIf(!there, 'there is no Go'), () => {
   const origin = 'example.com/agents'
 
   it('builds', () => {
     expect([built.status, built.stderr]).toEqual([0, ''])
   })
 
-  it('says good and bad of each bundle of the table', () => {
+  it('accepts and refuses the bundles of the table as listed', () => {
     const lines = bundleCases.map(([, , edits]) => `${JSON.stringify(bundleText(edits))}\n`)
     const { stdout, stderr } = spawnSync(program, ['-', tableOrigin, ...tableKeys], {
       input: lines.join(''),
@@ -43,7 +43,7 @@ describe('the verifier in Go', leftOutIf(!there, 'there is no Go'), () => {
     )
   })
 
-  it('says good of a bundle, and bad of each that was changed', async () => {
+  it('accepts a bundle and refuses every changed one', async () => {
     const { skey, vkey } = newKey(origin)
     const witness = await startWitness('witness.example/1', { [origin]: vkey })
     const store = memoryStore()

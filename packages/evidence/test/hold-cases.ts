@@ -28,7 +28,7 @@ const raced = async <A, B>(
 }
 
 export const holdCases = (name: string, open: () => Promise<readonly [Store, Store]>): void => {
-  it(`in ${name}, a session is held or removed, never both`, async () => {
+  it(`${name}: a session is held or removed, never both`, async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < times; round++) {
       const [one, other] = await open() // the first row makes the ledger
@@ -52,7 +52,7 @@ export const holdCases = (name: string, open: () => Promise<readonly [Store, Sto
     expect([...outcomes].toSorted()).toEqual(['Left', 'Right'])
   })
 
-  it(`in ${name}, a message is held or erased, never both`, async () => {
+  it(`${name}: a message is held or erased, never both`, async () => {
     const [one, other] = await open()
     for (let round = 0; round < times; round++) {
       const id = `s${round}`

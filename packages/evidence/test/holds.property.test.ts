@@ -185,7 +185,7 @@ const begin = async (bare: Store): Promise<World> => {
   return world
 }
 
-it('of a held session every text is read, whatever is done and to whatever', async () => {
+it('every text of a held session stays readable, whatever is done to any session', async () => {
   const went = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(sequences, fc.boolean(), async (all, inFile) => {

@@ -51,7 +51,7 @@ holdCases('SQLite', async () => {
   return [await sqliteStore({ path, durability: 'os' }), await sqliteStore({ path, durability: 'os' })]
 })
 
-it('in two processes, a session is held or removed, never both', async () => {
+it('across two processes, a session is held or removed, never both', async () => {
   const path = join(folder, 'processes.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const ids = Array.from({ length: 150 }, (_, index) => `s${index}`)
@@ -95,7 +95,7 @@ it('a hold keeps the messages of a session, and those that others share with it'
   expect(await holdsOn(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
 })
 
-it('a session that was removed and is there again, as it was, is held, and the ledger says that it is there', async () => {
+it('a held session that was removed and restored is reported as present by the ledger', async () => {
   const [store, backup] = [memoryStore(), memoryStore()]
   await createSession(store, { id: 's', messages: [user('hello')] })
   await createSession(store, { id: 'empty' })
@@ -111,7 +111,7 @@ it('a session that was removed and is there again, as it was, is held, and the l
   expect(await verifyLedger(store)).toMatchObject({ good: 2, removed: 0, held: ['s', 'empty'] })
 })
 
-it('a session that is not there can be released where an earlier version has left it held', async () => {
+it('a missing session can be released if an earlier version left it held', async () => {
   const driver = memoryDriver()
   const store = orThrow(storeOf(driver))
   await createSession(store, { id: 's' })
@@ -130,7 +130,7 @@ describe('keys and holds', () => {
     return store
   }
 
-  it('the key of a held session is not destroyed, nor one that a held fork needs', async () => {
+  it('keep the key of a held session, and one that a held fork needs', async () => {
     const store = await keyed()
     await forkSession(store, 's', { id: 'fork', at: 1 })
     await holdSession(store, 'fork', { reason: 'court', by: 'ann' })
@@ -145,7 +145,7 @@ describe('keys and holds', () => {
     expect(await destroyKey(store, 's', ring)).toBe(true)
     await fault('NoKey', openSession(store, 'fork'))
   })
-  it('the ledger says which key was destroyed, why, by whom and when; once', async () => {
+  it('record once which key was destroyed, why, by whom and when', async () => {
     const store = await keyed()
     expect(await destroyKey(store, 's', ring, { reason: 'Art. 17', by: 'ann' })).toBe(true)
     expect(await destroyKey(store, 's', ring)).toBe(false)
@@ -154,12 +154,12 @@ describe('keys and holds', () => {
     expect([...destroyed.values()]).toMatchObject([{ id: 's', reason: 'Art. 17', by: 'ann', row: 0 }])
     expect(await verifyLedger(store)).toMatchObject({ good: 0, unrecorded: ['s'] })
   })
-  it('a session whose key the ledger says was destroyed can not be held any more', async () => {
+  it('cannot hold a session whose key the ledger lists as destroyed', async () => {
     const store = await keyed()
     await destroyKey(store, 's', ring)
     await fault('NoKey', holdSession(store.encryption?.bare ?? store, 's'))
   })
-  it('no key is destroyed, nothing removed and nothing erased while the ledger can not be read', async () => {
+  it('refuse to destroy, remove or erase while the ledger is unreadable', async () => {
     for (const kind of ['memory', 'SQLite']) {
       const inner =
         kind === 'memory' ? memoryStore() : await sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' })
@@ -178,7 +178,7 @@ describe('keys and holds', () => {
   })
 })
 
-describe('a row that was blanked in the file', () => {
+describe('a row blanked in the file', () => {
   /** A held session, whose first row somebody blanks by SQL with the stub of another session that says the same. */
   const blanked = async (how: 'import' | 'copy'): Promise<Store> => {
     const path = join(folder, `${files++}.db`)
@@ -206,7 +206,7 @@ describe('a row that was blanked in the file', () => {
     return sqliteStore({ path, durability: 'os' })
   }
 
-  it('is damage, whatever another session with the same row says: imported or copied', async () => {
+  it('is damage, whatever another session with the same row claims: imported or copied', async () => {
     for (const how of ['import', 'copy'] as const) {
       const store = await blanked(how)
       await fault('DamagedLog', openSession(store, 'evidence'))
@@ -219,7 +219,7 @@ describe('a row that was blanked in the file', () => {
       await store.close()
     }
   })
-  it('what another store says of an erasure stands apart, and is nobody\u2019s word here', async () => {
+  it("is not excused by another store's erasure claim, which is listed separately", async () => {
     for (const how of ['import', 'copy'] as const) {
       const store = await blanked(how)
       const [claim] = (await readLedger(store)).erasures
@@ -229,7 +229,7 @@ describe('a row that was blanked in the file', () => {
       await store.close()
     }
   })
-  it('of a session that is held counts by no claim that came after the hold', async () => {
+  it('in a held session is not excused by a claim made after the hold', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', messages: [user('kept')] })
     await holdSession(store, 's')

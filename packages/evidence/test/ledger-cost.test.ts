@@ -10,7 +10,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 
 afterEach(() => vi.restoreAllMocks())
 
-it('an update for one session that has grown copies no map of all sessions, and what was read before stays', async () => {
+it('updating one grown session copies no map of all sessions and leaves earlier results unchanged', async () => {
   const sessions = 2000
   const store = memoryStore()
   const all = []
@@ -40,11 +40,11 @@ it('an update for one session that has grown copies no map of all sessions, and 
   expect([...after.sessions]).toEqual([...again.sessions])
 })
 
-describe('an update of all sessions', () => {
+describe('a ledger update of all sessions', () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-cost-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('lists only the sessions that were created near one that has changed, and finds whatever has changed', async () => {
+  it('lists only sessions created near a changed one and finds every change', async () => {
     const opened = await sqliteStore({ path: join(folder, 'ledger.db'), durability: 'os' })
     let lists = 0
     const list: Store['list'] = (query) => {

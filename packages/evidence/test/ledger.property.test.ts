@@ -133,7 +133,7 @@ const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> 
 }
 
 describe.each(Object.entries(places))('a ledger in %s', (_, open) => {
-  it('says what a model of it says, whatever becomes of the sessions between two updates', async () => {
+  it('matches its model, whatever happens to the sessions between two updates', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aStep, { minLength: 3, maxLength: 25 }), async (steps) => run(await open(), steps)),
       { numRuns: rounds(30, 1000) },

@@ -58,7 +58,7 @@ const signers = [orThrow(signerOf(key.skey))]
 const origin = 'example.com/agents/default'
 const trust: Trust = { origin, keys: [key.vkey] }
 
-describe.each(places)('in %s', (_, open) => {
+describe.each(places)('a ledger in %s', (_, open) => {
   const three = async (): Promise<Store> => {
     const store = await open()
     for (const id of ['a', 'b', 'c']) await createSession(store, { id, messages: [user(id), user('more')] })
@@ -66,7 +66,7 @@ describe.each(places)('in %s', (_, open) => {
     return store
   }
 
-  it('an update says what is new, and nothing twice', async () => {
+  it('reports new heads in an update, none twice', async () => {
     const store = await three()
     const { head } = await readLedger(store)
     expect(await updateLedger(store)).toEqual({ head, recorded: 0, mismatches: [] })
@@ -85,7 +85,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('nobody can change what an update and a ledger say: not the identities of a hold, either', async () => {
+  it("results of a ledger and its updates are immutable, including a hold's identities", async () => {
     const store = await three()
     await holdSession(store, 'a')
     await eraseMessages(store, 'b', [0], { reason: 'asked to' })
@@ -97,7 +97,7 @@ describe.each(places)('in %s', (_, open) => {
     for (const answer of [...answers, ...said, await holdsOn(memoryStore(), 'a')]) expect(openIn(answer)).toEqual([])
   })
 
-  it('names a session that was deleted, replaced or cut back', async () => {
+  it('reports a deleted, replaced or truncated session', async () => {
     const store = await three()
     await store.remove('a')
     await store.remove('b')
@@ -135,7 +135,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('knows removals that were recorded, and an id that is used again', async () => {
+  it('recognizes recorded removals and a reused id', async () => {
     const store = await three()
     await removeRecorded(store, 'a', { reason: 'asked to', by: 'ann' })
     expect(await verifyLedger(store)).toMatchObject({ good: 2, removed: 1 })
@@ -147,7 +147,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('a removal whose process died between its row and its end is named, and completed by the next', async () => {
+  it('reports an unfinished removal of a dead process, and the next one completes it', async () => {
     const store = await three()
     const refusing: Store = { ...store, remove: () => store.remove('is not there') }
     expect((await removeRecorded(refusing, 'a')())._tag).toBe('Left')
@@ -159,7 +159,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('removals that go on beside a verification are no mismatch', async () => {
+  it('treats removals during a verification as no mismatch', async () => {
     const store = await three()
     // One from the row to the end, after the verification has read the ledger.
     let removed = false
@@ -197,7 +197,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('a ledger that fails while a missing session is looked up is that fault, and no mismatch', async () => {
+  it("returns a ledger's own fault during a lookup, not a mismatch", async () => {
     const store = await three()
     let isGone = false
     const gone = left({ _tag: 'Io', operation: 'info', cause: new Error('the disk is gone') } as const)
@@ -213,14 +213,14 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('a session that a ledger does not know yet is named, and a fork is one', async () => {
+  it('reports a session not yet in the ledger, including a fork', async () => {
     const store = await three()
     await forkSession(store, 'a', { id: 'fork', at: 1 })
     expect(await verifyLedger(store)).toMatchObject({ good: 3, unrecorded: ['fork'] })
     await store.close()
   })
 
-  it('many updates at once record each head once', async () => {
+  it('records each head once in concurrent updates', async () => {
     const store = await open()
     for (const id of ['a', 'b', 'c', 'd']) await createSession(store, { id, messages: [user(id)] })
     const all = await Promise.all(Array.from({ length: 6 }, () => updateLedger(store)))
@@ -229,7 +229,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('a store with a ledger records every so many appends, and every removal', async () => {
+  it('is updated every given number of appends and at every removal', async () => {
     const plain = await open()
     const store = withLedger(plain, { every: 3, by: 'host' })
     const session = await createSession(store, { id: 's' })
@@ -249,7 +249,7 @@ describe.each(places)('in %s', (_, open) => {
     await plain.close()
   })
 
-  it('checkpoints are signed and kept; a ledger that was replaced is not signed, and no longer verifies', async () => {
+  it('keeps signed checkpoints; a replaced ledger is not signed and no longer verifies', async () => {
     const store = await three()
     const first = await signLedger(store, { origin, signers })
     expect(orThrow(checkCheckpoint(first.note, trust))).toMatchObject({ origin, head: first.head })
@@ -269,7 +269,7 @@ describe.each(places)('in %s', (_, open) => {
     await store.close()
   })
 
-  it('a message is proven with public keys alone, also after session and ledger have grown', async () => {
+  it('proves a message with public keys only, also after growth', async () => {
     const store = await three()
     await signLedger(store, { origin, signers })
     const session = await openSession(store, 'b')
@@ -291,7 +291,7 @@ describe.each(places)('in %s', (_, open) => {
   })
 })
 
-describe('of sessions whose rows were altered in the database', () => {
+describe('a ledger verification of altered rows', () => {
   const words = 'a long answer '.repeat(400) // stands in a block
   const alter = async (sql: string, keys = false): Promise<Store> => {
     const path = join(folder, `${files++}.db`)
@@ -317,7 +317,7 @@ describe('of sessions whose rows were altered in the database', () => {
     ],
     ['a missing row', `delete from row where body like '%more b%'`, 1],
     ['the metadata', `update log set meta = 'x' where id = 'b'`, undefined],
-  ])('%s: names the session and the position', async (_, sql, position) => {
+  ])('names session and position: %s', async (_, sql, position) => {
     const store = await alter(sql)
     expect(await verifyLedger(store)()).toMatchObject({
       left: {
@@ -328,14 +328,14 @@ describe('of sessions whose rows were altered in the database', () => {
     await store.close()
   })
 
-  it('a comparison of heads says that it is one, and finds no altered row', async () => {
+  it('states when only heads are compared, which finds no altered row', async () => {
     const store = await alter(`update row set body = replace(body, 'more', 'less')`)
     expect(await verifyLedger(store, undefined, { headsOnly: true })).toMatchObject({ headsOnly: true, good: 2 })
     expect(await verifyLedger(store)()).toMatchObject({ left: { mismatches: [{ id: 'a' }, { id: 'b' }] } })
     await store.close()
   })
 
-  it('encrypted ones are verified without keys', async () => {
+  it('verifies encrypted sessions without keys', async () => {
     const good = await alter('select 1', true)
     expect(await verifyLedger(good)).toMatchObject({ headsOnly: false, good: 2 })
     await good.close()
@@ -350,7 +350,7 @@ describe('of sessions whose rows were altered in the database', () => {
   })
 })
 
-it('a scope without a ledger says so', async () => {
+it('a scope without a ledger is a fault', async () => {
   const store = memoryStore()
   for (const call of [
     () => readLedger(store),
@@ -361,21 +361,21 @@ it('a scope without a ledger says so', async () => {
     expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
 })
 
-it('a log that has the id of a ledger and is none is left alone', async () => {
+it("a log with the ledger's id that is not a ledger is left alone", async () => {
   const store = memoryStore()
   await createSession(ownStore(store), { id: ledgerId, messages: [user('mine')] })
   expect(await updateLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
   expect((await describeSession(store, ledgerId)).len).toBe(1)
 })
 
-it('the head of one session is signed without a ledger', async () => {
+it("one session's head can be signed without a ledger", async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: [user('a')] })
   const note = await signSession(store, 's', { origin: 'example.com/s', signers })
   expect(orThrow(checkCheckpoint(note, { ...trust, origin: 'example.com/s' })).head).toEqual(session.head())
 })
 
-describe('a bundle', () => {
+describe('a proof bundle', () => {
   const bundleOf = async (): Promise<string> => {
     const store = memoryStore()
     for (let count = 0; count < 5; count++)
@@ -385,7 +385,7 @@ describe('a bundle', () => {
     return JSON.stringify(await proveInLedger(store, 's2', 1))
   }
 
-  it('of a head is checked the same way, and claims nothing that is not signed', async () => {
+  it('of a head is checked the same way and claims nothing unsigned', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', messages: [user('hello')] })
     expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NoLedger' } })
@@ -450,7 +450,7 @@ describe('a bundle', () => {
     expect(refused).toBeGreaterThan((bytes.length * 7) / every)
   })
 
-  it('is refused with another session, another row of the ledger, or an old checkpoint of another log', async () => {
+  it("is refused with another session, ledger row, or log's old checkpoint", async () => {
     const bundle = JSON.parse(await bundleOf()) as {
       entry: { session: string }
       ledger: { body: string; proof: string }
@@ -473,7 +473,7 @@ describe('a bundle', () => {
     })
   })
 
-  it('is at most 8 kB beyond the message in a large store', async () => {
+  it('adds at most 8 kB to the message in a large store', async () => {
     const store = memoryStore()
     const big = await createSession(store, {
       id: 'big',
@@ -490,7 +490,7 @@ describe('a bundle', () => {
   })
 })
 
-describe('keys of a log', () => {
+describe('ledger signing keys', () => {
   const next = newKey('example.com/agents-2')
   const nextSigners = [orThrow(signerOf(next.skey))]
   const signed = async (extensions: readonly string[], by = signers): Promise<string> => {
@@ -500,7 +500,7 @@ describe('keys of a log', () => {
     return (await signLedger(store, { origin, signers: by, extensions })).note
   }
 
-  it('rotate: a checkpoint under the old key names the new one', async () => {
+  it('rotate with a checkpoint under the old key that names the new one', async () => {
     const rotations = [await signed([rotation(next.vkey)])]
     const note = await signed([], nextSigners)
     expect(checkCheckpoint(note, trust)).toMatchObject({ left: { _tag: 'NotSigned' } })
@@ -525,7 +525,7 @@ describe('witnesses', () => {
   })
   afterAll(() => Promise.all([one.close(), two.close(), lying.close()]))
 
-  it('sign what continues the checkpoint that they signed before; a policy of k counts them', async () => {
+  it('sign only continuations of their last checkpoint; a policy of k counts them', async () => {
     const store = memoryStore()
     for (let count = 0; count < 7; count++) await createSession(store, { id: `s${count}`, messages: [user('a')] })
     await updateLedger(store)
@@ -555,7 +555,7 @@ describe('witnesses', () => {
     expect(orThrow(checkBundle(bundle, { ...trust, witnesses, quorum: 1 })).checkpoint.witnessed).toHaveLength(1)
   })
 
-  it('are given up in time, also by a fetch that does not heed its signal', async () => {
+  it('time out, also with a fetch that ignores its signal', async () => {
     const store = memoryStore()
     await updateLedger(store)
     await signLedger(store, { origin, signers })
@@ -564,7 +564,7 @@ describe('witnesses', () => {
       { _tag: 'WitnessRefused', reason: expect.stringContaining('it did not answer within 5 ms') as string },
     ])
   })
-  it('are asked again from where they say that they are', async () => {
+  it('are asked again from the size they report', async () => {
     const mine = await startWitness('witness.example/4', { [origin]: key.vkey })
     const store = memoryStore()
     for (let count = 0; count < 3; count++) {
@@ -583,7 +583,7 @@ describe('witnesses', () => {
     await mine.close()
   })
 
-  it('do not sign a history that was replaced', async () => {
+  it('do not sign a replaced history', async () => {
     const mine = await startWitness('witness.example/5', { [origin]: key.vkey })
     for (const words of ['first', 'other']) {
       const store = memoryStore()
@@ -598,7 +598,7 @@ describe('witnesses', () => {
     await mine.close()
   })
 
-  it('that do not know the log, or are not there, are named', async () => {
+  it('that do not know the log or are unreachable are named', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', messages: [user('a')] })
     await updateLedger(store)
@@ -613,7 +613,7 @@ describe('witnesses', () => {
     ])
   })
 
-  it('make checkpoints of a revoked key count that they signed before it was revoked', async () => {
+  it('make checkpoints of a revoked key count if signed before the revocation', async () => {
     const store = memoryStore()
     await createSession(store, { id: 's', messages: [user('a')] })
     await updateLedger(store)
@@ -630,7 +630,7 @@ describe('witnesses', () => {
   })
 })
 
-it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', async (size) => {
+it.each([-1, 1.5, 1e300])('a ledger row with size %s is invalid', async (size) => {
   const store = memoryStore()
   const body = JSON.stringify({ type: 'head', id: 's', size, root: '0'.repeat(64) })
   await ownStore(store).create({
@@ -642,6 +642,6 @@ it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', asyn
   expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
 })
 
-it.each([NaN, -1, 0.5])('a quorum of %s is no quorum', (quorum) => {
+it.each([NaN, -1, 0.5])('a quorum of %s is invalid', (quorum) => {
   expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(TypeError)
 })

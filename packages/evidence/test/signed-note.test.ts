@@ -24,7 +24,7 @@ const specNote = `This is an example message.
 const seed = Uint8Array.from({ length: 32 }, (_, index) => index)
 
 describe('a signed note', () => {
-  it('of the specification opens with its key, and not once a bit of it is changed', () => {
+  it('from the specification opens with its key and fails with any changed bit', () => {
     const verifier = orThrow(verifierOf(specKey))
     expect(orThrow(openNote(specNote, [verifier]))).toMatchObject({
       text: 'This is an example message.\n',
@@ -39,18 +39,18 @@ describe('a signed note', () => {
     }
   })
 
-  it('is given back as it was read', () => {
+  it('round-trips', () => {
     expect(noteText(orThrow(parseNote(specNote)))).toBe(specNote)
   })
 
-  it('has as its text what stands before the last empty line, empty lines included', async () => {
+  it('has the text before the last empty line, empty lines included', async () => {
     const signer = orThrow(signerOf(newKey('example.com/a', 'log', seed).skey))
     const note = await signNote('one\n\ntwo\n', [signer])
     expect(orThrow(parseNote(note)).text).toBe('one\n\ntwo\n')
     expect(orThrow(openNote(note, [orThrow(verifierOf(signer.vkey))])).text).toBe('one\n\ntwo\n')
   })
 
-  it('is opened by one of its keys: others are ignored, and a wrong signature of a known one refuses it', async () => {
+  it('opens with one of its keys: unknown signatures are ignored, a wrong known one is refused', async () => {
     const [one, two, three] = ['one', 'two', 'three'].map((name, index) =>
       orThrow(
         signerOf(
@@ -108,7 +108,7 @@ describe('a signed note', () => {
       'rome.ct.filippo.io/2024h1+78f4abae+BTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABAFzPC3fap+uINc1RQ4eRbYMUt84+bKkA8GDLN8KwVdzAgYhYSv4kS8XSheGLAHCWhIJTJbuC3sL88bNMTtrsBM=',
       'its type is 5',
     ],
-  ])('of %s is read and opened by another of its keys; the key itself is refused by its type', async (...test) => {
+  ])('of %s is read and opened by another of its keys; the key type is refused', async (...test) => {
     const [, text, line, vkey, reason] = test
     const note = `${text}\n\u2014 ${line}\n`
     expect(noteText(orThrow(parseNote(note)))).toBe(note)
@@ -126,8 +126,8 @@ describe('a signed note', () => {
   })
 })
 
-describe('a key', () => {
-  it.each(['log', 'witness'] as const)('of a %s signs what its verifier verifies', async (kind) => {
+describe('a note key', () => {
+  it.each(['log', 'witness'] as const)('of a %s signs what its verifier accepts', async (kind) => {
     const { skey, vkey } = newKey('example.com/key', kind)
     const now = 1_700_000_000_000
     const note = await signNote('example.com/log\n0\nAAAA\n', [orThrow(signerOf(skey, () => now))])
@@ -138,7 +138,7 @@ describe('a key', () => {
     ])
   })
 
-  it('of a witness signs no time beyond what a number holds exactly', async () => {
+  it('of a witness signs no time beyond exact numbers', async () => {
     const { skey, vkey } = newKey('example.com/key', 'witness')
     const [last, beyond] = await Promise.all(
       [2 ** 53 - 1, 2 ** 53].map((seconds) =>
@@ -150,7 +150,7 @@ describe('a key', () => {
     expect(openNote(beyond ?? '', [verifier])).toMatchObject({ left: { _tag: 'BadSignature' } })
   })
 
-  it('may be elsewhere: a service signs', async () => {
+  it('may be held by a signing service', async () => {
     const pair = newKey('example.com/hsm')
     const local = orThrow(signerOf(pair.skey))
     const remote = orThrow(remoteSigner(pair.vkey, async (bytes) => await local.sign(bytes)))
@@ -163,11 +163,11 @@ describe('a key', () => {
     ['log', 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'],
     ['log', 'TEST+7997405c+AQcC+FTVKf0jlTdHDY3rbevmnKxxPjigCXlVtGe6RIr6'],
     ['witness', 'remora.n621.de+da77ade7+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw2'],
-  ])('of a %s in use elsewhere is read: %s', (kind, vkey) => {
+  ])('of a %s from elsewhere is read: %s', (kind, vkey) => {
     expect(orThrow(verifierOf(vkey))).toMatchObject({ kind, vkey })
   })
 
-  it('in use elsewhere signs as its public key says', async () => {
+  it('from elsewhere signs as its public key verifies', async () => {
     const signer = orThrow(signerOf('PRIVATE+KEY+logandmap+38581672+AXJ0FKWOcO2ch6WC8kP705Ed3Gxu7pVtZLhfHAQwp+FE'))
     expect(signer.vkey).toBe('logandmap+38581672+Ab/PCr1eCclRPRMBqw/r5An1xO71MCnImLiospEq6b4l')
     expect(openNote(await signNote('hello\n', [signer]), [orThrow(verifierOf(signer.vkey))])._tag).toBe('Right')
@@ -185,7 +185,7 @@ describe('a key', () => {
     expect(verifierOf(vkey)).toMatchObject({ left: { _tag: 'BadKey' } })
   })
 
-  it.each(['log', 'witness'] as const)('that is private is refused where it is damaged: of a %s', (kind) => {
+  it.each(['log', 'witness'] as const)('that is private is refused if damaged: of a %s', (kind) => {
     const { skey } = newKey('example.com/key', kind)
     const [, start = '', base64 = ''] = /^(.*\+[0-9a-f]{8}\+)(.*)$/.exec(skey) ?? []
     const keyOf = (...bytes: readonly number[]): string => start + Buffer.from(bytes).toString('base64')
@@ -202,7 +202,7 @@ describe('a key', () => {
       expect(signerOf(wrong as string)).toMatchObject({ left: { _tag: 'BadKey', reason } })
   })
 
-  it('that is private stands in no fault', () => {
+  it('that is private is in no fault', () => {
     const { skey } = newKey('example.com/key')
     // The name and the hash are public, and base64 may have a plus of its own.
     const secret = skey.split('+').slice(4).join('+')
@@ -211,7 +211,7 @@ describe('a key', () => {
       expect(JSON.stringify(signerOf(damaged))).not.toContain(secret.slice(0, 20))
   })
 
-  it('needs a name without spaces and plus', () => {
+  it('requires a name without spaces and plus', () => {
     for (const name of ['', 'a b', 'a+b', 'a\u2003b', 'a\nb']) expect(() => newKey(name)).toThrow(TypeError)
   })
 })
@@ -219,7 +219,7 @@ describe('a key', () => {
 describe('a checkpoint', () => {
   const root = '0aa1'.repeat(16)
 
-  it('is read as it was written', () => {
+  it('round-trips as text', () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -259,15 +259,15 @@ describe('a checkpoint', () => {
   })
 })
 
-describe('a proof as text', () => {
+describe('a tlog proof', () => {
   const path = [1, 2].map((byte) => new Uint8Array(32).fill(byte))
 
-  it('of a log of one row has no hashes', () => {
+  it('of a single-row log has no hashes', () => {
     const proof = { index: 0, path: [], checkpoint: specNote }
     expect(orThrow(parseTlogProof(tlogProofText(proof)))).toEqual(proof)
   })
 
-  it('is read as it was written, with and without extra data', () => {
+  it('round-trips as text with and without extra data', () => {
     for (const extra of [undefined, Uint8Array.of(1, 2, 3)]) {
       const proof = { ...(extra && { extra }), index: 73_894, path, checkpoint: specNote }
       expect(orThrow(parseTlogProof(tlogProofText(proof)))).toEqual(proof)

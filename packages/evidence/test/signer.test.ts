@@ -41,7 +41,7 @@ const rewritten = async (store: Store): Promise<void> => {
   for (const id of ['x', 'y', 'z']) await growLedger(store, id)
 }
 
-it('is nothing that does not continue what the signer remembers, also if the checkpoints are gone', async () => {
+it("nothing is signed that does not continue the signer's memory, even without checkpoints", async () => {
   const store = memoryStore()
   const memory = memoryOf()
   await growLedger(store, 'a')
@@ -54,7 +54,7 @@ it('is nothing that does not continue what the signer remembers, also if the che
   expect(await listCheckpoints(store)).toEqual([])
 })
 
-it('is nothing that does not continue its own last signature, whatever stands behind it', async () => {
+it('nothing is signed that does not continue the last own signature, whatever follows it', async () => {
   const store = memoryStore()
   await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer] })
@@ -72,7 +72,7 @@ it('is nothing that does not continue its own last signature, whatever stands be
   await fault('Diverged', signLedger(store, { origin, signers: [signer] }) as never)
 })
 
-it('is nothing that one of several memories knows otherwise, and each learns it', async () => {
+it('nothing is signed that contradicts one of several memories, and each memory is updated', async () => {
   const store = memoryStore()
   const [mine, theirs] = [memoryOf(), memoryOf()]
   await growLedger(store, 'a')
@@ -84,7 +84,7 @@ it('is nothing that one of several memories knows otherwise, and each learns it'
   expect(mine.heads).toHaveLength(1)
 })
 
-it('is in the memory before the signature is made', async () => {
+it('a head is remembered before it is signed', async () => {
   const store = memoryStore()
   const memory = memoryOf()
   const seen: number[] = []
@@ -98,7 +98,7 @@ it('is in the memory before the signature is made', async () => {
   expect(seen).toEqual([1])
 })
 
-it('of two signers at once steps no checkpoint back', async () => {
+it('two concurrent signers never step a checkpoint back', async () => {
   const store = memoryStore()
   await growLedger(store, 'a')
   const slow = {
@@ -117,7 +117,7 @@ it('of two signers at once steps no checkpoint back', async () => {
   expect(sizes.at(-1)).toBe((await readLedger(store)).head.size)
 })
 
-it('a witness whose answer has no end is read up to a limit', async () => {
+it('an endless witness response is read up to a limit', async () => {
   const store = memoryStore()
   await growLedger(store, 'a')
   await signLedger(store, { origin, signers: [signer] })

@@ -108,7 +108,7 @@ export const put = async (
 }
 
 export const langgraphCases = ({ fresh }: Place, runs: number): void => {
-  it("gives what LangGraph's own saver gives, by two handles in turn", async () => {
+  it("gives the same as LangGraph's own saver, by two handles in turn", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(step, fc.boolean()), { minLength: 1, maxLength: 8 }), async (steps) => {
         const store = await fresh()
@@ -178,7 +178,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     )
   })
 
-  it('the conversation is empty after a checkpoint without messages, and its messages stay in the record', async () => {
+  it('empties the conversation after a checkpoint without messages and keeps them in the record', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     const first = await put(saver, { configurable: { thread_id: 't', checkpoint_ns: '' } }, [new HumanMessage('a')], 1)
@@ -188,7 +188,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect((await saver.getTuple(first))?.checkpoint.channel_values['messages']).toHaveLength(1)
   })
 
-  it("makes each message as LangGraph's serializer makes it", async () => {
+  it("creates each message as LangGraph's serializer does", async () => {
     const nested = (depth: number): unknown => (depth === 0 ? 'deep' : { in: [nested(depth - 1)] })
     const artifacts = [
       {},
@@ -256,7 +256,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(asJson(again?.checkpoint.channel_values)).toEqual(asJson({ messages }))
   })
 
-  it('stores each message of a snapshot once, and gives the snapshot back', async () => {
+  it('stores each message of a snapshot once and returns the snapshot', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     const messages = Array.from({ length: 20 }, (_, index) => new HumanMessage({ content: 'word '.repeat(40), id: `${index}` })) // oxfmt-ignore
@@ -272,7 +272,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(isDeltaSnapshot(snapshot) && asJson(snapshot.value)).toEqual(asJson(messages))
   })
 
-  it('stores each message once where the writes of a step come before its checkpoint is stored', async () => {
+  it("stores each message once if a step's writes precede its checkpoint", async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     let config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
@@ -311,7 +311,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(found.flatMap(({ pendingWrites }) => pendingWrites ?? [])).toHaveLength(40)
   })
 
-  it('writes that came before their checkpoint are stored beside it', async () => {
+  it('stores early writes beside their checkpoint', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     const checkpoint = { ...emptyCheckpoint(), id: uuid6(1) }
@@ -322,7 +322,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect((await new IndelibleSaver(store).getTuple(config))?.pendingWrites).toHaveLength(1)
   })
 
-  it('takes writes whose checkpoint is never stored', async () => {
+  it('accepts writes whose checkpoint is never stored', async () => {
     const saver = new IndelibleSaver(await fresh())
     const config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: uuid6(1) } }
     await saver.putWrites(config, [['messages', [new AIMessage('lost')]]], 'task')
@@ -330,7 +330,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(await saver.getTuple(config)).toBeUndefined()
   })
 
-  it('after forks, rewinds and prunes every message is in the record, verified', async () => {
+  it('keeps every message in the verified record after forks, rewinds and prunes', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)
     const start: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
@@ -361,7 +361,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect([await saver.getTuple(fork), await after.getTuple(fork)]).toEqual([undefined, undefined])
   })
 
-  it('two handles at once: every checkpoint and every write is there', async () => {
+  it('keeps every checkpoint and write of two concurrent handles', async () => {
     const store = await fresh()
     const savers = [new IndelibleSaver(store), new IndelibleSaver(store)]
     const start: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
@@ -387,7 +387,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     }
   })
 
-  it("brings LangGraph's own checkpoints along, and gives them back", async () => {
+  it("migrates LangGraph's own checkpoints in and out", async () => {
     const old = new MemorySaver()
     for (const thread_id of ['1', '2']) {
       let config: RunnableConfig = { configurable: { thread_id, checkpoint_ns: '' } }

@@ -15,7 +15,7 @@ afterAll(files.leave)
 describe('langgraph, in memory', () => langgraphCases(inMemory, rounds(25, 1000)))
 describe('langgraph, in SQLite', () => langgraphCases(files, rounds(4, 200)))
 
-it('gives the fault of a store that fails at any step', () =>
+it('the saver returns the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const saver = new IndelibleSaver(store)
     const [hello, there] = [new HumanMessage({ content: 'hi', id: 'h' }), new AIMessage({ content: 'there', id: 'a' })]
@@ -30,7 +30,7 @@ it('gives the fault of a store that fails at any step', () =>
     await saver.deleteThread('t')
   }))
 
-it('keeps what a serializer of another format gives, byte for byte', async () => {
+it("the saver keeps another serializer's format byte for byte", async () => {
   const given: Uint8Array[] = []
   const values = new Map<string, unknown>()
   const serde: SerializerProtocol = {
@@ -55,7 +55,7 @@ it('keeps what a serializer of another format gives, byte for byte', async () =>
   expect(given.every((bytes) => bytes instanceof Uint8Array && values.has(String(bytes)))).toBe(true)
 })
 
-describe('a message', () => {
+describe('a LangGraph message', () => {
   const serde = new JsonPlusSerializer()
   /** The JSON of a message, with other fields. */
   const wire = async (message: object, fields: object): Promise<Json> => {
@@ -72,7 +72,7 @@ describe('a message', () => {
   }
   const theirs = (value: Json): Promise<unknown> => serde.loadsTyped('json', JSON.stringify(value))
 
-  it('is what the serializer makes of its JSON, whatever is in its fields', async () => {
+  it("equals the serializer's result for its JSON, whatever its fields", async () => {
     const key = fc.constantFrom('a', 'b', 'lc', '__lc_escaped__', '__proto__', 'type', '10')
     const deep = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -95,7 +95,7 @@ describe('a message', () => {
     )
   })
 
-  it('asks the serializer once for each shape, up to the depth that LangChain takes', async () => {
+  it("calls the serializer once per shape, up to LangChain's depth", async () => {
     const nested = (depth: number): unknown => (depth === 0 ? 'deep' : { in: [nested(depth - 1)] })
     for (const [fields, times] of [
       [{}, 1],
@@ -116,7 +116,7 @@ describe('a message', () => {
     }
   })
 
-  it('of another kind, or of no kind, is left to the serializer', async () => {
+  it('of another kind is left to the serializer', async () => {
     const message = (await wire(new HumanMessage({ content: 'x' }), {})) as { readonly [key: string]: Json }
     const id = message['id'] as readonly Json[]
     const others: readonly Json[] = [

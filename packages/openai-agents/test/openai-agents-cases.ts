@@ -48,7 +48,7 @@ const strange = (): AgentInputItem[] =>
   ] as unknown as AgentInputItem[]
 
 export const agentsCases = ({ fresh }: Place, runs: number): void => {
-  it('gives back items deeply equal, and nothing that is shared', async () => {
+  it('returns deeply equal items and nothing shared', async () => {
     const store = await fresh()
     const session = agentsSession(store, { sessionId: 's' })
     expect(await session.getItems()).toEqual([])
@@ -72,12 +72,12 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect((await session.getItems()).length).toBe(items.length)
   })
 
-  it('its record has the first items, also if nobody asked for them before', async () => {
+  it('records the first items even if nobody read them before', async () => {
     const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [userItem('first')] })
     expect((await session.record()).view().toArray().map(textOf)).toEqual(['first'])
   })
 
-  it("replaces function calls as the SDK's own session does, also those of one id", async () => {
+  it("replaces function calls as the SDK's own session does, also with one id", async () => {
     const initialItems = [call('1'), userItem('a'), call('2'), call('1'), result('1'), call('2'), call('3')]
     const mutations = ['2', '1', '4'].map((callId) => ({
       type: 'replace_function_call' as const,
@@ -96,7 +96,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect((await ours.record()).head().size).toBe(size)
   })
 
-  it('the record reads as a conversation: calls pair with results, and open ones are seen', async () => {
+  it('reads as a conversation: calls pair with results, open ones are recognized', async () => {
     const session = agentsSession(await fresh(), { sessionId: 's' })
     await session.addItems([userItem('look')])
     await session.addItems([call('1'), call('2'), result('1'), result('2'), answered('A cat.'), call('3')])
@@ -112,7 +112,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     })
   })
 
-  it('is a class: programs extend it, and patch a method of one', async () => {
+  it('is a class that programs can extend and patch', async () => {
     const store = await fresh()
     class Loud extends AgentsSession {
       readonly heard: number[] = []
@@ -131,7 +131,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect(session instanceof AgentsSession).toBe(true)
   })
 
-  it('does what a list does, by two handles in turn', async () => {
+  it('matches a list, by two handles in turn', async () => {
     const item = fc.oneof(
       fc.string().map(userItem),
       fc.string().map(answered),
@@ -203,7 +203,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     )
   })
 
-  it('after pops, clears and rewrites everything that was said is in the record, verified', async () => {
+  it('keeps everything in the verified record after pops, clears and rewrites', async () => {
     const store = await fresh()
     const session = agentsSession(store, { sessionId: 's', initialItems: [userItem('first')] })
     await session.addItems([call('1'), result('1'), answered('second')])
@@ -229,7 +229,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     await verified(store, 's')
   })
 
-  it('what stays is not stored again, and an item is itself in whatever order its fields stand', async () => {
+  it('does not store unchanged items again, whatever the order of their fields', async () => {
     const initialItems = [userItem('a'), ...strange(), userItem('b')]
     const session = agentsSession(await fresh(), { sessionId: 's', initialItems })
     await session.popItem()
@@ -253,7 +253,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     }
   })
 
-  it('a transaction whose suffix is another one changes nothing', async () => {
+  it('changes nothing in a transaction with another suffix', async () => {
     const session = agentsSession(await fresh(), {
       sessionId: 's',
       initialItems: [userItem('first'), userItem('second')],
@@ -268,7 +268,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect(await session.getItems()).toEqual([userItem('first'), userItem('second')])
   })
 
-  it('a message that names a stored block is no item', async () => {
+  it('refuses a message that references a stored block as an item', async () => {
     const store = await fresh()
     const session = agentsSession(store, { sessionId: 's', initialItems: [userItem('first')] })
     const record = await session.record()
@@ -277,7 +277,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     await expect(session.getItems()).rejects.toThrow('a message references a stored block')
   })
 
-  it('two handles at once: every item once, and each pop another one', async () => {
+  it('stores each item of two concurrent handles once, and each pop returns another one', async () => {
     const store = await fresh()
     const handles = [1, 2].map(() => agentsSession(store, { sessionId: 's' }))
     await Promise.all(
@@ -299,7 +299,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect(await handles[1]?.popItem()).toBeUndefined()
   })
 
-  it('a transaction is told from another one under its name, also by another handle', async () => {
+  it('distinguishes transactions with one name, also across handles', async () => {
     const store = await fresh()
     const [one, other] = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })]
     const append = (text: string) => ({
@@ -320,7 +320,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     expect(await other.getItems()).toEqual([userItem('b')])
   })
 
-  it("brings the SDK's own sessions along, and gives them back", async () => {
+  it("migrates the SDK's own sessions in and out", async () => {
     const old = new MemorySession({ initialItems: [userItem('hi'), call('1'), result('1'), answered('A cat.')] })
     const session = agentsSession(await fresh(), { sessionId: 's' })
     expect(await copyItems(old, session)).toBe(4)

@@ -21,7 +21,7 @@ afterAll(files.leave)
 describe('openai-agents, in memory', () => agentsCases(inMemory, rounds(25, 1000)))
 describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
 
-it('gives the fault of a store that fails at any step', () =>
+it('agentsSession returns the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const session = agentsSession(store, { sessionId: 's' })
     await session.addItems([userItem('hi'), answered('there')])
@@ -34,7 +34,7 @@ it('gives the fault of a store that fails at any step', () =>
     await agentsSession(store, { sessionId: 's' }).getItems(1)
   }))
 
-it('is a session with all that the runner knows', () => {
+it('agentsSession implements everything that the runner uses', () => {
   const session = agentsSession(files as never)
   expect([isSessionHistoryRewriteAwareSession(session), isSessionHistoryTransactionAwareSession(session)]).toEqual([
     true,
@@ -42,7 +42,7 @@ it('is a session with all that the runner knows', () => {
   ])
 })
 
-it("a runner does with it what it does with the SDK's own", async () => {
+it("a runner behaves as with the SDK's own session", async () => {
   const store = await inMemory.fresh()
   const talk = async (session: Session): Promise<unknown> => {
     const agent = approvingAgent()
@@ -60,7 +60,7 @@ it("a runner does with it what it does with the SDK's own", async () => {
   expect(await talk(agentsSession(store, { sessionId: 'chat' }))).toEqual(await talk(new MemorySession()))
 })
 
-it('a run that waits for an approval goes on in another process', async () => {
+it('a run waiting for an approval continues in another process', async () => {
   const store = await files.fresh()
   const session = agentsSession(store, { sessionId: 'chat' })
   const waiting = await runner.run(approvingAgent(), 'Clean up.', { session })

@@ -185,7 +185,7 @@ describe.each([
   })
   afterAll(async () => bouncer?.stop())
 
-  it('a store is used as anywhere: several statements in one transaction, and changes elsewhere', options, async () => {
+  it('works fully: several statements per transaction, and changes elsewhere', options, async () => {
     const schema = fresh()
     const connectionString = bouncer?.url ?? ''
     const [one, other] = [await open({ connectionString, schema }), await open({ connectionString, schema })]
@@ -203,22 +203,26 @@ describe.each([
     await done(one.remove('log'))
     for (const store of [one, other]) await done(store.close())
   })
-  it('what is held up too long is ended, also at the server, alone and in a transaction', options, async () => {
-    const schema = fresh()
-    const store = await open({ connectionString: bouncer?.url ?? '', schema, timeout: 1000 })
-    const { head } = await done(store.create({ id: 'log', encrypt: false }))
-    const holder = new Client({ connectionString: url })
-    await holder.connect()
-    await holder.query('begin')
-    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
-    const append = () => outcomeText(store.append('log', { expected: head, rows: [row('x')] }))
-    expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
-    expect(await heldUp(schema, 1000, () => outcomeText(store.remove('log')))).toMatch(/^Busy: /)
-    expect(await blocked(schema)).toBe(0)
-    await holder.end()
-    expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
-    await done(store.close())
-  })
+  it(
+    'ends a blocked statement after the timeout, also at the server, alone and in a transaction',
+    options,
+    async () => {
+      const schema = fresh()
+      const store = await open({ connectionString: bouncer?.url ?? '', schema, timeout: 1000 })
+      const { head } = await done(store.create({ id: 'log', encrypt: false }))
+      const holder = new Client({ connectionString: url })
+      await holder.connect()
+      await holder.query('begin')
+      await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+      const append = () => outcomeText(store.append('log', { expected: head, rows: [row('x')] }))
+      expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
+      expect(await heldUp(schema, 1000, () => outcomeText(store.remove('log')))).toMatch(/^Busy: /)
+      expect(await blocked(schema)).toBe(0)
+      await holder.end()
+      expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
+      await done(store.close())
+    },
+  )
   // The whole contract takes its time, and is the same below.
   if (isFull)
     for (const { name, run } of storeContract(`PgBouncer, ${mode}`, () => place(bouncer?.url))) it(name, options, run)
@@ -234,7 +238,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     return address.href
   }
 
-  it('four processes that start it at once make it once, and nothing that they append is lost or doubled', async () => {
+  it('is created once by four concurrent processes, which lose and double no appends', async () => {
     const schema = fresh()
     const argument = JSON.stringify({ connectionString: url, schema })
     const names = ['a', 'b', 'c', 'd']
@@ -260,7 +264,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  describe('turns', () => {
+  describe('append turns', () => {
     const turnOf = (store: Store) =>
       store.turn?.('log') ?? storeTask(async () => right(expect.fail('no turns')), 'turn')
     const started = async () => {
@@ -275,7 +279,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await vi.waitUntil(async () => Number((await sql(asked))[0]?.['count']) === count, { timeout: 300_000 })
     }
 
-    it('are given in the order in which they were asked for, and one that is ended goes on to the next', async () => {
+    it('are granted in request order, and an ended one passes to the next', async () => {
       const { one, two, three, end } = await started()
       const order: string[] = []
       const endFirst = await done(turnOf(one))
@@ -290,7 +294,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       expect(order).toEqual(['three', 'two'])
       await end()
     })
-    it('an append that respects them gives way, and any other one is done', async () => {
+    it('are respected by an append with respectLease only', async () => {
       const { one, two, head, end } = await started()
       const append = { expected: head, rows: [row('x')] }
       const ended = await done(turnOf(one))
@@ -302,7 +306,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await done(two.append('log', { expected: appended.head, rows: [row('y')], respectTurns: true }))
       await end()
     })
-    it('a turn whose connection is gone, and one whose process says nothing, go on to the next', async () => {
+    it('pass to the next if the connection is gone or the process is silent', async () => {
       const { schema, two, end } = await started()
       const brief = await open({ schema, timeout: 3000 })
       await done(turnOf(brief)) // never ended by its holder
@@ -315,7 +319,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       for (const store of [brief, doomed]) await done(store.close())
       await end()
     })
-    it('who waits for longer than the store waits for anything is Busy', async () => {
+    it('time out as Busy', async () => {
       const { schema, one, end } = await started()
       const ended = await done(turnOf(one))
       const hasty = await openHasty({ schema, timeout: 100 })
@@ -324,7 +328,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await done(hasty.close())
       await end()
     })
-    it('do not outlive the store: neither one that is held, nor one that comes while it is closed', async () => {
+    it('end with the store, held ones and late ones', async () => {
       const { one, two, three, end } = await started()
       const ended = await done(turnOf(one))
       const coming = done(turnOf(two))
@@ -335,7 +339,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await done(turnOf(three))
       await end()
     })
-    it('take half of the connections, so that whoever has one can append', async () => {
+    it('take at most half of the connections, so that their holders can append', async () => {
       const schema = fresh()
       const store = await open({ schema, connections: 2 })
       const ids = ['a', 'b', 'c']
@@ -353,7 +357,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       expect(single.turn).toBeUndefined()
       await done(single.close())
     })
-    it.each(['0A000', '42883'])('are none on a server without advisory locks (%s)', async (state) => {
+    it.each(['0A000', '42883'])('do not exist on a server without advisory locks (%s)', async (state) => {
       const { schema, one, head, end } = await started()
       const shadow = fresh()
       const raise = `language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`
@@ -376,7 +380,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 
   it.each(isFull ? ['0A000', '42883'] : ['0A000'])(
-    'on a server without advisory locks (%s) it can be started several times at once too',
+    'is created concurrently also without advisory locks (%s)',
     async (state) => {
       const [schema, shadow] = [fresh(), fresh()]
       await sql(
@@ -396,7 +400,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     },
   )
 
-  it('a schema that a crash has left half-made is finished; a newer one and a foreign one are left as they are', async () => {
+  it('finishes a schema left half-created by a crash, and leaves newer and foreign ones unchanged', async () => {
     const { wrecks = [] } = await place()
     expect(wrecks.length).toBe(2)
     for (const index of wrecks.keys()) {
@@ -443,7 +447,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
-  it('opens a schema of format 1, and goes on', async () => {
+  it('opens a schema of format 1 and appends to it', async () => {
     const schema = fresh()
     await sql(
       readFileSync(new URL('../../../test/fixtures/store-1.sql', import.meta.url), 'utf8').replaceAll(
@@ -475,7 +479,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('a schema of another format is older or newer, and stays as it is', async () => {
+  it('reports a schema of another format as older or newer and leaves it unchanged', async () => {
     const made = async (): Promise<string> => {
       const schema = fresh()
       await done((await open({ schema })).close())
@@ -502,7 +506,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 2, supported: 1 })
   })
 
-  it('a check finds metadata that somebody has changed in the tables, and a time of creation', async () => {
+  it('finds in a check metadata and creation times changed in the tables', async () => {
     const schema = fresh()
     const store = await open({ schema })
     await done(store.create({ id: 'one', meta: { user: { id: 1 } }, encrypt: false }))
@@ -525,7 +529,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('says what to do where there is no connection, and takes no address that is none', async () => {
+  it('gives advice without a connection and refuses an invalid address', async () => {
     const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
     expect(await outcomeText(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(
       /database "nowhere" does not exist\); nothing was changed: create the database, or name another$/,
@@ -543,7 +547,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     }
   })
 
-  it('the address may say the schema', async () => {
+  it('reads the schema from the address', async () => {
     const schema = fresh()
     const address = new URL(url)
     address.searchParams.set('schema', schema)
@@ -555,7 +559,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(again.close())
   })
 
-  it('no store is made in a database of another encoding', async () => {
+  it('refuses a database with another encoding', async () => {
     const name = `latin_${process.pid}`
     await sql(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
     const address = new URL(url)
@@ -566,7 +570,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await sql(`drop database ${name} with (force)`)
   })
 
-  it('a request to cancel that ended nothing is sent again', async () => {
+  it('repeats a cancel request that had no effect', async () => {
     const pool = new Pool({ connectionString: url })
     let requests = 0
     const cancel = (client: PostgresClient): void => {
@@ -579,7 +583,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await pool.end()
   })
   it(
-    'a server that answers nothing is given up after the timeout, not much later',
+    'gives up on a silent server shortly after the timeout',
     leftOutIf(server?.own === undefined, notOurServer),
     async () => {
       const store = await openHasty({ schema: fresh(), timeout: 500 })
@@ -603,7 +607,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     },
   )
 
-  it('one that is not there is not made, where it is not to be', async () => {
+  it('does not create a missing store if told not to', async () => {
     const schema = fresh()
     expect(await outcomeText(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
       /^NoStore: there is no store at schema it "\d+ \d+ of \S+; nothing was created/,
@@ -611,7 +615,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
   })
 
-  it('appends that wait together share a transaction', async () => {
+  it('commits waiting appends in one transaction', async () => {
     const schema = fresh()
     const store = await open({ schema })
     const heads = await Promise.all(
@@ -626,7 +630,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('one append that can not be written does not take the others with it', async () => {
+  it('fails only the one append that cannot be written', async () => {
     const schema = fresh()
     const store = await open({ schema })
     const [good, bad] = [
@@ -643,7 +647,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('a connection that is cut while an append waits is said to be, its operation is done once, and the next call goes on', async () => {
+  it('reports a connection cut during an append, applies its operation once, and continues', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -674,7 +678,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('what only reads is asked again, where its connection is cut', async () => {
+  it('retries reads after a cut connection', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -707,7 +711,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('what only reads is asked again on every connection of the pool that is lost unseen', async () => {
+  it('retries reads on every silently lost connection of the pool', async () => {
     const pool = new Pool({ connectionString: url, max: 3 })
     pool.on('error', () => {})
     let toCut = 0
@@ -734,7 +738,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await pool.end()
   })
 
-  it('connections that are cut while nothing is on them are not noticed', async () => {
+  it('does not notice idle connections being cut', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     for (let round = 0; round < 5; round++) {
@@ -745,7 +749,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it(`${terminations} ended connections, also of a watch and of connections that have just become ready, end no process and lose no acknowledged append`, async () => {
+  it(`survives ${terminations} ended connections, watching and idle ones too, without losing an acknowledged append`, async () => {
     const schema = fresh()
     await done((await open({ schema })).close())
     const proxy = await endingProxy(url, (number) => number % 3 === 2)
@@ -778,7 +782,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('a watcher hears of other processes by notifications, and polls only until then', async () => {
+  it('watches other processes by notifications and polls only until the first', async () => {
     const schema = fresh()
     const [store, other] = [await open({ schema }), await open({ schema })]
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -801,7 +805,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     for (const each of [store, other]) await done(each.close())
   })
 
-  it('an append that somebody holds up for too long is told so', async () => {
+  it('reports an append that is blocked for too long', async () => {
     const schema = fresh()
     const patient = await open({ schema })
     const { head } = await done(patient.create({ id: 'log', encrypt: false }))
@@ -826,7 +830,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('an append whose time is over is not sent again', async () => {
+  it('does not resend an append whose time is over', async () => {
     const schema = fresh()
     const store = await open({ schema, timeout: 1000 })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -851,7 +855,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('of logs whose appends wait together, one that somebody holds up does not hold up the others', async () => {
+  it('lets one blocked log not block others waiting with it', async () => {
     const schema = fresh()
     const store = await open({ schema, timeout: 2000 })
     const ids = Array.from({ length: 8 }, (_, number) => `log ${number}`)
@@ -868,7 +872,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('a pool that is given stays open', async () => {
+  it('leaves a given pool open', async () => {
     const pool = new Pool({ connectionString: url })
     for (const schema of [fresh(), fresh()]) {
       const store = await done(postgresStore({ pool, schema }))
@@ -880,7 +884,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await pool.end()
   })
 
-  it('a bit of what logs are grown from is no good any more: nothing is appended, and verify says so', async () => {
+  it("refuses appends if a log's tree state has a flipped bit, and verify reports it", async () => {
     const schema = fresh()
     const store = await open({ schema })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -900,42 +904,39 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(damaged.close())
   })
 
-  it.each(['', '0A000', '42883'])(
-    'a block that was damaged is whole again when it is given again, and is not there before (sha256: %s)',
-    async (state) => {
-      const [schema, shadow] = [fresh(), fresh()]
-      const address = new URL(url)
-      if (state !== '') {
-        await sql(
-          `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.sha256(bytea) returns bytea language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
-        )
-        address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
-      }
-      const store = await open({ connectionString: address.href, schema })
-      const block = new Uint8Array(5000).fill(7)
-      const id = blockIdOf(block, store.hash)
-      const rows = [{ ...row('x'), blocks: [id] }]
-      const { head } = await done(store.create({ id: 'a', encrypt: false }))
-      await done(store.append('a', { expected: head, rows, blocks: [block] }))
-      await done(store.create({ id: 'b', encrypt: false }))
-      for (const way of [
-        async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
-        async () => done(store.putBlocks([block])),
-        async () => done(store.putBlocks([block])), // as one that is kept
-      ]) {
-        await sql(`update ${quoted(schema)}.block set bytes = '\\x00'`)
-        expect(await done(store.hasBlocks([id]))).toEqual([false])
-        await way()
-        expect(await done(store.getBlocks([id]))).toEqual([block])
-        expect(await done(store.hasBlocks([id]))).toEqual([true])
-      }
-      await done(verifyLog(store, 'b'))
-      await done(store.close())
-    },
-  )
+  it.each(['', '0A000', '42883'])('repairs a damaged block when it is stored again (sha256: %s)', async (state) => {
+    const [schema, shadow] = [fresh(), fresh()]
+    const address = new URL(url)
+    if (state !== '') {
+      await sql(
+        `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.sha256(bytea) returns bytea language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
+      )
+      address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+    }
+    const store = await open({ connectionString: address.href, schema })
+    const block = new Uint8Array(5000).fill(7)
+    const id = blockIdOf(block, store.hash)
+    const rows = [{ ...row('x'), blocks: [id] }]
+    const { head } = await done(store.create({ id: 'a', encrypt: false }))
+    await done(store.append('a', { expected: head, rows, blocks: [block] }))
+    await done(store.create({ id: 'b', encrypt: false }))
+    for (const way of [
+      async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
+      async () => done(store.putBlocks([block])),
+      async () => done(store.putBlocks([block])), // as one that is kept
+    ]) {
+      await sql(`update ${quoted(schema)}.block set bytes = '\\x00'`)
+      expect(await done(store.hasBlocks([id]))).toEqual([false])
+      await way()
+      expect(await done(store.getBlocks([id]))).toEqual([block])
+      expect(await done(store.hasBlocks([id]))).toEqual([true])
+    }
+    await done(verifyLog(store, 'b'))
+    await done(store.close())
+  })
 
   it(
-    'a server that is killed here is dead, with each of its processes',
+    'kills a server with all of its processes in these tests',
     leftOutIf(server?.own === undefined, notOurServer),
     async () => {
       const client = new Client({ connectionString: url })
@@ -951,7 +952,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     },
   )
 
-  it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
+  it('removes a log in pieces, also after a crash, including blocks only it references', async () => {
     const schema = fresh()
     const store = await open({ schema })
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
@@ -990,7 +991,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
   })
 
-  it('a check holds every table against every other, and a repair mends what the rest proves', async () => {
+  it('compares all tables in a check, and repair fixes what the rest proves', async () => {
     const schema = fresh()
     const store = await open({ schema })
     for (const id of ['a', 'b']) {
@@ -1058,7 +1059,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     }
     await done(store.close())
   })
-  it('one log that can not be read is one line of a list, stands in no other’s way, and can be removed', async () => {
+  it('lists an unreadable log as one line that blocks nothing and can be removed', async () => {
     const schema = fresh()
     const store = await open({ schema })
     const heads = new Map<string, Head>()
@@ -1088,7 +1089,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 
   it.each(['created', 'appended', 'entries', 'id'] as const)(
-    'a page by %s reads the logs that it gives, and sorts no others',
+    "reads only a page's logs by %s, without sorting others",
     async (by) => {
       const schema = fresh()
       const store = await open({ schema })
@@ -1176,7 +1177,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await going
   }
 
-  it('of two logs that are removed at the same moment, the last takes along the block that both spoke of', async () => {
+  it('deletes a block shared by two concurrently removed logs with the last of them', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     const block = new Uint8Array(3000).fill(1)
@@ -1196,7 +1197,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('a log that is removed while it is forked has no fork', async () => {
+  it('never forks a log removed meanwhile', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     await done(store.create({ id: 'log', encrypt: false }))
@@ -1212,7 +1213,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  it('logs that share blocks are removed side by side, while others append them: none is lost, none is left', async () => {
+  it('removes logs sharing blocks beside appends: no block is lost and none is left', async () => {
     const schema = fresh()
     const store = await open({ schema })
     const blocks = [1, 2, 3].map((fill) => new Uint8Array(3000).fill(fill))
@@ -1232,7 +1233,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 })
 
-it('an error has the state that the server refused with, and none if the connection is at fault or the error is another one', () => {
+it("an error has the server's state code, and none for connection or other errors", () => {
   const refusal = (code: unknown, severity: unknown = 'ERROR'): unknown =>
     Object.assign(new Error(''), { code, severity })
   for (const code of ['42P01', '23505', '57014', '0A000', '42883']) expect(stateOf(refusal(code))).toBe(code)

@@ -37,20 +37,20 @@ it.each([
   ['keys of an object', '/messages', `{"metadata":{${listOf(mostValues, '"a":1').slice(1, -1)}}}`],
   ['messages alone', '/responses', `{"input":${listOf(mostMessages + 1, '"a"')}}`],
   ['messages in an envelope', '/a:generateContent', `{"request":{"contents":${listOf(mostMessages + 1, '1')}}}`],
-])('%s are not recorded: nothing is asked of the store', async (_, path, body) => {
+])('%s are not recorded and cause no store access', async (_, path, body) => {
   const { notices, asked, summary } = await send(body, path)
   expect(notices).toEqual([expect.stringMatching(/^the request has (?:more than 400000 values|20001 messages)/)])
   expect([asked, summary.calls, summary.lost]).toEqual([0, 0, 1])
 })
 
-it('signs within texts are no values', async () => {
+it('brackets and commas inside strings do not count as values', async () => {
   const text = JSON.stringify(`,[{"\\${',{['.repeat(mostValues)}`)
   expect(hasTooManyValues(`{"a":${text}}`)).toBe(false)
   const { summary } = await send(`{"messages":[{"role":"user","content":${text}}]}`)
   expect(summary.calls).toBe(1)
 })
 
-it('requests that wait have a budget of bytes; those behind it are recorded again', async () => {
+it('waiting requests have a byte budget; later ones are recorded again', async () => {
   const notices: string[] = []
   const recorder = createRecorder({ store: memoryStore(), onNotice: ({ reason }) => notices.push(reason) })
   const observe = (body: string | Uint8Array): void => {

@@ -106,14 +106,14 @@ const brokeAt = (session: Session | undefined): readonly (string | undefined)[] 
 const user = (content: string): Wire => ({ role: 'user', content })
 const assistant = (content: string): Wire => ({ role: 'assistant', content })
 
-describe('Claude Code', () => {
+describe('recording Claude Code', () => {
   const tools = [{ name: 'Read', input_schema: {} }]
   const summary = 'They spoke of one\n\nand of two, at length.'
   const prompt = user('CRITICAL: respond with text only. Write a summary.')
   const continued = user(`This session goes on.\nSummary:\n${summary.replace('\n\n', '\n')}\nThe rest is verbatim.`)
 
   it.each([false, true])(
-    'compacts its session: it goes on, with a note of the summary (restarts: %j)',
+    'continues the session after a compaction, with a note of the summary (restarts: %j)',
     async (restarts) => {
       const client = new Client('/messages')
       const call = async (messages: readonly Wire[], answer: string): Promise<void> => {
@@ -135,7 +135,7 @@ describe('Claude Code', () => {
     },
   )
 
-  it('compacts again, and goes back behind a compaction', async () => {
+  it('handles a second compaction and a return to before one', async () => {
     const client = new Client('/messages')
     const call = (messages: readonly Wire[], answer: string): Promise<void> => client.call({ tools, messages }, answer)
     await call([user('one')], 'first')
@@ -152,7 +152,7 @@ describe('Claude Code', () => {
     expect(summaries(session)).toEqual([summary, 'They spoke of one, of two, and of more.'])
   })
 
-  it('has its session called by what its user says, not by its own surroundings', async () => {
+  it("titles the session by the user's words, not the program's", async () => {
     const client = new Client('/messages')
     const content = [...text('<system-reminder>\nBe kind.\n</system-reminder>\n'), ...text('Fix it.\nPlease.')]
     await client.call({ tools, messages: [{ role: 'user', content }] }, 'Done.')
@@ -160,7 +160,7 @@ describe('Claude Code', () => {
     expect(session?.metadata()['title']).toBe('Fix it.')
   })
 
-  it('quotes an answer in another agent, or after it went back: that is no compaction', async () => {
+  it('takes no quoted answer in another agent or branch for a compaction', async () => {
     const client = new Client('/messages')
     const long = 'This is a long answer, which others quote.'
     await client.call({ tools, messages: [user('one')] }, 'first')
@@ -176,8 +176,8 @@ describe('Claude Code', () => {
   })
 })
 
-describe('opencode', () => {
-  it('has the summary made in a conversation of its own', async () => {
+describe('recording opencode', () => {
+  it('handles a summary made in a separate conversation', async () => {
     const client = new Client('/chat/completions')
     const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
     const system = { role: 'system', content: 'You are an agent.' }
@@ -213,7 +213,7 @@ describe('conversations under one name', () => {
   const system = { role: 'system', content: 'You are an agent.' }
   const ask = (word: string): readonly Wire[] => [system, user(word)]
 
-  it('that begin alike are sessions of their own', async () => {
+  it('that start alike become separate sessions', async () => {
     const client = new Client('/chat/completions')
     await client.call({ messages: ask('one') }, 'first')
     await client.call({ messages: ask('two') }, 'second')
@@ -227,7 +227,7 @@ describe('conversations under one name', () => {
     ])
   })
 
-  it('of which one was compacted are sessions of their own', async () => {
+  it('of which one was compacted stay separate sessions', async () => {
     const client = new Client('/chat/completions')
     const [before, summary] = [
       [...ask('one'), assistant('first'), user('two')],
@@ -246,7 +246,7 @@ describe('conversations under one name', () => {
     ])
   })
 
-  it('that share answers and go on side by side are retracted once, and then a fork', async () => {
+  it('that share answers and continue in parallel cause one retraction, then a fork', async () => {
     const client = new Client('/chat/completions')
     const shared = [...ask('one'), assistant('first')]
     const [a, b] = [
@@ -266,7 +266,7 @@ describe('conversations under one name', () => {
     expect(sessions.map(retracted)).toEqual([2, 0])
   })
 
-  it('that are answered at one time have each its own answer', async () => {
+  it('that are answered simultaneously keep their own answers', async () => {
     const store = memoryStore()
     const waiting: (() => void)[] = []
     const fetch = recordingFetch({
@@ -308,7 +308,7 @@ describe('conversations under one name', () => {
 })
 
 describe('a client that names its conversation', () => {
-  it('drops the oldest messages: its session goes on', async () => {
+  it('may drop its oldest messages and keeps its session', async () => {
     const client = new Client('/chat/completions')
     const all = ['one', 'two', 'three', 'four'].flatMap((word) => [user(word), assistant(`heard ${word}`)])
     for (const turn of [1, 2, 3, 4]) {
@@ -322,10 +322,10 @@ describe('a client that names its conversation', () => {
   })
 })
 
-describe('Codex', () => {
+describe('recording Codex', () => {
   const update = { type: 'configuration_update', reasoning: { effort: 'low' } }
 
-  it('writes items of its own behind a question: its session goes on, and nothing is retracted', async () => {
+  it('keeps the session without retraction when items are inserted after a question', async () => {
     const client = new Client('/responses')
     const tools = { type: 'additional_tools', role: 'developer', tools: [] }
     const first = [tools, input('be brief', 'developer'), input('one'), update]
@@ -346,7 +346,7 @@ describe('Codex', () => {
     expect(retracted(session)).toBe(0)
   })
 
-  it('has sub-agents under its own session id: each is a session, and nothing is retracted', async () => {
+  it('stores each sub-agent under the shared session id as a session, without retraction', async () => {
     const client = new Client('/responses')
     const told = input('be brief', 'developer')
     const [context, rest] = [input('<environment>here</environment>'), output('looking')]
@@ -370,7 +370,7 @@ describe('Codex', () => {
     ])
   })
 
-  it('has sub-agents that begin with its history, and tells them in items of their own: each is a fork', async () => {
+  it('stores sub-agents that start with its history as forks', async () => {
     const client = new Client('/responses')
     const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
       client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
@@ -395,7 +395,7 @@ describe('Codex', () => {
     expect(sessions.map(retracted)).toEqual([0, 0, 0])
   })
 
-  it('has its history compacted by the provider, in an item that only the provider can read', async () => {
+  it('accepts a compaction item that only the provider can read', async () => {
     const client = new Client('/responses')
     const told = input('be brief', 'developer')
     const tools = (id: string): Wire => ({ type: 'additional_tools', id, role: 'developer', tools: [] })
@@ -441,7 +441,7 @@ describe('an old tool result that a client edits', () => {
     ['by a client without a name, with a fork', '', false, ['message 2: the result of read was edited']],
     ['by one with a name', 'mine', false, ['message 2: the result of read was edited']],
     ['by one without a name, after a restart', '', true, ['message 2: the result of read was edited']],
-  ])('is the cause of a cache break: %s', async (_, name, restarts, causes) => {
+  ])('is reported as the cause of a cache break: %s', async (_, name, restarts, causes) => {
     const client = new Client('/chat/completions')
     await client.call({ tools, messages: said('a long result').slice(0, 3) }, 'it says so', name)
     await client.call({ tools, messages: [...said('a long result'), user('two')] }, 'second', name)
@@ -456,7 +456,7 @@ describe('an old tool result that a client edits', () => {
     expect(brokeAt(sessions.at(-1)).filter((cause) => cause !== undefined)).toEqual(causes)
   })
 
-  it('is named beside what was taken out or put in, and going back has no cause in a fork', async () => {
+  it('is reported beside inserted and removed messages; going back in a fork has no cause', async () => {
     const client = new Client('/chat/completions')
     const call = (messages: readonly Wire[]): Promise<void> => client.call({ tools, messages }, 'x', '')
     const all = [...said('result'), user('two'), assistant('x'), user('three')]
@@ -473,8 +473,8 @@ describe('an old tool result that a client edits', () => {
   })
 })
 
-describe('Gemini CLI', () => {
-  it('sends the result of a call twice once it was resumed: its session goes on', async () => {
+describe('recording Gemini CLI', () => {
+  it('keeps the session when a resumed client sends a result twice', async () => {
     const client = new Client('/messages')
     const tools = [{ name: 'read', input_schema: {} }]
     const result = { type: 'tool_result', tool_use_id: 'c1', content: 'alpha' }

@@ -29,7 +29,7 @@ const summaryIn = (answer: string, said: string): string | undefined => {
   return compactionOf(indexed(talk), [user(`It was like this: ${said} Go on.`)], 0, [])?.summary
 }
 
-it('law: the longest element that a request quotes is the summary', () => {
+it('property: the longest element quoted by a request is the summary', () => {
   const piece = fc.oneof(
     fc.constantFrom('<a>', '</a>', '<b>', '</b>', '<c>', '</c>'),
     fc.nat(9).map((number) => `these are the words number ${number}.`),
@@ -49,7 +49,7 @@ it('law: the longest element that a request quotes is the summary', () => {
   )
 })
 
-it('short texts, and what is quoted of no element, are none', () => {
+it('short texts and quotes outside elements are not summaries', () => {
   expect(summaryIn('<a>nineteen letters x</a>', 'nineteen letters x')).toBeUndefined()
   expect(summaryIn('<a>just twenty letters x</a>', 'just twenty letters x')).toBe('just twenty letters x')
   expect(

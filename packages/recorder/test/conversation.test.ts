@@ -10,7 +10,7 @@ import { identityOf } from '../src/identity.ts'
 
 const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
 
-it('an append that the store refuses changes nothing of what is known of a conversation, and can be done again', async () => {
+it("an append refused by the store leaves the conversation's state unchanged and can be repeated", async () => {
   const inner = memoryStore()
   let refuses = false
   const store: Store = {
@@ -43,7 +43,7 @@ it('an append that the store refuses changes nothing of what is known of a conve
   }
 })
 
-it('a summary that others wrote is of a conversation only if it quotes what its user says', () => {
+it('an external summary belongs to a conversation only if it quotes its user', () => {
   const saidBy = (...messages: readonly Message[]): IndexedMessages => ({
     len: messages.length,
     at: (index) => messages[index],

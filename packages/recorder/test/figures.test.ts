@@ -6,7 +6,7 @@ import { createRecorder } from '@indelible/recorder'
 import { readUsage } from '../../../src/session/kit.ts'
 
 describe('the figures of recorded calls', () => {
-  it('are those of the sessions: calls, failed ones, tokens, money', async () => {
+  it('match the sessions: calls, failures, tokens, costs', async () => {
     const store = memoryStore()
     const recorder = createRecorder({ store, sessionOf: () => 's' })
     let count = 0

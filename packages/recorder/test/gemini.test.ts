@@ -100,8 +100,8 @@ const expectSent = async (store: Store, session: Session, requests: readonly Req
   }
 }
 
-describe('a client of Gemini', () => {
-  it('leaves one session: instructions, calls without ids, results, usage with the cache, and each reason of a break', async () => {
+describe('recording a Gemini client', () => {
+  it('leaves one session with instructions, calls without ids, results, cached usage and each break reason', async () => {
     const { store, recorder, client, told } = await setting((request) => {
       const contents = contentsOf(request)
       if (contents.length === 1)
@@ -159,7 +159,7 @@ describe('a client of Gemini', () => {
     expect(JSON.stringify([...session.notes()])).not.toContain('secret-key')
   })
 
-  it('that keeps each chunk of a stream as a content is given the same, and leaves one session', async () => {
+  it('that stores each streamed chunk as a content still leaves one session', async () => {
     const parts = [
       [{ text: 'thinking', thought: true }, { text: 'half ' }],
       [{ text: 'of it, ' }, { text: 'whole' }],
@@ -197,7 +197,7 @@ describe('a client of Gemini', () => {
     expect(recorder.summary()).toMatchObject({ calls: 3, failed: 0, usage: { input: 300, output: 15, cacheRead: 180 } })
   })
 
-  it('is answered with errors as ever, and the receipts say them', async () => {
+  it('gets provider errors unchanged, which the receipts record', async () => {
     const replies: Reply[] = [
       { status: 429, body: { error: { code: 429, message: 'quota', status: 'RESOURCE_EXHAUSTED' } } },
       { body: { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata } },
@@ -247,7 +247,7 @@ describe('a client of Gemini', () => {
     ])
   })
 
-  it('without alt=sse gets a list, which is read as far as it came', async () => {
+  it('without alt=sse gets a list, recorded as far as it arrived', async () => {
     const events = chunks([{ text: 'one "}" ' }], [{ text: 'and \\" {' }], [{ text: ' two' }])
     const all = `[${events.join('\n,\r\n')}\n]`
     const { store, recorder, url } = await setting((request) => ({
@@ -272,7 +272,7 @@ describe('a client of Gemini', () => {
     expect(cut?.view().at(1)?.meta?.['indelible']).toEqual({ interrupted: true })
   })
 
-  it('is understood below any prefix, on Vertex AI, and in the envelope of Code Assist', async () => {
+  it('is recognized below any path prefix, on Vertex AI and in Code Assist', async () => {
     const request = { contents: { role: 'user', parts: { text: 'hi' } }, session_id: 's1' }
     const body = { candidates: [{ content: { role: 'model', parts: [{ text: 'yes' }] }, finishReason: 'STOP' }] }
     for (const [path, sent, given, name] of [
@@ -300,13 +300,13 @@ describe('a client of Gemini', () => {
     expect(passed.summary()).toMatchObject({ calls: 0, passed: 1 })
   })
 
-  it('of Vertex AI is sent on to its region', () => {
+  it('on Vertex AI is forwarded to its region', () => {
     expect(vertexUrl('/v1/projects/p/locations/us-central1/x')).toBe('https://us-central1-aiplatform.googleapis.com')
     expect(vertexUrl('/v1/projects/p/locations/eu/x')).toBe('https://aiplatform.eu.rep.googleapis.com')
     expect(vertexUrl('/v1/projects/p/locations/global/x')).toBe('https://aiplatform.googleapis.com')
   })
 
-  it('tells what can not be recorded without the key in the address', async () => {
+  it('reports unrecordable calls without the key in the URL', async () => {
     const told: string[] = []
     const recording = recordingFetch({
       store: memoryStore(),

@@ -46,7 +46,7 @@ const call = async (
 
 const answerA = JSON.stringify({ choices: [{ finish_reason: 'stop', message: { role: 'assistant', content: 'a' } }] })
 
-describe('what a provider streams', () => {
+describe('a hostile provider stream', () => {
   const streamed = async (events: readonly unknown[], path?: string, request = asked(question('hi'))) => {
     const made = recording()
     const text = events
@@ -57,7 +57,7 @@ describe('what a provider streams', () => {
   }
   const recorded = { calls: 1, notices: [] }
 
-  it('never changes what all objects have', async () => {
+  it('never pollutes prototypes', async () => {
     const event = '{"choices":[{"delta":{"__proto__":{"polluted":"yes"},"constructor":{"polluted":"yes"}}}]}'
     expect(await streamed([event])).toEqual(recorded)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
@@ -73,7 +73,7 @@ describe('what a provider streams', () => {
     expect(await streamed([event])).toEqual(recorded)
   })
 
-  it('may have events that are no JSON, or no object: the others are recorded', async () => {
+  it('may have events that are not JSON objects; the others are recorded', async () => {
     const made = recording()
     const event = { choices: [{ index: 0, delta: { content: 'heard' }, finish_reason: 'stop' }] }
     const text = `data: {"choices":\n\ndata: null\n\ndata: ${JSON.stringify(event)}\n\n`
@@ -83,7 +83,7 @@ describe('what a provider streams', () => {
     expect([...session.view()].map((message) => textOf(message as Message))).toEqual(['hi', 'heard'])
   })
 
-  it('may be citations that are no list', async () => {
+  it('may have citations that are not a list', async () => {
     const start = { type: 'message_start', message: { role: 'assistant' } }
     const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: 5 } }
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation: {} } }
@@ -108,14 +108,14 @@ describe('what a provider streams', () => {
         { type: 'response.created', response: {} },
       ],
     ],
-  ])('may name a place far away: %s', async (path, events) => {
+  ])('may name a far index: %s', async (path, events) => {
     const request = path === '/responses' ? '{"model":"m","input":"hi"}' : undefined
     expect(await streamed(events, path, request)).toEqual(recorded)
   })
 })
 
-describe('a call', () => {
-  it('is recorded where the answer comes before the end of the request', async () => {
+describe('an odd call', () => {
+  it('is recorded if the answer precedes the end of the request', async () => {
     const made = recording()
     const observed = made.recorder.observe({
       method: 'POST',
@@ -130,7 +130,7 @@ describe('a call', () => {
     expect(made.recorder.summary().calls).toBe(1)
   })
 
-  it('is recorded where its texts have halves of characters', async () => {
+  it('is recorded with lone surrogates in its texts', async () => {
     const made = recording()
     const request =
       '{"model":"\\ud800","user":"\\ud800","prompt_cache_key":"\\ud800","messages":[{"role":"user","content":"x"}]}'
@@ -142,7 +142,7 @@ describe('a call', () => {
     expect(made.recorder.summary().calls).toBe(2)
   })
 
-  it('whose body is a stream fails as without a recorder, and is told of', async () => {
+  it('with a stream body fails as without a recorder, and is reported', async () => {
     const notices: string[] = []
     const store = memoryStore()
     const fetch = recordingFetch({
@@ -159,13 +159,13 @@ describe('a call', () => {
   })
 })
 
-describe('a session that ends while it is recorded', () => {
+describe('a session that ends during recording', () => {
   const next = asked(question('1'), { role: 'assistant', content: 'a' }, question('2'))
 
   it.each([
     ['is removed', async (store: Store, id: string) => void (await ok(store.remove(id)))],
     ['is sealed', async (store: Store, id: string) => void (await ok((await ok(openSession(store, id))).seal()))],
-  ])('%s: the conversation goes on in another', async (_, end) => {
+  ])('%s: the conversation continues in another session', async (_, end) => {
     const made = recording()
     await call(made, asked(question('1')), answerA)
     const [first = ''] = made.recorder.summary().sessions
@@ -176,7 +176,7 @@ describe('a session that ends while it is recorded', () => {
     expect((await ok(openSession(made.store, second))).len).toBe(4)
   })
 
-  it('and is named by the host: the conversation goes on in another', async () => {
+  it('and is named by the host: the conversation continues in another session', async () => {
     const made = recording({ sessionOf: () => 'mine' })
     await call(made, asked(question('1')), answerA)
     await ok((await ok(openSession(made.store, 'mine'))).seal())
@@ -186,7 +186,7 @@ describe('a session that ends while it is recorded', () => {
     expect(made.recorder.summary().calls).toBe(3)
   })
 
-  it('two recorders make one session that the host names', async () => {
+  it('two recorders create one session named by the host', async () => {
     const store = memoryStore()
     const two = [recording({ store, sessionOf: () => 'mine' }), recording({ store, sessionOf: () => 'mine' })]
     await Promise.all(two.map((made) => call(made, asked(question('1')), answerA)))
@@ -195,7 +195,7 @@ describe('a session that ends while it is recorded', () => {
   })
 })
 
-describe('a session that can not be read', () => {
+describe('an unreadable session', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
   const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
@@ -222,7 +222,7 @@ describe('a session that can not be read', () => {
     ],
   ]
 
-  it.each(cases)('%s, is passed over by all that begin like it, and told once', async (_, harm, words) => {
+  it.each(cases)('%s, is skipped by conversations that start like it, and reported once', async (_, harm, words) => {
     const bare = memoryStore()
     const before = recording({ store: words.source.includes('damaged') ? bare : withKeys(bare, ring) })
     await call(before, asked(system, question('0')), answerA)
@@ -242,7 +242,7 @@ describe('a session that can not be read', () => {
     expect(after.notices[0]).toContain(`is recorded in the new session ${JSON.stringify(sessions[0])}`)
   })
 
-  it('for want of its key, is not even found: the index of the recorder is keyed', async () => {
+  it("without its key is not found at all: the recorder's index is keyed", async () => {
     const bare = memoryStore()
     const before = recording({ store: withKeys(bare, ring) })
     await call(before, asked(system, question('0')), answerA)
@@ -252,7 +252,7 @@ describe('a session that can not be read', () => {
     expect([after.notices, after.recorder.summary().calls]).toEqual([[], 1])
   })
 
-  it('is not what a host names: the conversation goes on in another', async () => {
+  it('is not used when the host names it: the conversation continues in another session', async () => {
     const bare = memoryStore()
     await call(recording({ store: withKeys(bare, ring), sessionOf: () => 'mine' }), asked(question('0')), answerA)
     const after = recording({ store: bare, sessionOf: () => 'mine' })
@@ -261,7 +261,7 @@ describe('a session that can not be read', () => {
     expect(after.recorder.summary()).toMatchObject({ calls: 2, lost: 0 })
   })
 
-  it('any more while its recorder runs: the conversation goes on in another', async () => {
+  it('that becomes unreadable while recording: the conversation continues in another session', async () => {
     const bare = memoryStore()
     const made = recording({ store: withKeys(bare, ring) })
     await call(made, asked(question('1')), answerA)
@@ -274,7 +274,7 @@ describe('a session that can not be read', () => {
   })
 })
 
-it('refuses a share of conversations that is none', () => {
+it('an invalid sampling share is refused', () => {
   for (const sample of [NaN, -1, 1.1]) expect(() => createRecorder({ store: memoryStore(), sample })).toThrow(TypeError)
 })
 
@@ -326,13 +326,13 @@ describe('the proxy', () => {
     ['HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 200 O K\r\n/],
     ['HTTP/1.1 101 Hm\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', /^HTTP\/1.1 502 /],
     ['no HTTP at all\r\n\r\n', /^HTTP\/1.1 502 /],
-  ])('answers whatever a provider does: %j', async (answer, expected) => {
+  ])('answers whatever a provider sends: %j', async (answer, expected) => {
     const { proxy } = await proxyTo((socket) => socket.end(answer, 'latin1'))
     expect(await exchange(proxy.port, post())).toMatch(expected)
     await proxy.close()
   })
 
-  it('sends all headers on, whatever their names', async () => {
+  it('forwards all headers, whatever their names', async () => {
     let request = ''
     const { proxy } = await proxyTo((socket, text) => {
       request = text
@@ -344,7 +344,7 @@ describe('the proxy', () => {
     await proxy.close()
   })
 
-  it('gives back why a provider refuses a WebSocket', async () => {
+  it("passes on a provider's reason for refusing a WebSocket", async () => {
     const { proxy } = await proxyTo((socket) => socket.end('HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno'))
     expect(await exchange(proxy.port, upgrade)).toMatch(/^HTTP\/1.1 401 No\r\n[^]*\r\n\r\nno$/)
     await proxy.close()
@@ -362,7 +362,7 @@ describe('the proxy', () => {
     await proxy.close()
   })
 
-  it('outlives a client that resets its connection before a WebSocket is there', async () => {
+  it('survives a client that resets before its WebSocket opens', async () => {
     let gone: (() => void) | undefined
     const closed = new Promise<void>((resolve) => (gone = resolve))
     const { proxy } = await proxyTo((socket) => {
@@ -385,8 +385,8 @@ describe('the proxy', () => {
   })
 })
 
-describe('a small body that stands for a great one', () => {
-  it('is not decompressed beyond a limit, in any encoding', async () => {
+describe('a decompression bomb', () => {
+  it('is not decompressed beyond the limit in any encoding', async () => {
     const plain = new Uint8Array(1 << 20)
     const packed = {
       gzip: gzipSync(plain),

@@ -47,21 +47,21 @@ const same: { readonly [what: string]: readonly Message[] } = {
   'what another provider knows': [assistant(provider('q', { a: 1, b: 2 }))],
 }
 
-it('those that say the same are the same, and no others', () => {
+it('message identities are equal exactly for equal content', () => {
   const ids = Object.entries(same).map(([what, messages]) => [what, [...new Set(messages.map(identityOf))]] as const)
   expect(ids.filter(([, found]) => found.length !== 1)).toEqual([])
   const all = ids.flatMap(([, found]) => found)
   expect(new Set(all).size).toBe(all.length)
 })
 
-it('one that was recorded with less has the digest of what was said', () => {
+it('a message recorded with less keeps the digest of its content', () => {
   const digest = identityOf(user('a long text'))
   expect(identityOf({ ...user('a lon…'), meta: { indelible: { digest } } })).toBe(digest)
   for (const meta of [{}, { indelible: {} }, { indelible: { digest: 1 } }, { indelible: 'digest' }, { digest }])
     expect(identityOf({ ...user('a long text'), meta })).toBe(digest)
 })
 
-it('a chain has a digest for each beginning of a conversation', () => {
+it('a chain has a digest for each prefix of a conversation', () => {
   const talk = [user('a'), assistant('b'), user('a')]
   const chain = chainOf(talk)
   expect([chain.length, chain[0], new Set(chain).size]).toEqual([4, emptyChain, 4])

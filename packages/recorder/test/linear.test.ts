@@ -19,14 +19,14 @@ it.each([
   ['colons', ':'.repeat(many)],
   ['threads', '/threads/'.repeat(many / 10)],
   ['messages', '/messages'.repeat(many / 10)],
-])('finds the API of a path of many %s', (_, long) => {
+])('finds the API in linear time for a path of many %s', (_, long) => {
   for (const url of [`http://x/v1${long}x`, `/v1${long}x`, `http://x/${long}x`])
     expect(apiOf({ method: 'POST', url })).toBeUndefined()
   expect(apiOf({ method: 'POST', url: `http://x/${long}/chat/completions` })?.name).toBe('openai-chat')
   expect(modelIn(`/v1/${long}/models/x:generateContent`)).toBe('x')
 })
 
-it('finds the API and the model as before, also behind slashes', () => {
+it('finds the API and model after slashes, too', () => {
   const nameOf = (path: string) => apiOf({ method: 'POST', url: `https://x.y/a${path}` })?.name
   expect(nameOf('/v1/messages//?beta=true')).toBe('anthropic')
   expect(nameOf('/v1/threads/t1/messages')).toBeUndefined()
@@ -44,7 +44,7 @@ it.each([
   ['that nobody closes', '<a>'.repeat(700_000)],
   ['of many names', Array.from({ length: 200_000 }, (_, index) => `<a${index}>`).join('')],
   ['of texts that may be summaries', '<a>a summary of some words</a>'.repeat(50_000)],
-])('looks for a summary in an answer of elements %s', async (_, content) => {
+])('finds a summary in linear time in an answer of elements %s', async (_, content) => {
   const store = memoryStore()
   const recorder = createRecorder({ store })
   const call = async (messages: readonly object[], answer: string): Promise<void> => {
@@ -77,7 +77,7 @@ const bounded: ReadonlySet<string> = new Set([
   String.raw`records/history-use.ts (?:[\w$]+(?:\(\))?[?!]?\.)*[\w$]*$`, // the same
 ])
 
-it('no regular expression that may match anywhere begins with a repetition that can fail', () => {
+it('no unanchored regular expression starts with a repetition that can fail', () => {
   const src = join(root, 'src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const found = files.flatMap((file) =>

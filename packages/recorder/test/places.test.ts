@@ -3,7 +3,7 @@ import { memoryStore } from 'indelible'
 import { Places } from '../src/places.ts'
 import { ok } from '../../../test/task-results.ts'
 
-it('a place is found also after more were added than are kept in memory', async () => {
+it('a place is found after more were added than fit in memory', async () => {
   const places = new Places(memoryStore())
   const many = 60_000
   for (let from = 0; from < many; from += 5000) {

@@ -92,7 +92,7 @@ const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
 
 const runs = rounds(25, 500)
 
-it(`of ${runs} random clients every call gives what it was sent, and no answer is lost`, async () => {
+it(`${runs} random clients: every call records what was sent, and no answer is lost`, async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), fc.boolean(), async (script, streams, named) => {
       let time = 0

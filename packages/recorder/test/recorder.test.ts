@@ -91,8 +91,8 @@ const texts = (session: Session): readonly string[] =>
 const receiptsOf = (session: Session): readonly CallDetails[] =>
   [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [detailsOf(note, session) as CallDetails] : []))
 
-describe('a client of Chat Completions', () => {
-  it('leaves one session of its conversation, with a receipt for each call', async () => {
+describe('recording a Chat Completions client', () => {
+  it('leaves one session with a receipt for each call', async () => {
     const { store, fetch, openai, notices } = await setting(counting)
     const messages: Chat = [{ role: 'system', content: 'be brief' }]
     for (const question of ['one', 'two', 'three']) await talk(openai, messages, question)
@@ -109,14 +109,14 @@ describe('a client of Chat Completions', () => {
     expect(session?.metadata()).toMatchObject({ title: 'one', model: 'gpt-x' })
   })
 
-  it('gives its session at most 80 characters of its first line as a title', async () => {
+  it('titles the session with at most 80 characters of its first line', async () => {
     const { store, fetch, openai } = await setting(counting)
     await talk(openai, [], `${'a'.repeat(100)}\nb`)
     await fetch.settled()
     expect((await sessionsOf(store))[0]?.metadata()['title']).toBe('a'.repeat(80))
   })
 
-  it('goes on after a restart of the recorder, and so does another process', async () => {
+  it('continues after a recorder restart and in another process', async () => {
     const store = memoryStore()
     const messages: Chat = []
     for (const question of ['one', 'two', 'three', 'four']) {
@@ -129,7 +129,7 @@ describe('a client of Chat Completions', () => {
     expect(sessions.map(texts)).toEqual([['one', 'heard 1', 'two', 'heard 3', 'three', 'heard 5', 'four', 'heard 7']])
   })
 
-  it('that goes back and on leaves a fork; two that begin alike leave two sessions', async () => {
+  it('leaves a fork when it goes back, and two sessions for two that start alike', async () => {
     const { store, fetch, openai } = await setting(counting)
     const messages: Chat = []
     for (const question of ['one', 'two']) await talk(openai, messages, question)
@@ -148,7 +148,7 @@ describe('a client of Chat Completions', () => {
     expect(sessions[1]?.info().forkedFrom).toEqual({ id: sessions[0]?.id, at: 2 })
   })
 
-  it('that names its conversation goes back in it: what it left is retracted', async () => {
+  it('that names its conversation retracts messages when it goes back', async () => {
     const { store, fetch } = await setting(counting)
     const named = new OpenAI({
       apiKey: 'k',
@@ -169,7 +169,7 @@ describe('a client of Chat Completions', () => {
     expect(receiptsOf(session as Session).at(-1)?.broke).toMatchObject({ where: 'messages', index: 2 })
   })
 
-  it('keeps what its calls have alike in one receipt, which the others name', async () => {
+  it('stores common call values in one receipt, referenced by the others', async () => {
     const { store, fetch, openai } = await setting(counting)
     const messages: Chat = []
     for (const [question, temperature] of [
@@ -203,7 +203,7 @@ describe('a client of Chat Completions', () => {
     expect(detailsOf(receipts[1] ?? {}, { notes: () => session.notes().slice(1) })).toBeUndefined()
   })
 
-  it('with two calls at once loses neither: the second answer is a fork', async () => {
+  it('with two concurrent calls loses neither: the second answer is a fork', async () => {
     const { store, fetch, openai } = await setting(counting)
     const messages: Chat = []
     await talk(openai, messages, 'one')
@@ -214,7 +214,7 @@ describe('a client of Chat Completions', () => {
     expect(all).toEqual(['left heard 3', 'right heard 3', 'same heard 3', 'same heard 3'])
   })
 
-  it('that writes its messages in another way continues its session, and the receipt says what was sent', async () => {
+  it('that reformats its messages continues its session, and the receipt has what was sent', async () => {
     const { store, fetch, openai, notices } = await setting(counting)
     const messages: Chat = []
     await talk(openai, messages, 'one')
@@ -237,7 +237,7 @@ describe('a client of Chat Completions', () => {
       }
   })
 
-  it('that changes tools or system text gets the reason of each cache break', async () => {
+  it("that changes tools or system text gets each cache break's reason", async () => {
     const { fetch, openai } = await setting(counting)
     const messages: Chat = []
     const call = async (tools: readonly string[]): Promise<void> => {
@@ -260,7 +260,7 @@ describe('a client of Chat Completions', () => {
     ])
   })
 
-  it('is answered with an error as ever, and the receipt says it', async () => {
+  it('gets errors unchanged, which the receipt records', async () => {
     let count = 0
     const { store, fetch, openai } = await setting((request) =>
       count++ === 0 ? { status: 503, body: { error: { message: 'overloaded' } } } : counting(request),
@@ -280,7 +280,7 @@ describe('a client of Chat Completions', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
-  it('records the body as it was when fetch was called, also where its bytes are used again', async () => {
+  it('records the body at the time of fetch, even if its bytes are reused', async () => {
     const { store, fetch, openai } = await setting(counting)
     for (const bytesOf of [
       (bytes: Uint8Array<ArrayBuffer>) => bytes,
@@ -296,7 +296,7 @@ describe('a client of Chat Completions', () => {
     expect((await sessionsOf(store)).length).toBeGreaterThan(0)
   })
 
-  it('keeps no key, and with content: false no text', async () => {
+  it('stores no key, and no text with content: false', async () => {
     const store = memoryStore()
     const { fetch, openai } = await setting(counting, { store, content: false })
     const messages: Chat = []
@@ -310,7 +310,7 @@ describe('a client of Chat Completions', () => {
     expect(everything).not.toContain('heard')
   })
 
-  it('is not kept from its answer by a recorder that fails', async () => {
+  it('gets its answer even if the recorder fails', async () => {
     const store = memoryStore()
     const broken: Store = {
       ...store,
@@ -335,7 +335,7 @@ describe('a client of Chat Completions', () => {
     expect(notices).toEqual([])
   })
 
-  it('messages of threads are none of Anthropic, and Claude on Vertex AI is', async () => {
+  it("does not treat thread messages as Anthropic's, but Claude on Vertex AI", async () => {
     const store = memoryStore()
     const claude = { role: 'assistant', type: 'message', model: 'claude-x', content: [{ type: 'text', text: 'yes' }] }
     const fetch = recordingFetch({ store, fetch: async () => Response.json(claude) })
@@ -351,7 +351,7 @@ describe('a client of Chat Completions', () => {
     expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'yes']])
   })
 
-  it('calls that carry no conversation are counted', async () => {
+  it('has calls without a conversation counted', async () => {
     const { fetch, openai } = await setting(() => ({ body: { object: 'list', data: [] } }))
     await openai.embeddings.create({ model: 'e', input: 'x' })
     await fetch.settled()
@@ -362,14 +362,14 @@ describe('a client of Chat Completions', () => {
 const chunks = (...deltas: readonly object[]): readonly string[] =>
   deltas.map((delta) => JSON.stringify({ id: 'c', model: 'gpt-x', choices: [{ index: 0, ...delta }] }))
 
-describe('a stream', () => {
+describe('a recorded stream', () => {
   const events = chunks(
     { delta: { role: 'assistant', content: 'half ' } },
     { delta: { content: 'of it' } },
     { delta: {}, finish_reason: 'stop' },
   )
 
-  it('comes as it was sent, piece by piece', async () => {
+  it('arrives unchanged, piece by piece', async () => {
     const { fetch, openai, store } = await setting(() => ({ events, pieces: 7 }))
     const stream = await openai.chat.completions.create({ model: 'gpt-x', messages: [said('hi')], stream: true })
     let text = ''
@@ -379,7 +379,7 @@ describe('a stream', () => {
     expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'half of it']])
   })
 
-  it('of several choices is recorded as its first one', async () => {
+  it('with several choices is recorded by its first one', async () => {
     const second = { index: 1, delta: { role: 'assistant', content: 'another answer' }, finish_reason: 'stop' }
     const both = events
       .map((text) => JSON.parse(text) as { readonly choices: readonly object[] })
@@ -391,7 +391,7 @@ describe('a stream', () => {
     expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'half of it']])
   })
 
-  it('that the provider cuts is recorded as far as it came, marked', async () => {
+  it('cut by the provider is recorded as far as it came, marked', async () => {
     const { fetch, openai, store } = await setting(() => ({ events, cutAfter: events[0]?.length ?? 0 + 40 }))
     const cut = (async () => {
       const stream = await openai.chat.completions.create({ model: 'gpt-x', messages: [said('hi')], stream: true })
@@ -409,32 +409,29 @@ describe('a stream', () => {
     ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
     ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
     ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
-  ] as const)(
-    'that has an error among its events is no answer, and the receipt says why (%s)',
-    async (api, error, all) => {
-      const said = all({ text: 'half of an answer', calls: [] })
-      const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
-      const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
-      const messages = [{ role: 'user', content: 'hi' } as const]
-      const read = async (): Promise<void> => {
-        const stream =
-          api === 'anthropic'
-            ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
-            : api === 'chat'
-              ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
-              : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
-        for await (const _ of stream);
-      }
-      await expect(read()).rejects.toThrow('overloaded')
-      await fetch.settled()
-      const [session] = await sessionsOf(store)
-      expect(texts(session as Session)).toEqual(['hi'])
-      expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
-      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
-    },
-  )
+  ] as const)('with an error event is not an answer, and the receipt says why (%s)', async (api, error, all) => {
+    const said = all({ text: 'half of an answer', calls: [] })
+    const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
+    const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
+    const messages = [{ role: 'user', content: 'hi' } as const]
+    const read = async (): Promise<void> => {
+      const stream =
+        api === 'anthropic'
+          ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
+          : api === 'chat'
+            ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
+            : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+      for await (const _ of stream);
+    }
+    await expect(read()).rejects.toThrow('overloaded')
+    await fetch.settled()
+    const [session] = await sessionsOf(store)
+    expect(texts(session as Session)).toEqual(['hi'])
+    expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
+    expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+  })
 
-  it('that the provider cuts before a text of Responses is whole has all pieces that came', async () => {
+  it('cut by the provider within a Responses text has all received pieces', async () => {
     const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
     const pieces = responsesEvents({ text: 'half of an answer', calls: [] }).slice(0, 4)
     const { fetch, openai, store } = await setting(() => ({ events: [created, ...pieces] }))
@@ -444,7 +441,7 @@ describe('a stream', () => {
     expect(texts((await sessionsOf(store))[0] as Session)).toEqual(['hi', 'half of an ans'])
   })
 
-  it('that the client leaves is left at the provider, too, and recorded as far as it came', async () => {
+  it('abandoned by the client is ended at the provider and recorded as far as it came', async () => {
     const { fetch, openai, store } = await setting(() => ({ events: events.slice(0, 1), hang: true }))
     const controller = new AbortController()
     const stream = await openai.chat.completions.create(
@@ -461,13 +458,13 @@ describe('a stream', () => {
   })
 })
 
-it('a receipt that no recorder wrote has no details', async () => {
+it('a receipt written by no recorder has no details', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   for (const details of [undefined, 'a text', {}, { sent: 1 }])
     expect(detailsOf({ details, parameters: {} } as never, session)).toBeUndefined()
 })
 
-describe('a client of Anthropic', () => {
+describe('recording an Anthropic client', () => {
   const answer = (text: string): Reply => ({
     body: {
       id: 'msg_1',
@@ -481,7 +478,7 @@ describe('a client of Anthropic', () => {
     },
   })
 
-  it('that moves its cache marks and changes its system text stays one session', async () => {
+  it('that moves cache breakpoints and changes its system text stays one session', async () => {
     const { store, fetch, anthropic, notices } = await setting(() => answer('good'))
     const messages: Anthropic.MessageParam[] = []
     for (const [turn, question] of ['one', 'two', 'three'].entries()) {
@@ -559,8 +556,8 @@ const parsed = (line: string): readonly Last[] => {
   }
 }
 
-describe('a client of Responses', () => {
-  it('that continues a response by its id is followed', async () => {
+describe('recording a Responses client', () => {
+  it('that continues a response by id is recognized', async () => {
     let count = 0
     const { store, fetch, openai, notices } = await setting(() => ({
       body: {
@@ -669,7 +666,7 @@ describe('a client of Responses', () => {
   })
 })
 
-describe('somebody else', () => {
+describe('another client', () => {
   const call = async (recorder: Recorder, key: string, messages: readonly object[], answer: string): Promise<void> => {
     const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': 'mine' }
     const observed = recorder.observe({
@@ -695,7 +692,7 @@ describe('somebody else', () => {
     return opened.map((session) => session.conversation().length).toSorted((a, b) => b - a)
   }
 
-  it('who names a client retracts nothing of its conversation, also after the recorder was started again', async () => {
+  it('that names a conversation retracts nothing in it, also after a recorder restart', async () => {
     const store = memoryStore()
     const first = createRecorder({ store })
     await call(first, 'victim', [one], 'answer 1')
@@ -707,7 +704,7 @@ describe('somebody else', () => {
     expect(await lengths(store)).toEqual([4, 4, 4, 2])
   })
 
-  it('is not the client itself, which goes back in its own', async () => {
+  it('is distinguished from the client itself, which can go back in its own', async () => {
     const store = memoryStore()
     const recorder = createRecorder({ store })
     await call(recorder, 'victim', [one], 'answer 1')
@@ -717,7 +714,7 @@ describe('somebody else', () => {
   })
 })
 
-it('no field of a request that is named for a key is stored, and no notice tells a password', async () => {
+it('no request field named like a key is stored, and no notice shows a password', async () => {
   const store = memoryStore()
   const notices: string[] = []
   const recorder = createRecorder({ store, onNotice: (notice) => notices.push(JSON.stringify(notice)) })
@@ -753,7 +750,7 @@ it('no field of a request that is named for a key is stored, and no notice tells
 })
 
 it.each(['previous_response_id', 'conversation'])(
-  'a request that names %s and is sent again, for want of an answer, goes where it went, also with another recorder',
+  'a retried request that names %s goes to the same session, also with another recorder',
   async (name) => {
     const store = memoryStore()
     const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {

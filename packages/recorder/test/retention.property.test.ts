@@ -85,7 +85,7 @@ const recorded = async (
   )
 }
 
-it('of a sample each conversation is recorded whole or not at all, and a larger one has all of a smaller one', async () => {
+it('sampling records each conversation completely or not at all, and a larger share includes a smaller one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(conversation, { minLength: 1, maxLength: 8 }),
@@ -109,14 +109,14 @@ it('of a sample each conversation is recorded whole or not at all, and a larger 
   )
 })
 
-it('a sample is about as large as it says, also where all conversations begin with one system text', async () => {
+it('a sample is about as large as its share, also with one common system text', async () => {
   const conversations = Array.from({ length: 200 }, () => ({ kind: 'messages' as const, turns: 1 }))
   const found = (await recorded(conversations, 0.3)).filter(({ length }) => length > 0).length
   expect(found).toBeGreaterThan(40)
   expect(found).toBeLessThan(80)
 })
 
-it('--keep-days removes just what a recorder made and nobody has appended to since', async () => {
+it('--keep-days removes only recorded sessions that nobody appended to since', async () => {
   const day = 86_400_000
   await fc.assert(
     fc.asyncProperty(

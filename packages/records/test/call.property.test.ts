@@ -41,7 +41,7 @@ const turns = async (count: number): Promise<void> => {
 it.each([
   ['parents are given', false],
   ['the log has a scope', true],
-])('n calls are n records: %s', async (_name, scoped) => {
+])('n calls give n records: %s', async (_name, scoped) => {
   await fc.assert(
     fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 4 }), async (trees) => {
       const log = createCallLog(scoped ? { scope: new AsyncLocalStorage<CallContext>() } : {})

@@ -37,8 +37,8 @@ const errorOf = async (work: Promise<unknown>): Promise<{ readonly error: unknow
   throw new Error('nothing was thrown')
 }
 
-describe('a record', () => {
-  it('says what was called, with what, and how it ended', async () => {
+describe('a call record', () => {
+  it("has the call's name, arguments and outcome", async () => {
     const log = logOf()
     const value = await recordCall(log, { methodName: 'add', args: [1, 2], kwargs: { exact: true } }, () => 3)
     expect(value).toBe(3)
@@ -58,7 +58,7 @@ describe('a record', () => {
     ])
     expect(log.view().pages.at(0)).toBe('evidence')
   })
-  it('says why it failed', async () => {
+  it('has the reason of a failure', async () => {
     const log = logOf()
     const { error } = await errorOf(
       recordCall(log, { methodName: 'f' }, () => {
@@ -72,7 +72,7 @@ describe('a record', () => {
       errorMessage: 'too far',
     })
   })
-  it('carries what is optional, and fields of an application’s own', async () => {
+  it('has optional fields and an application’s own', async () => {
     const log = logOf()
     await recordCall(
       log,
@@ -107,19 +107,19 @@ describe('a record', () => {
     ['an instance', new Map(), 'Map'],
     ['a function', () => 1, 'function'],
     ['no prototype', Object.create(null), 'Object'],
-  ])('names the class of a value: %s', async (_name, value, expected) => {
+  ])('has the class of a value: %s', async (_name, value, expected) => {
     const log = logOf()
     await recordCall(log, { methodName: 'f' }, () => value)
     expect(last(log).outcomeSummary.valueClass).toBe(expected)
     expect(JSON.stringify(last(log))).not.toContain('"value"')
   })
-  it('keeps the arguments as they were when the call began', async () => {
+  it('has the arguments as they were when the call began', async () => {
     const log = logOf()
     const args = [{ list: [1] }]
     await recordCall(log, { methodName: 'f', args }, () => void args[0]?.list.push(2))
     expect(last(log).args).toEqual([{ list: [1] }])
   })
-  it('is appended whatever the arguments are', async () => {
+  it('is appended for any arguments', async () => {
     const log = logOf()
     const cycle: unknown[] = [10n, NaN]
     cycle.push(cycle)
@@ -144,7 +144,7 @@ describe('a record', () => {
       kwargs: { bad: '[unreadable: Error: no]' },
     })
   })
-  it('fields that can not be read do not keep the call from being made', async () => {
+  it('does not prevent a call whose fields are unreadable', async () => {
     const log = logOf()
     expect(
       await recordCall(
@@ -163,7 +163,7 @@ describe('a record', () => {
     ).toBe(7)
     expect(last(log)).toMatchObject({ bad: '[unreadable: Error: no]', good: 1 })
   })
-  it('counts failure as the caller says, where failure is a value', async () => {
+  it('counts a returned value as failure if the caller says so', async () => {
     const log = logOf()
     const summarize = (value: { readonly _tag: string }) =>
       value._tag === 'Left'
@@ -202,7 +202,7 @@ describe('a record', () => {
       valueClass: 'number',
     })
   })
-  it('knows what may be tried again', async () => {
+  it('marks retriable failures', async () => {
     const log = logOf()
     await errorOf(
       recordCall(log, { methodName: 'f' }, () => {
@@ -234,7 +234,7 @@ describe('a record', () => {
   })
 })
 
-describe('what is thrown passes through unchanged', () => {
+describe('thrown values pass through unchanged', () => {
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
   it.each<readonly [string, unknown, string, string | undefined]>([
@@ -265,8 +265,8 @@ describe('what is thrown passes through unchanged', () => {
   })
 })
 
-describe('timeout and abort', () => {
-  it('a signal ends the call, whether or not its body ends', async () => {
+describe('timeouts and aborts', () => {
+  it('end the call by signal, whether or not its body ends', async () => {
     const log = logOf()
     const { error } = await errorOf(
       recordCall(log, { methodName: 'hang', signal: AbortSignal.timeout(10) }, () => new Promise(() => undefined)),
@@ -283,7 +283,7 @@ describe('timeout and abort', () => {
     ['the default', undefined],
     ['text', 'stopped by the user'],
     ['an error', new Error('enough')],
-  ])('the reason is thrown unchanged: %s', async (_name, reason) => {
+  ])('throw the reason unchanged: %s', async (_name, reason) => {
     const log = logOf()
     const stop = new AbortController()
     const running = recordCall(log, { methodName: 'f', signal: stop.signal }, (context) => {
@@ -296,18 +296,18 @@ describe('timeout and abort', () => {
     await sleep(15)
     expect(log.len).toBe(1)
   })
-  it('a call that was aborted before it began is recorded and not made', async () => {
+  it('record a call aborted before it began, without making it', async () => {
     const log = logOf()
     let made = false
     await errorOf(recordCall(log, { methodName: 'f', signal: AbortSignal.abort() }, () => (made = true)))
     expect([made, last(log).outcomeSummary.status]).toEqual([false, 'aborted'])
   })
-  it('a body that gives up by itself', async () => {
+  it('accept a body that stops by itself', async () => {
     const log = logOf()
     await errorOf(recordCall(log, { methodName: 'f' }, () => sleep(1000, 0, { signal: AbortSignal.timeout(5) })))
     expect(last(log).outcomeSummary.status).toBe('aborted') // what node:timers throws is an AbortError, whatever its cause
   })
-  it('a body that is done in time leaves no listener behind', async () => {
+  it('leave no listener after a body that finished in time', async () => {
     const log = logOf()
     const { signal } = new AbortController()
     let listeners = 0
@@ -335,8 +335,8 @@ describe('timeout and abort', () => {
   })
 })
 
-describe('one call, one record', () => {
-  it('however often the body tries', async () => {
+describe('one record per call', () => {
+  it('however often the body retries', async () => {
     const log = logOf()
     let tries = 0
     await recordCall(log, { methodName: 'flaky' }, async () => {
@@ -352,7 +352,7 @@ describe('one call, one record', () => {
     })
     expect([tries, log.len]).toEqual([5, 1])
   })
-  it('a call that is made again after a failure has a record of its own, and one after a success has none', async () => {
+  it('with a new record for a retry after a failure, and none after a success', async () => {
     const log = logOf()
     const tries = [new Error('busy'), new Error('still busy'), undefined, undefined]
     for (const error of tries)
@@ -368,7 +368,7 @@ describe('one call, one record', () => {
       ['c#3', 'c', true],
     ])
   })
-  it('by call id, also from another call, and from the records that were there before', () => {
+  it('by call id, also in another call and for earlier records', () => {
     const events: RecordEvent[] = []
     const log = logOf({ telemetry: (event) => events.push(event) })
     const call = startCall(log, { methodName: 'f', callId: 'once' })
@@ -407,7 +407,7 @@ describe('one call, one record', () => {
   })
 })
 
-describe('nested and concurrent calls', () => {
+describe('parents of nested and concurrent calls', () => {
   const tree = (log: History<CallRecord>): readonly unknown[] =>
     log
       .view()
@@ -428,7 +428,7 @@ describe('nested and concurrent calls', () => {
     ['b', undefined, 0, 'user', undefined],
     ['b1', 'b', 1, 'tool', undefined],
   ]
-  it('keep their parents, which are given', async () => {
+  it('are recorded if passed explicitly', async () => {
     const log = logOf()
     await Promise.all([
       recordCall(log, { methodName: 'a', traceId: 't' }, async (a) => {
@@ -453,7 +453,7 @@ describe('nested and concurrent calls', () => {
       .map(({ methodName }) => methodName)
     expect(ended.findLast((name) => name.startsWith('a'))).toBe('a') // after the calls in it
   })
-  it('find them by themselves, where the log has a scope', async () => {
+  it('are found automatically if the log has a scope', async () => {
     const log = logOf({ scope: new AsyncLocalStorage<CallContext>() })
     const call = <T>(methodName: string, body: () => T | Promise<T>, more: Partial<Call<T>> = {}): Promise<T> =>
       recordCall<T>(log, { methodName, ...more }, body)
@@ -483,14 +483,14 @@ describe('nested and concurrent calls', () => {
   })
 })
 
-describe('when recording fails', () => {
+describe('a recording failure', () => {
   const failingHistory = (): History<CallRecord> =>
     createHistory<CallRecord>({
       classify: () => {
         throw new Error('no room')
       },
     })
-  it('the caller has what it would have had', async () => {
+  it("does not change the caller's result", async () => {
     const log = failingHistory()
     expect(await recordCall(log, { methodName: 'f' }, () => 7)).toBe(7)
     expect(
@@ -509,7 +509,7 @@ describe('when recording fails', () => {
     })
     expect(log.len).toBe(0)
   })
-  it('telemetry says so', async () => {
+  it('is reported to telemetry', async () => {
     const events: RecordEvent[] = []
     const log = createCallLog({ telemetry: (event) => events.push(event) })
     const failingHistory = vi.spyOn(Date.prototype, 'toISOString')
@@ -532,7 +532,7 @@ describe('when recording fails', () => {
       },
     ])
   })
-  it('telemetry that throws harms nobody', async () => {
+  it('is harmless with throwing telemetry', async () => {
     const log = createCallLog({
       telemetry: () => {
         throw new Error('no')
@@ -541,7 +541,7 @@ describe('when recording fails', () => {
     expect(await recordCall(log, { methodName: 'f' }, () => 7)).toBe(7)
     expect(log.len).toBe(1)
   })
-  it('a history that was made elsewhere will do', async () => {
+  it('does not occur for a history created elsewhere', async () => {
     const log = createHistory<CallRecord>()
     await recordCall(log, { methodName: 'f' }, (context) => context.recordCall({ methodName: 'g' }, () => 1))
     expect(
@@ -557,8 +557,8 @@ describe('when recording fails', () => {
   })
 })
 
-describe('redaction', () => {
-  it('sees everything that comes from outside', async () => {
+describe('redaction of call records', () => {
+  it('sees every external value', async () => {
     const secret = 'hunter2'
     const content = createContentStore()
     const log = logOf({
@@ -592,7 +592,7 @@ describe('redaction', () => {
     expect(last(log).errorMessage).toBe('***')
     expect(content.get(log.view().at(0)?.contentRef ?? '')).toMatchObject({ right: { token: '***' } })
   })
-  it('fails closed, and the record keeps its shape', async () => {
+  it("fails closed and keeps the record's shape", async () => {
     const log = logOf({
       redact: () => {
         throw new Error('no')

@@ -16,7 +16,7 @@ const put = (store: ContentStore, value: unknown): string => {
 const has = (store: ContentStore, ref: string): boolean => isRight(store.get(ref))
 
 describe('the content store', () => {
-  it('gives back what was put, as JSON data of its own', () => {
+  it('returns stored values as its own JSON data', () => {
     const store = createContentStore()
     const value = { rows: [1, { a: 'ü' }], big: 10n }
     const ref = put(store, value)
@@ -24,7 +24,7 @@ describe('the content store', () => {
     expect(store.get(ref)).toEqual({ _tag: 'Right', right: { rows: [1, { a: 'ü' }], big: '10n' } })
     expect(store.bytes).toBe(Buffer.byteLength('{"rows":[1,{"a":"ü"}],"big":"10n"}'))
   })
-  it('holds so many entries: what was not asked for the longest goes', () => {
+  it('holds a maximum of entries and evicts the least recently used', () => {
     const store = createContentStore({ entries: 2 })
     const [a, b] = [put(store, 'a'), put(store, 'b')]
     expect(has(store, a)).toBe(true)
@@ -32,7 +32,7 @@ describe('the content store', () => {
     expect([a, b, c].map((ref) => has(store, ref))).toEqual([true, false, true])
     expect([store.entries, store.bytes]).toEqual([2, 6])
   })
-  it('holds so many bytes', () => {
+  it('holds a maximum of bytes', () => {
     const store = createContentStore({ bytes: 300 })
     const refs = [put(store, 'x'.repeat(100)), put(store, 'y'.repeat(100)), put(store, 'z'.repeat(150))]
     expect(refs.map((ref) => has(store, ref))).toEqual([false, true, true])
@@ -42,7 +42,7 @@ describe('the content store', () => {
     expect(store.put(Array.from({ length: 1e5 }, () => 1))).toMatchObject({ left: { _tag: 'ContentTooLarge' } })
     expect(refs.map((ref) => has(store, ref))).toEqual([false, true, true])
   })
-  it('holds them for so long', () => {
+  it('expires entries after their lifetime', () => {
     let time = 0
     const store = createContentStore({ ttlMs: 100, now: () => time })
     const a = put(store, 'a')
@@ -54,7 +54,7 @@ describe('the content store', () => {
     expect([a, b].map((ref) => has(store, ref))).toEqual([false, true])
     expect([store.entries, store.bytes]).toEqual([1, 3])
   })
-  it('a miss is a fault that says why', () => {
+  it('reports a miss as a fault with a reason', () => {
     const store = createContentStore({ entries: 1, id: 's1' })
     const gone = put(store, 1)
     put(store, 2)
@@ -71,7 +71,7 @@ describe('the content store', () => {
 })
 
 describe('records with content', () => {
-  it('refer to it, or say why they do not', async () => {
+  it('refer to stored content or give the reason why not', async () => {
     const content = createContentStore({ bytes: 300 })
     const log = createCallLog({ content })
     await recordCall(log, { methodName: 'f' }, () => ({ answer: 42 }))

@@ -7,7 +7,7 @@ const used = (code: string): string => {
   return detected ? patterns.join(' ') || 'read' : 'no'
 }
 
-describe('the patterns', () => {
+describe('detected history use: patterns', () => {
   it.each([
     ['conversationHistory.filter((r) => r.outcomeSummary.ok)', 'filter'],
     ['context.conversationHistory.map(({ args }) => args)', 'map'],
@@ -43,12 +43,12 @@ describe('the patterns', () => {
     ['return context.conversation_history', 'read'],
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
 
-  it('chains give every step, in a stable order', () => {
+  it('report every step of a chain in a stable order', () => {
     expect(used('const n = conversationHistory.filter(a).map(b).sort().slice(0, 3).length')).toBe(
       'filter map slice count sort',
     )
   })
-  it('one of its records is not the history any more', () => {
+  it('do not apply to a single record taken from the history', () => {
     expect(used('conversationHistory.find(f).args.map(g)')).toBe('find')
     expect(used('conversationHistory[0].args.filter(g).length')).toBe('find')
     expect(used('conversationHistory.at(-1)?.args.slice(1)')).toBe('last')
@@ -57,7 +57,7 @@ describe('the patterns', () => {
   })
 })
 
-describe('names are followed', () => {
+describe('detected history use: followed names', () => {
   it.each([
     ['const h = context.conversationHistory; h.filter(f)', 'filter'],
     ['const h = context.conversationHistory ?? []; h.slice(1)', 'slice'],
@@ -74,7 +74,7 @@ describe('names are followed', () => {
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
 })
 
-describe('values are followed', () => {
+describe('detected history use: followed values', () => {
   it.each([
     [
       'function Agent(ctx) { this.h = ctx.conversationHistory }\nAgent.prototype.bad = function () { return this.h.filter(f) }\nnew Agent(context).bad()',
@@ -115,13 +115,13 @@ describe('values are followed', () => {
     ],
     ['const out = []; for (const r of context.conversationHistory) out.push(r); out.sort(); out.length', 'iterate'],
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
-  it('an object that has the history has the name it is given', () => {
+  it('include the name given to an object that has the history', () => {
     expect(detectHistoryUse('JSON.stringify(state)', { holders: ['state'] }).detected).toBe(true)
     expect(detectHistoryUse('JSON.stringify(context)', { holders: ['state'] }).detected).toBe(false)
   })
 })
 
-describe('TypeScript and JSX', () => {
+describe('detected history use: TypeScript and JSX', () => {
   it.each([
     ['const h = context.conversationHistory as CallRecord[]; h.filter((r): boolean => r.outcomeSummary.ok)', 'filter'],
     ['(<any>context).conversationHistory!.map((r: any) => r.args)', 'map'],
@@ -143,7 +143,7 @@ describe('TypeScript and JSX', () => {
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
 })
 
-describe('what is no use of the history', () => {
+describe('not a use of the history', () => {
   it.each([
     '// conversationHistory.filter(f)',
     '/* conversationHistory */ items.filter(f)',
@@ -159,14 +159,14 @@ describe('what is no use of the history', () => {
     'class A { conversationHistory() {} }',
     '',
   ])('%s', (code) => expect(used(code)).toBe('no'))
-  it('other lists keep their methods to themselves', () => {
+  it('methods of other lists', () => {
     expect(used('const h = conversationHistory; rows.filter(f); seen.includes(h); out.push(...h); log(h)')).toBe('read')
     expect(used('function f(list) { return list.filter(g) } f(rows); f2(conversationHistory)')).toBe('read')
     expect(used('{ const h = conversationHistory; use(h) } { const h = rows; h.filter(f) }')).toBe('read')
   })
 })
 
-describe('text that is no program', () => {
+describe('detected history use: text that is not a program', () => {
   it.each([
     ['const ok = context.conversationHistory.filter(r => r.ok', 'filter'],
     ['for (const r of context.conversationHistory) {{{', 'iterate'],
@@ -183,7 +183,7 @@ describe('text that is no program', () => {
     ['x = 1 -- conversationHistory[1]\nlocal y = {', 'no'],
     ['; conversationHistory.map(f)\n(define x', 'no'],
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
-  it('is never too deep, long or odd', () => {
+  it('is handled at any depth, length and oddness', () => {
     for (const code of [
       '('.repeat(200_000),
       `${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`,
@@ -201,14 +201,14 @@ describe('text that is no program', () => {
   })
 })
 
-describe('the answer', () => {
+describe('detected history use: the result', () => {
   const code = [
     'const rows = context.conversationHistory // all of them',
     '',
     '  const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)',
     `return bad.length${' '.repeat(200)}`,
   ].join('\r\n')
-  it('names the lines', () => {
+  it('names lines', () => {
     const use: HistoryUse = detectHistoryUse(code)
     expect(use).toEqual({
       detected: true,
@@ -230,12 +230,12 @@ describe('the answer', () => {
     expect(many.evidence.length).toBe(50)
     expect(many.evidence[0]?.text.length).toBe(160)
   })
-  it('looks for other names, where they are given', () => {
+  it('looks for other names if given', () => {
     expect(detectHistoryUse('history.map(f); conversationHistory.filter(f)', { names: ['history'] }).patterns).toEqual([
       'map',
     ])
   })
-  it('has tags that stay what they are', () => {
+  it('has stable tags', () => {
     expect(historyPatterns).toEqual([
       'filter',
       'map',

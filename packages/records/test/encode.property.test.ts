@@ -42,7 +42,7 @@ const stringsOf = (value: unknown): readonly string[] =>
       ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(stringsOf)]
       : []
 
-it('is total, JSON-stable, idempotent and within its limits', () => {
+it('encoding is total, JSON-stable, idempotent and within its limits', () => {
   const outputs = new Outputs()
   fc.assert(
     fc.property(long, limits, (value, limits) => {
@@ -71,7 +71,7 @@ it('is total, JSON-stable, idempotent and within its limits', () => {
   outputs.expectToBe('dfd79afb7cd4915f')
 })
 
-it('leaves JSON as it is, where it fits', () => {
+it('encoding leaves JSON unchanged if it fits', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'grapheme' }), (value) => {
       const json = JSON.parse(JSON.stringify(value)) as unknown
@@ -80,7 +80,7 @@ it('leaves JSON as it is, where it fits', () => {
   )
 })
 
-it('no secret gets past a redactor that refuses its text', () => {
+it('no secret passes a redactor that refuses its text', () => {
   fc.assert(
     fc.property(anything, fc.constantFrom('s3cr3t', 'token-9'), (value, secret) => {
       const redact = (given: unknown): unknown => (typeof given === 'string' && given.includes(secret) ? '***' : given)

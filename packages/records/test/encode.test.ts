@@ -10,7 +10,7 @@ class Point {
 }
 class Empty {}
 
-describe('what JSON can say stays as it is', () => {
+describe('JSON values are encoded unchanged', () => {
   it.each([
     [null],
     [true],
@@ -28,7 +28,7 @@ describe('what JSON can say stays as it is', () => {
   })
 })
 
-describe('what JSON can not say', () => {
+describe('values outside JSON are encoded', () => {
   it.each<readonly [string, unknown, unknown]>([
     ['undefined', undefined, null],
     ['undefined in an object', { a: undefined, b: 1 }, { b: 1 }],
@@ -86,7 +86,7 @@ describe('what JSON can not say', () => {
     ['keys that become one', { 'k\ud800': 1, 'k\ud801': 2 }, { 'k\ufffd': 1, 'k\ufffd~2': 2 }],
   ])('%s', (_name, value, expected) => expect(encoded(value)).toStrictEqual(expected))
 
-  it('the same of another realm, where generated code may run', () => {
+  it('also from another realm, where generated code may run', () => {
     const foreign = runInNewContext(
       '({ map: new Map([[1, new Set([2])]]), when: new Date(0), re: /a/, bytes: new Uint8Array([1]), error: new TypeError("no"), empty: {}, list: [], boxed: new String("a"), buffer: new ArrayBuffer(1) })',
     ) as unknown
@@ -102,7 +102,7 @@ describe('what JSON can not say', () => {
       buffer: '[ArrayBuffer(1): 00]',
     })
   })
-  it('an error whose message is not its own', () => {
+  it('for an error with an inherited message', () => {
     expect(encoded(new DOMException('gone', 'AbortError'))).toEqual({ name: 'AbortError', message: 'gone' })
   })
   it('-0 becomes 0', () => expect(Object.is(encoded(-0), 0)).toBe(true))
@@ -111,7 +111,7 @@ describe('what JSON can not say', () => {
     expect(JSON.stringify(value)).toBe('{"__proto__":{"admin":true}}')
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
   })
-  it('is frozen, and shares nothing', () => {
+  it('as frozen data that shares nothing', () => {
     const given = { list: [{ a: 1 }] }
     const value = encoded(given) as typeof given
     expect([value, value.list, value.list[0]].every(Object.isFrozen)).toBe(true)
@@ -119,24 +119,24 @@ describe('what JSON can not say', () => {
   })
 })
 
-describe('cycles and sharing', () => {
-  it('marks an ancestor, with its place', () => {
+describe('cycles and shared values', () => {
+  it("mark a cycle with the ancestor's path", () => {
     const value: { args: unknown[]; self?: unknown } = { args: [{}] }
     value.self = value
     ;(value.args[0] as { up: unknown }).up = value.args
     expect(encoded(value)).toStrictEqual({ args: [{ up: '[circular: args]' }], self: '[circular: the value itself]' })
     expect(encodeValue(value, { path: ['args', 0] }).value).toMatchObject({ self: '[circular: args[0]]' })
   })
-  it('a value in two places stands in both', () => {
+  it('are encoded in each place', () => {
     const shared = { a: 1 }
     expect(encoded([shared, shared, { shared }])).toStrictEqual([{ a: 1 }, { a: 1 }, { shared: { a: 1 } }])
   })
-  it('sharing that would multiply stops at the size', () => {
+  it('stop at the size limit if sharing would multiply', () => {
     let value: unknown = 'x'
     for (let level = 0; level < 100; level++) value = [value, value]
     expect(JSON.stringify(encodeValue(value, { limits: { depth: 500 } })).length).toBeLessThan(150_000)
   })
-  it('cycles through maps and toJSON', () => {
+  it('are found through maps and toJSON', () => {
     const map = new Map<string, unknown>()
     map.set('me', map)
     expect(encoded({ map })).toStrictEqual({ map: [['me', '[circular: map]']] })
@@ -145,7 +145,7 @@ describe('cycles and sharing', () => {
   })
 })
 
-describe('bounds', () => {
+describe('encoding limits', () => {
   it('200,000 levels do not overflow the stack', () => {
     let array: unknown = []
     let record: unknown = {}
@@ -159,14 +159,14 @@ describe('bounds', () => {
       expect(() => JSON.stringify(value)).not.toThrow()
     }
   })
-  it('depth', () => {
+  it('limit the depth', () => {
     expect(encodeValue([[[1]]], { limits: { depth: 2 } })).toStrictEqual({ value: [['[Array]']], cut: true })
     expect(encodeValue({ a: { b: new Point(), c: {} } }, { limits: { depth: 2 } }).value).toStrictEqual({
       a: { b: '[Point]', c: '[Object]' },
     })
     expect(encodeValue({ a: 1 }, { limits: { depth: 1 } })).toStrictEqual({ value: { a: 1 }, cut: false })
   })
-  it('strings and keys', () => {
+  it('limit strings and keys', () => {
     const value = encodeValue('a'.repeat(1000), { limits: { string: 100 } })
     expect(value).toStrictEqual({ value: `${'a'.repeat(87)}… (913 more)`, cut: true })
     const keys = Object.keys(
@@ -174,13 +174,13 @@ describe('bounds', () => {
     )
     expect(keys.map((key) => key.length <= 100)).toEqual([true, true])
   })
-  it('never cuts a character in two', () => {
+  it('never split a character', () => {
     for (const extra of ['', 'a'])
       expect(encodeValue(extra + '🙂'.repeat(500), { limits: { string: 100 } }).value).toMatch(
         /^a?(?:🙂)+… \(\d+ more\)$/u,
       )
   })
-  it('size: keeps the first, says how many are missing, and stays within', () => {
+  it('limit the size: keep the first items and count the missing ones', () => {
     for (const size of [256, 300, 1000, 5000]) {
       for (const value of [
         Array.from({ length: 10_000 }, (_, index) => index),
@@ -199,24 +199,24 @@ describe('bounds', () => {
       }
     }
   })
-  it('size: a value that fits to the last character is kept whole', () => {
+  it('limit the size: keep a value that fits exactly', () => {
     const value = { a: ['x'.repeat(300), 'y'.repeat(40)] }
     const size = 2 + 5 + 2 + 303 + 43 - 1
     expect(encodeValue(value, { limits: { size } }).value).not.toEqual(value)
     expect(encodeValue(value, { limits: { size: size + 1 } })).toEqual({ value, cut: false })
   })
-  it('looks no further than the size', () => {
+  it('read no further than the size limit', () => {
     let looked = 0
     const endless = new Proxy([], { get: (_, key) => (key === 'length' ? 2 ** 32 - 1 : (looked += 1)) })
     expect(encodeValue(endless).cut).toBe(true)
     expect(looked).toBeLessThan(100_000)
   })
-  it('odd limits are put right', () => {
+  it('correct odd limits', () => {
     expect(encodeValue('a'.repeat(50), { limits: { string: -1, depth: NaN, size: 0 } }).value).toHaveLength(32)
   })
 })
 
-describe('values that fight back', () => {
+describe('encoding hostile values', () => {
   const no = (): never => {
     throw new Error('no')
   }
@@ -314,8 +314,8 @@ describe('values that fight back', () => {
       { a: expect.stringMatching(/^\[unreadable: RangeError/) },
     ],
   ])('%s', (_name, value, expected) => expect(encoded(value)).toStrictEqual(expected))
-  it('a toJSON without an end', () => expect(() => encodeValue(endlessly())).not.toThrow())
-  it('whatever is thrown', () => {
+  it('an endless toJSON', () => expect(() => encodeValue(endlessly())).not.toThrow())
+  it('any thrown value', () => {
     for (const thrown of [undefined, null, 0, Symbol('s'), revoked(), Object.create(null)])
       expect(
         JSON.stringify(
@@ -336,7 +336,7 @@ describe('values that fight back', () => {
     })
     expect(encoded(map)).toStrictEqual([[0, { a: 2 }]])
   })
-  it('an almost used up stack', () => {
+  it('a nearly exhausted stack', () => {
     const deep = (): unknown => {
       try {
         return deep()
@@ -348,9 +348,9 @@ describe('values that fight back', () => {
   })
 })
 
-describe('the redactor', () => {
+describe('the redactor of encoded values', () => {
   const byKey: Redact = (value, path) => (path.at(-1) === 'password' ? '***' : value)
-  it('sees every value with its place, before it is encoded', () => {
+  it('sees every value with its path before encoding', () => {
     const seen: string[] = []
     encodeValue(
       { a: [1, new Date(0)], b: new Map([['k', 'v']]) },
@@ -368,7 +368,7 @@ describe('the redactor', () => {
       'kwargs.b.0.1',
     ])
   })
-  it('replaces what it wants to', () => {
+  it('can replace values', () => {
     expect(
       encodeValue({ user: { password: 'x', name: 'a' }, list: [{ password: { deep: 1 } }] }, { redact: byKey }).value,
     ).toEqual({
@@ -397,7 +397,7 @@ describe('the redactor', () => {
       b: ['good', '[redacted]'],
     })
   })
-  it('keeps null, and does not see what is undefined', () => {
+  it('keeps null and does not get undefined values', () => {
     expect(encodeValue([null, undefined, { a: undefined }], { redact: (value) => value }).value).toEqual([
       null,
       null,
@@ -405,18 +405,18 @@ describe('the redactor', () => {
     ])
     expect(encodeValue('x', { redact: () => null }).value).toBe(null)
   })
-  it('sees what toJSON gives, and what was boxed', () => {
+  it('sees toJSON results and unboxed values', () => {
     const redact: Redact = (value) => (value === 'secret' ? '***' : value)
     expect(
       encodeValue([{ toJSON: () => 'secret' }, new String('secret'), new Error('secret')], { redact }).value,
     ).toEqual(['***', '***', { name: 'Error', message: '***' }]) // oxlint-disable-line no-new-wrappers
   })
-  it('what it returns is encoded and bounded as well', () => {
+  it('returns values that are encoded and limited as well', () => {
     let deep: unknown = 1
     const redact: Redact = () => (deep = [deep, 10n])
     expect(() => JSON.stringify(encodeValue(1, { redact }))).not.toThrow()
   })
-  it('has no way past it where the value can not be encoded', () => {
+  it('is not bypassed if the value cannot be encoded', () => {
     const hostile = {
       get secret() {
         throw new Error('key=12345')

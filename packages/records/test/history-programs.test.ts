@@ -26,14 +26,14 @@ const tagsOf = (code: string): readonly string[] => {
   return detected ? ['read', ...patterns] : []
 }
 
-it('there are sixty programs, and each tag is one that there is', () => {
+it('sixty sample programs with only existing tags', () => {
   expect(programs.length).toBe(60)
   expect(new Set(programs.map(({ code }) => code)).size).toBe(60)
   const known: ReadonlySet<string> = new Set(['read', ...historyPatterns])
   expect(programs.flatMap(({ expected }) => expected).filter((tag) => !known.has(tag))).toEqual([])
 })
 
-it('finds 79 of 108 tags and invents 2, as the documentation says', () => {
+it('historyUse finds 79 of 108 tags and invents 2, as documented', () => {
   const expected = programs.flatMap(({ title, expected }) => expected.map((tag) => `${title}: ${tag}`))
   const found = programs.flatMap(({ title, code }) => tagsOf(code).map((tag) => `${title}: ${tag}`))
   expect(found.filter((tag) => !expected.includes(tag))).toEqual(['a list of lists: map', 'a method by name: find'])

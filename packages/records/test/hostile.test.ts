@@ -46,7 +46,7 @@ const options: readonly (readonly [string, CallLogOptions])[] = [
 ]
 
 describe.each(options)('%s', (_name, options) => {
-  it('and the calls are made and recorded, once each', async () => {
+  it('still lets each call be made and recorded once', async () => {
     const log = createCallLog(options)
     let made = 0
     const answer = await recordCall(log, { methodName: 'f' }, (context) => {
@@ -97,7 +97,7 @@ describe.each(calls)('a call with a hostile %s', (_name, hostile) => {
   })
 })
 
-it('a call whose every field throws is made and recorded', async () => {
+it('a call whose fields all throw is made and recorded', async () => {
   const log = createCallLog()
   expect(await recordCall<unknown>(log, own(evil), () => 7)).toBe(7)
   expect(

@@ -24,8 +24,8 @@ const only = (
 /** What becomes of a good record when one field is another. */
 const but = (change: object) => only({ ...record, ...change })
 
-describe('what is valid stays as it is', () => {
-  it('the records of this version', async () => {
+describe('normalizeRecords keeps valid records', () => {
+  it('of this version', async () => {
     const log = createCallLog()
     await recordCall(
       log,
@@ -56,7 +56,7 @@ describe('what is valid stays as it is', () => {
     })
     expect(again.view().toArray()).toEqual(log.view().toArray())
   })
-  it('false, 0 and empty text are values', () => {
+  it('with false, 0 and empty text as values', () => {
     const falsy = {
       ...record,
       callId: '',
@@ -70,7 +70,7 @@ describe('what is valid stays as it is', () => {
     }
     expect(only(falsy)).toEqual({ record: falsy, fate: 'kept', reasons: [] })
   })
-  it('unknown fields survive', () => {
+  it('with unknown fields', () => {
     const own = {
       ...record,
       cost: 0,
@@ -83,7 +83,7 @@ describe('what is valid stays as it is', () => {
   })
 })
 
-describe('what is no array of records', () => {
+describe('normalizeRecords of other values', () => {
   it.each<readonly [unknown, string]>([
     [undefined, 'null'],
     [null, 'null'],
@@ -92,18 +92,18 @@ describe('what is no array of records', () => {
     [7, '7'],
     [new Set([record]), 'an instance of Set'],
     [createCallLog().view(), 'an object'],
-  ])('%j gives an empty log, and says so', (stored, found) => {
+  ])('gives an empty log for %j and reports it', (stored, found) => {
     const { log, report } = normalizeRecords(stored)
     expect(log.len).toBe(0)
     expect(report).toMatchObject({ entries: [], kept: 0 })
     expect(report.problem?.replace('the records should be an array, found ', '')).toEqual(found)
   })
-  it('a list that was revoked', () => {
+  it('accepts a revoked proxy', () => {
     const revoked = Proxy.revocable([], {})
     revoked.revoke()
     expect(normalizeRecords(revoked.proxy).report.problem).toMatch(/found an object that throws when it is read/)
   })
-  it('mixed entries: the records stay, in order, and each of the others has a reason', () => {
+  it('keeps valid entries in order and reports each other one', () => {
     const sparse = [record, 'text', null, , [record], {}, { role: 'user' }, { ...record, callId: 'c2' }] // oxlint-disable-line no-sparse-arrays
     const { log, report } = normalizeRecords(sparse)
     expect(
@@ -126,8 +126,8 @@ describe('what is no array of records', () => {
   })
 })
 
-describe('the records of older runtimes', () => {
-  it('keys in snake_case', () => {
+describe('normalizeRecords for older runtimes', () => {
+  it('reads keys in snake_case', () => {
     const old = {
       call_id: 'c1',
       timestamp: '2026-02-16T10:00:00.123Z',
@@ -181,7 +181,7 @@ describe('the records of older runtimes', () => {
       'parentCallId was null: left out',
     ])
   })
-  it('where both are there, the newer counts', () => {
+  it('prefers the newer key if both are present', () => {
     expect(but({ call_id: 'old' })).toEqual({
       record,
       fate: 'repaired',
@@ -191,8 +191,8 @@ describe('the records of older runtimes', () => {
   })
 })
 
-describe('repairs', () => {
-  it('fills in what is missing', () => {
+describe('normalizeRecords repairs', () => {
+  it('fills in missing fields', () => {
     expect(only({ methodName: 'f' })).toEqual({
       record: {
         callId: 'unknown-0',
@@ -273,13 +273,13 @@ describe('repairs', () => {
     [{ artifactHit: 'perhaps' }],
     [{ traceId: null }],
     [{ startedAt: 'yesterday' }],
-  ])('leaves out what it can make nothing of: %j', (change) => {
+  ])('drops unusable fields: %j', (change) => {
     const [field] = Object.keys(change)
     const { record: repaired, reasons } = but(change)
     expect(repaired).toEqual(record)
     expect(reasons).toEqual([expect.stringMatching(new RegExp(`^${field} was .*: left out$`))])
   })
-  it('entries that can not be read', () => {
+  it('handles unreadable entries', () => {
     const hostile = {
       ...record,
       get args(): never {
@@ -304,7 +304,7 @@ describe('repairs', () => {
     ).toMatchObject([{ fate: 'dropped' }])
     expect(normalizeRecords(new Proxy([], { get: () => NaN })).report.problem).toMatch(/should be an array/)
   })
-  it('entries that are very deep', () => {
+  it('handles very deep entries', () => {
     const nested = (levels: number): unknown =>
       Array.from({ length: levels }).reduce<unknown>((inner) => ({ inner }), 1)
     for (const levels of [997, 998, 999, 1000, 5000])
@@ -350,7 +350,7 @@ const entry = fc.oneof(
   { weight: 1, arbitrary: value },
 )
 
-it('anything becomes a valid log, which normalising leaves as it is', () => {
+it('any value becomes a valid log, which normalizing again leaves unchanged', () => {
   const outputs = new Outputs()
   fc.assert(
     fc.property(fc.oneof(fc.array(entry, { maxLength: 6 }), value), (stored) => {

@@ -39,7 +39,7 @@ const recordsOf = async (path: string): Promise<readonly CallRecord[]> => {
   return records
 }
 
-it('after kill -9, a call that had ended has its record, and one that had begun is interrupted', async () => {
+it('after kill -9, a finished call has its record and an unfinished one is interrupted', async () => {
   const path = join(folder, 'killed.db')
   const began: string[] = []
   const done = new Set<string>()

@@ -21,20 +21,20 @@ declare const log: History<CallRecord>
 declare const view: View<CallRecord>
 declare const record: CallRecord
 
-describe('a log of calls', () => {
-  it('is a history of call records', () => {
+describe('call log types', () => {
+  it('make a log a history of call records', () => {
     expectTypeOf(createCallLog()).toEqualTypeOf<History<CallRecord>>()
     expectTypeOf(
       createCallLog({ from: view, scope: new AsyncLocalStorage<CallContext>(), content: createContentStore() }),
     ).toEqualTypeOf<History<CallRecord>>()
   })
-  it('takes records with fields of an application’s own', () => {
+  it('accept an application’s own fields', () => {
     log.append({ ...record, cost: 0.1, tags: ['a'], outcomeSummary: { ...record.outcomeSummary, source: 'db' } })
     expectTypeOf(record['cost']).toEqualTypeOf<Json | OutcomeSummary | undefined>()
     // @ts-expect-error a function is no JSON
     log.append({ ...record, run: () => 1 })
   })
-  it('can only be read where it is a view', () => {
+  it('make a view read-only', () => {
     expectTypeOf(view.at(0)?.args).toEqualTypeOf<JsonArray | undefined>()
     // @ts-expect-error records are readonly
     record.callId = 'x'
@@ -43,7 +43,7 @@ describe('a log of calls', () => {
     // @ts-expect-error a view has no append
     view.append(record)
   })
-  it('has no records without what is required', () => {
+  it('require the required fields', () => {
     const { callId: _, ...rest } = record
     // @ts-expect-error a record has a call id
     const incomplete: CallRecord = { ...rest, callId: undefined }
@@ -53,8 +53,8 @@ describe('a log of calls', () => {
   })
 })
 
-describe('recordCall', () => {
-  it('gives what the body gives', () => {
+describe('recordCall types', () => {
+  it('return what the body returns', () => {
     expectTypeOf(recordCall(log, { methodName: 'f' }, () => 1)).toEqualTypeOf<Promise<number>>()
     expectTypeOf(recordCall(log, { methodName: 'f', args: [new Map()] }, async () => 'x')).toEqualTypeOf<
       Promise<string>
@@ -66,7 +66,7 @@ describe('recordCall', () => {
         .then((value) => expectTypeOf(value).toEqualTypeOf<boolean>())
     })
   })
-  it('takes an AbortSignal, and a summary of the value’s own type', () => {
+  it('accept an AbortSignal and a summary of the value’s type', () => {
     void recordCall(
       log,
       {
@@ -81,7 +81,7 @@ describe('recordCall', () => {
     // @ts-expect-error a call has a name
     void recordCall(log, {}, () => 1)
   })
-  it('a nested call has its parent already', () => {
+  it("set a nested call's parent", () => {
     void recordCall(log, { methodName: 'f' }, (context) =>
       // @ts-expect-error it is this one
       context.recordCall({ methodName: 'g', parent: context }, () => 1),
@@ -89,8 +89,8 @@ describe('recordCall', () => {
   })
 })
 
-describe('the rest', () => {
-  it('says what may fail', () => {
+describe('other record types', () => {
+  it('state what may fail', () => {
     expectTypeOf(startCall(log, { methodName: 'f' }).finish({ value: 1 })).toEqualTypeOf<Finished>()
     expectTypeOf(createContentStore().get('x')).toEqualTypeOf<Either<ContentFaultOf<'ContentMiss'>, Json>>()
     expectTypeOf(encodeValue(1n).value).toEqualTypeOf<Json>()

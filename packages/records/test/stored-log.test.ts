@@ -26,8 +26,8 @@ const names = ({ log }: StoredCallLog): readonly string[] =>
     .toArray()
     .map(({ methodName }) => methodName)
 
-describe('a log of calls on a store', () => {
-  it('is opened by no other log\u2019s id, which stays as it is', async () => {
+describe('a stored call log', () => {
+  it('refuses another log’s id and leaves that log unchanged', async () => {
     const store = memoryStore()
     await createSession(store, { id: 'chat', messages: [user('hello')] })
     await store.create({ id: 'other', encrypt: false })
@@ -41,7 +41,7 @@ describe('a log of calls on a store', () => {
     expect(await createSession(store, { id: 'calls' })()).toMatchObject({ left: { _tag: 'LogExists' } })
     expect(await openSession(store, 'calls')()).toMatchObject({ left: { _tag: 'NotASession' } })
   })
-  it('is written as it grows, and is there when it is opened again', async () => {
+  it('is written as it grows and can be reopened', async () => {
     const store = memoryStore()
     const first = await open(store)
     await Promise.all(
@@ -66,7 +66,7 @@ describe('a log of calls on a store', () => {
     expect(the(await again.flush()()).size).toBe(7)
     expect(the(await verifyLog(store, 'calls')()).head.size).toBe(7)
   })
-  it('writes by itself, soon, and without a row twice', async () => {
+  it('writes automatically and no row twice', async () => {
     const store = memoryStore()
     const opened = await open(store)
     for (let call = 0; call < 1200; call++) void recordCall(opened.log, { methodName: `f${call}` }, () => 1)
@@ -74,7 +74,7 @@ describe('a log of calls on a store', () => {
     expect((await bodies(store)).length).toBe(1200)
     expect(new Set(await bodies(store)).size).toBe(1200)
   })
-  it('takes along what was appended by hand', async () => {
+  it('writes manually appended records', async () => {
     const store = memoryStore()
     const opened = await open(store)
     await recordCall(opened.log, { methodName: 'a' }, () => 1)
@@ -82,7 +82,7 @@ describe('a log of calls on a store', () => {
     await opened.flush()()
     expect(names(await open(store))).toEqual(['a', 'b'])
   })
-  it('knows the calls that have a record already', async () => {
+  it('knows recorded calls', async () => {
     const store = memoryStore()
     const first = await open(store)
     await recordCall(first.log, { methodName: 'a', callId: 'once' }, () => 1)
@@ -91,7 +91,7 @@ describe('a log of calls on a store', () => {
     await recordCall(again.log, { methodName: 'a', callId: 'once' }, () => 2)
     expect(again.log.len).toBe(1)
   })
-  it('reads what is no record of this version, and leaves it as it is', async () => {
+  it('reads other record versions and leaves them unchanged', async () => {
     const store = memoryStore()
     const { head } = the(await store.create({ id: 'calls', meta: { 'indelible.calls': 1 }, encrypt: false })())
     the(
@@ -113,10 +113,10 @@ describe('a log of calls on a store', () => {
   })
 })
 
-describe('a durable log', () => {
+describe('a durable call log', () => {
   const durable = async (store: Store, writer?: string): Promise<StoredCallLog> =>
     the(await openCallLog({ store, id: 'calls', durable: true, ...(writer !== undefined && { writer }) })())
-  it('has the start before the body runs, and the record before the call resolves', async () => {
+  it('stores the start before the body runs and the record before the call resolves', async () => {
     const store = memoryStore()
     const { log } = await durable(store)
     const kinds = async (): Promise<readonly string[]> => the(await store.read('calls')()).map(({ kind }) => kind)
@@ -125,7 +125,7 @@ describe('a durable log', () => {
     await recordCall(log, { methodName: 'b' }, () => Promise.reject(new Error('no'))).catch(() => undefined)
     expect(await kinds()).toEqual(['note', 'entry', 'note', 'entry'])
   })
-  it('takes the unfinished calls of its own name for interrupted, and of no other', async () => {
+  it('marks unfinished calls of its own name as interrupted, and no others', async () => {
     const store = memoryStore()
     const [a, b] = [await durable(store, 'a'), await durable(store, 'b')]
     const call = startCall(b.log, { methodName: 'of b', callId: 'b1' })
@@ -146,7 +146,7 @@ describe('a durable log', () => {
     await b.flush()()
     expect(names(await open(store))).toEqual(['of a', 'of b'])
   })
-  it('makes calls also where the store fails', async () => {
+  it('makes calls even if the store fails', async () => {
     const store = memoryStore()
     const { log } = await durable(store)
     await store.close()()
@@ -155,8 +155,8 @@ describe('a durable log', () => {
   })
 })
 
-describe('when the store fails', () => {
-  it('the loser of a conflict appends again, after the other', async () => {
+describe('a call log on a failing store', () => {
+  it('retries after a conflict', async () => {
     const store = memoryStore()
     const [first, second] = [await open(store), await open(store)]
     await recordCall(first.log, { methodName: 'a' }, () => 1)
@@ -172,7 +172,7 @@ describe('when the store fails', () => {
     await recordCall(first.log, { methodName: 'e' }, () => 1)
     expect((await first.flush()).size).toBe(5)
   })
-  it('telemetry is told of what could not be written', async () => {
+  it('reports unwritten records to telemetry', async () => {
     const store = memoryStore()
     const events: RecordEvent[] = []
     const opened = await open(store, { telemetry: (event) => events.push(event) })
@@ -188,7 +188,7 @@ describe('when the store fails', () => {
       error: { _tag: 'NoSuchLog' },
     })
   })
-  it('what is appended in one turn is tried as one append', async () => {
+  it('batches appends of one turn', async () => {
     const real = memoryStore()
     const tries: number[] = []
     const store: Store = {
@@ -205,7 +205,7 @@ describe('when the store fails', () => {
     await new Promise(setImmediate)
     expect(tries).toEqual([3])
   })
-  it('a write whose answer got lost is not stored twice', async () => {
+  it('does not store a write twice if its answer was lost', async () => {
     const real = memoryStore()
     let lost = 2
     const store: Store = {
@@ -230,7 +230,7 @@ describe('when the store fails', () => {
     expect(await opened.flush()()).toEqual(right(expect.objectContaining({ size: 2 })))
     expect(names(await open(real))).toEqual(['a', 'b'])
   })
-  it('an id that can not be one, and a store that is closed, are faults', async () => {
+  it('reports an invalid id and a closed store as faults', async () => {
     expect(await openCallLog({ store: memoryStore(), id: '' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
     const store = memoryStore()
     const opened = await open(store)
@@ -239,7 +239,7 @@ describe('when the store fails', () => {
     expect(await recordCall(opened.log, { methodName: 'a' }, () => 1)).toBe(1)
     expect(await opened.flush()()).toMatchObject({ left: { _tag: 'Closed' } })
   })
-  it('two that open a log which is not there', async () => {
+  it('can be created by two openers at once', async () => {
     const store = memoryStore()
     const both = await Promise.all([openCallLog({ store, id: 'x' })(), openCallLog({ store, id: 'x' })()])
     expect(both.map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])

@@ -36,7 +36,7 @@ const kinds: readonly (readonly [string, (fail?: boolean) => AsyncIterable<numbe
   ['a stream of Node', node],
 ]
 
-describe.each(kinds)('%s', (_name, make) => {
+describe.each(kinds)('a recorded stream: %s', (_name, make) => {
   it('is recorded when it ends', async () => {
     const log = createCallLog()
     const stream = await recordCall(log, { methodName: 'f' }, () => make())
@@ -53,7 +53,7 @@ describe.each(kinds)('%s', (_name, make) => {
     expect(log.view().at(0)?.outcomeSummary.status).toBe('ok')
     expect(log.view().at(0)?.durationMs).toBeGreaterThanOrEqual(3)
   })
-  it('with its error, which its reader gets', async () => {
+  it('is recorded with its error, which its reader gets', async () => {
     const log = createCallLog()
     const stream = await recordCall(log, { methodName: 'f' }, async () => make(true))
     const read = async (): Promise<void> => {
@@ -63,7 +63,7 @@ describe.each(kinds)('%s', (_name, make) => {
     await expect.poll(() => log.len).toBe(1)
     expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'error' }, errorType: 'RangeError' }])
   })
-  it('as aborted, if its reader stops', async () => {
+  it('is recorded as aborted if its reader stops', async () => {
     const log = createCallLog()
     for await (const chunk of await recordCall(log, { methodName: 'f' }, () => make())) {
       expect(chunk).toBe(1)
@@ -72,7 +72,7 @@ describe.each(kinds)('%s', (_name, make) => {
     await expect.poll(() => log.len).toBe(1)
     expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'aborted', ok: false } }])
   })
-  it('as aborted, when the signal of the call aborts', async () => {
+  it("is recorded as aborted when the call's signal aborts", async () => {
     const log = createCallLog()
     const stop = new AbortController()
     const stream = await recordCall(log, { methodName: 'f', signal: stop.signal }, () => make())
@@ -82,7 +82,7 @@ describe.each(kinds)('%s', (_name, make) => {
   })
 })
 
-it('the value is the one that the body returned', async () => {
+it("a streaming call returns the body's own stream", async () => {
   for (const make of [chunks, iterable, node]) {
     const value = make()
     expect(await recordCall(createCallLog(), { methodName: 'f' }, () => value)).toBe(value)
@@ -91,14 +91,14 @@ it('the value is the one that the body returned', async () => {
   expect(await response.text()).toBe('text')
 })
 
-it('what a generator returns is the value of the call', async () => {
+it("a generator's return value is the call's value", async () => {
   const log = createCallLog()
   const stream = await recordCall(log, { methodName: 'f' }, () => chunks())
   while ((await stream.next()).done !== true);
   expect(log.view().at(0)?.outcomeSummary).toMatchObject({ status: 'ok', valueClass: 'string' })
 })
 
-it('a stream of Node is recorded when it ends, also if its events are what is read', async () => {
+it('a Node stream is recorded when it ends, also if read by events', async () => {
   const log = createCallLog()
   const stream = await recordCall(log, { methodName: 'f' }, () => node())
   expect(log.len).toBe(0)
@@ -106,13 +106,13 @@ it('a stream of Node is recorded when it ends, also if its events are what is re
   expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'ok' } }])
 })
 
-it('what only emits events is no stream, and is recorded at once', async () => {
+it('an event emitter is not a stream and is recorded at once', async () => {
   const log = createCallLog()
   await recordCall(log, { methodName: 'f' }, () => new EventEmitter())
   expect(log.len).toBe(1)
 })
 
-it('what can not be watched is recorded at once', async () => {
+it('a stream that cannot be watched is recorded at once', async () => {
   const log = createCallLog()
   const value = Object.freeze(iterable())
   expect(await recordCall(log, { methodName: 'f' }, () => value)).toBe(value)

@@ -14,7 +14,7 @@ const fields = historyTelemetry(
   detectHistoryUse(filtering),
 )
 
-it('sums up records by their code', async () => {
+it('summarizeHistoryUse sums records by their code', async () => {
   const log = createCallLog()
   for (const programSource of [filtering, 'return 1', filtering, 'return context.conversationHistory.map(f)'])
     await recordCall(log, { methodName: 'answer', callId: `c${log.len}`, programSource }, () => 1)
@@ -49,7 +49,7 @@ it('sums up records by their code', async () => {
   ])
 })
 
-it('takes log fields, in every spelling, beside records and without', () => {
+it('summarizeHistoryUse accepts log fields in every spelling, with and without records', () => {
   const snake = { history_access_detected: false, history_query_patterns: [] }
   const usage = summarizeHistoryUse([
     fields,
@@ -75,14 +75,14 @@ it('takes log fields, in every spelling, beside records and without', () => {
   ])
 })
 
-it('leaves out what is neither, and says why', () => {
+it('summarizeHistoryUse skips other values with a reason', () => {
   const usage = summarizeHistoryUse([null, 'x', { msg: 'started' }, { historyAccessDetected: 'yes' }, [fields]])
   expect(usage.observed).toBe(0)
   expect(usage.skipped.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4])
   expect(usage.skipped[2]?.reason).toMatch(/it is not a record/)
 })
 
-it('counts only patterns that are known', () => {
+it('summarizeHistoryUse counts only known patterns', () => {
   expect(
     summarizeHistoryUse([{ historyAccessDetected: true, historyQueryPatterns: ['map', 'dance', 7] }]).patterns,
   ).toEqual([{ pattern: 'map', calls: 1 }])

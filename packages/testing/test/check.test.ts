@@ -13,8 +13,8 @@ const different: readonly unknown[] = [
   ...[bytes(), bytes(0), bytes(0, 1), bytes(1, 0)],
 ]
 
-describe('same', () => {
-  it('takes a value for the same as its copy alone', () => {
+describe('mustEqual', () => {
+  it('accepts only a copy as equal', () => {
     for (const [index, one] of different.entries())
       for (const [other, value] of different.map((each) => structuredClone(each)).entries()) {
         const check = (): void => mustEqual(one, value, 'it')
@@ -22,23 +22,23 @@ describe('same', () => {
         else expect(check, `${index} and ${other}`).toThrow(/^it is .*, expected/)
       }
   })
-  it('takes a field that is undefined for absent', () => {
+  it('treats undefined fields as absent', () => {
     mustEqual({ a: 1, b: undefined }, { a: 1 })
     mustEqual({ a: 1 }, { a: 1, b: undefined })
     expect(() => mustEqual({ a: undefined }, { a: null })).toThrow('the answer is {}, expected {"a":null}')
   })
-  it('says what it found, at most 500 characters of it', () => {
+  it('shows at most 500 characters of the found value', () => {
     expect(() => mustEqual(undefined, bytes(1, 2))).toThrow('the answer is undefined, expected "2 bytes"')
     expect(() => mustEqual('x'.repeat(498), 0)).toThrow(/^the answer is "x{498}", expected 0$/)
     expect(() => mustEqual('x'.repeat(499), 0)).toThrow(/^the answer is "x{499}…, expected 0$/)
   })
 })
 
-describe('an answer', () => {
+describe('checks of a result', () => {
   const fault: StoreFault = { _tag: 'NoSuchLog', id: 'a' }
   const failed = async () => left(fault)
   const well = async () => right(Object.freeze({ a: 1 }))
-  it('is a value, or a fault of one kind', async () => {
+  it('require a value or a fault of one type', async () => {
     expect(await valueOrThrow(well)).toEqual({ a: 1 })
     expect(await faultOf('NoSuchLog', failed)).toBe(fault)
     await expect(valueOrThrow(failed)).rejects.toMatchObject({
@@ -51,21 +51,21 @@ describe('an answer', () => {
       cause: fault,
     })
   })
-  it('that is a plain object is frozen', async () => {
+  it('require a plain object to be frozen', async () => {
     await expect(valueOrThrow(async () => right({ a: 1 }))).rejects.toThrow('the answer is not frozen: {"a":1}')
     for (const value of [bytes(1), new Map(), 'a', null, undefined, [1]]) expect(mustBeFrozen(value)).toBe(value)
   })
-  it('comes, or is missed', async () => {
+  it('require a promise to resolve', async () => {
     expect(await mustCome(Promise.resolve(1))).toBe(1)
     await expect(mustCome(Promise.reject(new Error('mine')))).rejects.toThrow('mine')
   })
-  it('holds, or is named', () => {
+  it('name a failed condition', () => {
     mustHold(true, 'all is well')
     expect(() => mustHold(false, 'all is well')).toThrow('expected that all is well')
   })
 })
 
-it('a wrecked argument has nothing left of what it said, but for what is frozen and what is no plain data', () => {
+it('changeEverything leaves nothing of an argument except frozen and non-plain data', () => {
   const kept = Object.freeze({ a: 1 })
   const map = new Map([['a', 1]])
   const given = {

@@ -71,7 +71,7 @@ const picks = 4
 const slow =
   /follow|lease|holder|watch|thousand|any number|byte for byte|is removed during|several|random failures|crash/
 
-it('each case believes the lies of a store that it believed before, and no others', async () => {
+it('each contract case detects exactly the recorded faulty stores', async () => {
   const lines: string[] = []
   // What a case that fails has begun may fail after it.
   const listeners = process.listeners('unhandledRejection')

@@ -7,7 +7,7 @@ import { callUsageOf } from '@indelible/transcripts/kit'
 const answered = (meta: { readonly [name: string]: Json }): Message => ({ ...assistant('done'), meta })
 const usage = { input: 1000, output: 70, cacheRead: 600, cacheWrite: 300 }
 
-describe('the tokens of an imported call', () => {
+describe('token usage of an imported call', () => {
   it.each<readonly [string, { readonly [name: string]: Json }]>([
     [
       'Claude Code',
@@ -28,14 +28,14 @@ describe('the tokens of an imported call', () => {
       'opencode',
       { opencode: { info: { modelID: 'm', tokens: { input: 100, output: 70, cache: { read: 600, write: 300 } } } } },
     ],
-  ])('are read from the files of %s', (_, meta) => expect(callUsageOf(answered(meta))).toEqual({ model: 'm', usage }))
-  it('are read from the files of Gemini CLI, whose thoughts are part of the answer', () =>
+  ])('is read from files of %s', (_, meta) => expect(callUsageOf(answered(meta))).toEqual({ model: 'm', usage }))
+  it('is read from Gemini CLI files, whose thoughts are part of the answer', () =>
     expect(
       callUsageOf(
         answered({ 'gemini-cli': { model: 'm', tokens: { input: 1000, cached: 600, output: 50, thoughts: 20 } } }),
       ),
     ).toEqual({ model: 'm', usage: { ...usage, cacheWrite: 0 } }))
-  it('are not there where nobody counted, or all that was counted is nothing', () => {
+  it('is absent if nothing or only zeros were counted', () => {
     for (const meta of [
       {},
       { 'pi-session': { model: 'm' } },

@@ -42,7 +42,7 @@ const use = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: { file
 const result = (uuid: string, parent: string, id: string) =>
   asks(uuid, parent, [{ type: 'tool_result', tool_use_id: id, content: `of ${id}` }], { toolUseResult: { stdout: id } })
 
-it('each message of a line of Claude Code has its time, also a text behind a result', () => {
+it('each message of a Claude Code line has its time, also a text after a result', () => {
   const both = asks('r1', 'a1', [{ type: 'tool_result', tool_use_id: 't1', content: 'x' }, text('Go on.')])
   const { messages } = read(lines([asks('u1', null, 'Look.'), answers('a1', 'u1', 'msg_1', use('t1')), both]))
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
@@ -65,7 +65,7 @@ const session = [
 ]
 
 describe('a Claude Code session', () => {
-  it('can be sent on: the API takes nothing empty, which the file has at many places', () => {
+  it('can be sent: empty content, which the API refuses, is removed', () => {
     const { messages } = read(
       lines([
         asks('u1', null, 'Look around.'),
@@ -84,7 +84,7 @@ describe('a Claude Code session', () => {
     expect(isRight(written) && refusal({ model: 'm', max_tokens: 1, ...written.right.wire })).toBe(undefined)
     expect(isRight(written) && JSON.stringify(written.right.wire)).not.toContain('""')
   })
-  it('is put together: one message an answer, every result of its parallel calls', () => {
+  it('is assembled: one message per answer with every result of its parallel calls', () => {
     const { format, messages, notes, origin, damage } = read(lines(session))
     expect(format).toBe('claude-code')
     expect(outline(messages)).toEqual([
@@ -130,7 +130,7 @@ describe('a Claude Code session', () => {
       aside: { summary: 1, 'file-history-snapshot': 1, progress: 1 },
     })
   })
-  it('is the path to its last entry: what was asked before an edit is of another branch', () => {
+  it('is the path to its last entry: content before an edit is on another branch', () => {
     const { messages, origin } = read(
       lines([
         ...session,
@@ -144,7 +144,7 @@ describe('a Claude Code session', () => {
     const early = read(lines([...session, asks('u9', null, 'Anew.')]))
     expect(outline(early.messages)).toEqual(['user: Anew.'])
   })
-  it('holds the results of a call that the path does not pass, but none of a call on another branch', () => {
+  it('has results of calls off the path, but none of calls on another branch', () => {
     const parallel = [
       asks('u1', null, 'Both.'),
       answers('a1', 'u1', 'msg_1', use('t1')),
@@ -162,7 +162,7 @@ describe('a Claude Code session', () => {
     ])
     expect(outline(read(lines([...parallel, asks('u2', null, 'Anew.')])).messages)).toEqual(['user: Anew.'])
   })
-  it('has side chains as conversations of their own', () => {
+  it('has side chains as separate conversations', () => {
     const aside = { isSidechain: true }
     const all = lines([
       asks('u1', null, 'Delegate.'),
@@ -201,7 +201,7 @@ describe('a Claude Code session', () => {
       ['user: Find it.', 'assistant: Found.'],
     ])
   })
-  it('goes on over a compaction, whose summary is a note', () => {
+  it('continues after a compaction, whose summary is a note', () => {
     const { messages, notes } = read(
       lines([
         ...session,
@@ -226,7 +226,7 @@ describe('a Claude Code session', () => {
       { position: 5, note: { type: 'summary', from: 0, to: 5, text: 'This session is being continued. They looked.' } },
     ])
   })
-  it('lists lines that it can not read, and goes on', () => {
+  it('lists unreadable lines and continues', () => {
     const [...all] = session as object[]
     all.splice(4, 1, answers('a2', 'a1', 'msg_1', { type: 'text' }))
     all.splice(10, 0, { type: 'future-kind', sessionId: 's1' }, { type: 'user', sessionId: 's1', message: {} })

@@ -47,8 +47,8 @@ const rollout = [
   }),
 ]
 
-describe('Codex rollouts', () => {
-  it('are read item by item, the calls of one answer in one message', () => {
+describe('a Codex rollout', () => {
+  it("is read item by item, with an answer's calls in one message", () => {
     const { format, messages, origin, damage, notes } = read(lines(rollout))
     expect(format).toBe('codex')
     expect(outline(messages)).toEqual([
@@ -76,7 +76,7 @@ describe('Codex rollouts', () => {
       aside: { turn_context: 1, 'event user_message': 1, 'event exec_command_end': 1, 'event token_count': 1 },
     })
   })
-  it('that tell the tokens of an answer twice count them once', () => {
+  it("counts an answer's tokens once if they are repeated", () => {
     const told = (last: number, total?: number) =>
       event({
         type: 'token_count',
@@ -90,7 +90,7 @@ describe('Codex rollouts', () => {
     )
     expect(origin.uses).toEqual([{ model: 'gpt-5.5', day: '2026-08-10', calls: 4, input: 30, output: 4 }])
   })
-  it('of the first version, with items as lines by themselves', () => {
+  it('of the first version has items as lines', () => {
     const { format, messages, origin } = read(
       lines([
         { id: 's0', timestamp: '2025-06-01T00:00:00Z', instructions: null, git: { branch: 'main' } },
@@ -108,7 +108,7 @@ describe('Codex rollouts', () => {
     ])
     expect(outline(messages)).toEqual(['user: Look around.', 'assistant: ▸ c1', 'tool: ◂ c1 ok'])
   })
-  it('without the turns that were taken back', () => {
+  it('omits rolled back turns', () => {
     const turn = (text: string) => [said('user', text), said('assistant', `${text}!`)]
     const back = (num_turns: number) => event({ type: 'thread_rolled_back', num_turns })
     const after = (...entries: readonly object[]) => outline(read(lines([rollout[0], ...entries])).messages)
@@ -130,7 +130,7 @@ describe('Codex rollouts', () => {
     ])
     expect(after(back(3), back(0), ...turn('a'))).toEqual(['user: a', 'assistant: a!'])
   })
-  it('with what a compaction says as a note, and all that it took out of sight', () => {
+  it("has a compaction's summary as a note, and all messages that it hid", () => {
     const { messages, notes } = read(
       lines([
         ...rollout,
@@ -147,7 +147,7 @@ describe('Codex rollouts', () => {
       { position: 9, note: { type: 'summary', from: 0, to: 9, text: 'We looked.' } },
     ])
   })
-  it('with damage where a line or an item can not be read, and everything else', () => {
+  it('lists damaged lines and items, and keeps everything else', () => {
     const damaged = [
       ...rollout.slice(0, 7),
       item({ type: 'function_call', call_id: 7 }),

@@ -16,7 +16,7 @@ const note = (name: string, read: unknown): void => {
   digests.get(name)?.update(JSON.stringify(read) ?? 'refused')
 }
 
-describe('each leaf of a file is in messages, notes, aside, losses or damage', () => {
+describe('every leaf of a file ends up in messages, notes, aside, losses or damage', () => {
   for (const [name, { layout, input }] of Object.entries(samples))
     it(name, () => {
       const sound = conversationsOf(fileOf(input, layout))
@@ -37,7 +37,7 @@ describe('each leaf of a file is in messages, notes, aside, losses or damage', (
 
 const every = oneIn(12)
 
-describe('no value in the place of another makes a reader throw', () => {
+describe('no replaced value makes a reader throw', () => {
   for (const [name, { layout, input }] of Object.entries(samples))
     it(name, () => {
       let number = 0
@@ -47,7 +47,7 @@ describe('no value in the place of another makes a reader throw', () => {
     })
 })
 
-describe('each leaf of a wire is in messages or losses', () => {
+describe('every leaf of a wire format ends up in messages or losses', () => {
   for (const codec of Object.values(codecs) as readonly Codec<unknown>[])
     it(codec.format, () => {
       const dropped: string[] = []
@@ -67,7 +67,7 @@ describe('each leaf of a wire is in messages or losses', () => {
 })
 
 // A digest does not say what changed: read the change, then write the file anew with `vitest run FILE --update`.
-it.skipIf(isFull)('everything else that is read of the damaged inputs is what was read before', async () => {
+it.skipIf(isFull)('reading damaged inputs matches the recorded results', async () => {
   const lines = [...digests].map(([name, hash]) => `${name}: ${hash.digest('hex').slice(0, 16)}\n`)
   await expect(lines.join('')).toMatchFileSnapshot('every-leaf.txt')
 })

@@ -22,8 +22,8 @@ const rows: readonly ExportedRow[] = [
   { note: { type: 'receipt', len: 7, contextDigest: root, model: 'm', usage: { input: 1, output: 2 } } },
 ]
 
-describe('an export', () => {
-  it('is one line a row, a header before and a head after', () => {
+describe('an Indelible export', () => {
+  it('has one line per row between a header and a head', () => {
     const text = written(rows.slice(0, 1), { title: 't' })
     expect(text.split('\n')).toEqual([
       '{"indelible":"export","version":1,"id":"s1","metadata":{"title":"t"}}',
@@ -32,7 +32,7 @@ describe('an export', () => {
       '',
     ])
   })
-  it('that was read gives the same bytes again: messages, pages, notes, their order, metadata, head', () => {
+  it('exports again to the same bytes: messages, pages, notes, order, metadata, head', () => {
     for (const text of [
       written(rows, { title: 't', deep: { b: 1, a: [1e21] } }),
       written([]),
@@ -74,7 +74,7 @@ describe('an export', () => {
       }),
     )
   })
-  it('of a conversation from elsewhere says where it comes from, and has no root', () => {
+  it('of a foreign conversation names its origin and has no root', () => {
     const pi = [
       { type: 'session', version: 3, id: 's', timestamp: 't', cwd: '/' },
       { type: 'message', id: 'a', parentId: null, timestamp: 't', message: { role: 'user', content: 'hi' } },
@@ -89,7 +89,7 @@ describe('an export', () => {
     const back = read(text.join(''))
     expect([back.damage, back.messages, back.notes]).toEqual([[], read(lines(pi)).messages, read(lines(pi)).notes])
   })
-  it('lists what is damaged: rows, head, and what is missing', () => {
+  it('reports damaged rows, a wrong head, and missing rows', () => {
     const text = written(rows)
     const damage = (edit: (all: string[]) => void): readonly string[] => {
       const all = text.split('\n').slice(0, -1)

@@ -34,7 +34,7 @@ const looks = answers('m2', 'I look.', {
 })
 
 describe('a Gemini CLI session', () => {
-  it('has the time of each result: of its call, or else of the message that holds it', () => {
+  it("has each result's time: its call's, else its message's", () => {
     const toolCalls = [
       { ...call('c1', answered('c1', { output: 'x' })), timestamp: '2026-02-10T17:03:00.000Z' },
       call('c2', answered('c2', { output: 'y' })),
@@ -57,7 +57,7 @@ describe('a Gemini CLI session', () => {
     'assistant: A cat.',
   ]
 
-  it('goes on behind a list of all its messages, and tells a result once', () => {
+  it('continues after a list of all messages, with each result once', () => {
     const context = asks('m0', [{ text: '<session_context>' }])
     const response = answered('c1', { output: 'a cat' })
     const first = [
@@ -93,7 +93,7 @@ describe('a Gemini CLI session', () => {
     expect(isRight(settle(resumed.messages))).toBe(true)
   })
 
-  it('tells once a call that stands among the parts and in the list of calls, and to each call its own result', () => {
+  it('has each call once, also if in parts and list, with its own result', () => {
     const responses = [...answered('c1', { output: 'a cat' }), ...answered('c2', { output: 'a dog' })]
     const part = (id: string) => ({ functionCall: { id, name: 'look', args: { at: id } } })
     const both = answers('m2', '', {
@@ -118,7 +118,7 @@ describe('a Gemini CLI session', () => {
     expect(outline(read(lines([header, more])).messages)).toEqual(['assistant: ▸ c3 ▸ c1', 'tool: ◂ c1 x'])
   })
 
-  it('is read from one object, on one line or on many', () => {
+  it('is read from one object on one or more lines', () => {
     for (const space of [undefined, 2]) {
       const transcript = read(JSON.stringify({ ...header, summary: 'A look', messages }, undefined, space))
       expect(transcript.format).toBe('gemini-cli')
@@ -143,7 +143,7 @@ describe('a Gemini CLI session', () => {
       })
     }
   })
-  it('is read from lines: the last state of a message, without those that were taken back', () => {
+  it("is read from lines: each message's last state without removed ones", () => {
     const transcript = read(
       lines([
         header,
@@ -175,7 +175,7 @@ describe('a Gemini CLI session', () => {
     expect([transcript.damage, transcript.origin.ended]).toEqual([[], '2026-02-10T17:10:00Z'])
     expect(read(lines([header, ...messages, { $rewindTo: 'nobody' }])).messages).toEqual([])
   })
-  it('names a message that can not be read, and reads the others', () => {
+  it('reports an unreadable message and reads the others', () => {
     const { messages: found, damage } = read(lines([header, asks('m1', 7), asks('m2', 'Go on.')]))
     expect(outline(found)).toEqual(['user: Go on.'])
     expect(damage).toEqual([{ line: 2, reason: 'content should be an array, found 7' }])

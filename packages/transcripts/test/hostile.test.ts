@@ -19,12 +19,12 @@ const pi = (content = 'hi ünïcode 🙂', more = ''): string =>
   `${JSON.stringify({ type: 'session', id: 's', timestamp: 't' })}\n{"type":"message","timestamp":"t","message":{"role":"user","content":${JSON.stringify(content)}${more}}}\n`
 const chat = (content: string): string => JSON.stringify([{ role: 'user', content }])
 
-describe('encodings', () => {
+describe('transcript encodings', () => {
   it.each([
     ['lines', pi()],
     ['one value', chat('hi ünïcode 🙂')],
     ['two lines in one', JSON.stringify(JSON.parse(chat('Ċ ഊ \u0a0d')), undefined, 1)],
-  ])('%s: UTF-8 and UTF-16, with a mark and without, any line ends', (_name, text) => {
+  ])('%s: UTF-8 and UTF-16, with and without BOM, any line ends', (_name, text) => {
     const { messages } = read(text)
     expect(messages.length).toBe(1)
     const forms = [
@@ -44,7 +44,7 @@ describe('encodings', () => {
       expect([transcript.messages, transcript.damage, transcript.losses]).toEqual([messages, [], []])
     }
   })
-  it.each(['le', 'be'] as const)('a file in UTF-16 (%s) that ends within a character says where', (order) => {
+  it.each(['le', 'be'] as const)('report where a UTF-16 file (%s) ends within a character', (order) => {
     const whole = utf16(pi('ab'), order, true)
     const torn = Buffer.concat([whole, utf16('🙂', order, false).subarray(0, 3)])
     const { messages, damage } = read(torn)
@@ -56,7 +56,7 @@ describe('encodings', () => {
     })
   })
 
-  it('bytes that are no text are read as U+FFFD, and listed with their offset', () => {
+  it('read invalid bytes as U+FFFD and list their offsets', () => {
     const good = Buffer.from(pi('ab'))
     const at = good.indexOf('"ab"') + 2
     for (const bad of [
@@ -92,7 +92,7 @@ describe('encodings', () => {
     expect(read(half).damage).toMatchObject([{ line: 2 }])
     expect(read(half.subarray(0, -1)).damage.map(({ line }) => line)).toEqual([2, 2])
   })
-  it('lines are the same however the bytes are cut', () => {
+  it('give the same lines for any chunking of the bytes', () => {
     const texts = [pi('x'.repeat(30)), '', '\n', '\n\n\n', 'a', '{}\n{}', '\ufeff', '🙂\n🙂']
     const encodings = (text: string): readonly Uint8Array[] => [
       Buffer.from(text),
@@ -117,7 +117,7 @@ describe('encodings', () => {
       { numRuns: rounds(100, 500) },
     )
   })
-  it('a line that is longer than the bound is left out and listed, without being held', () => {
+  it('omit and list a line above the limit without buffering it', () => {
     const splitter = createSplitter(10)
     const found = ['12345\n', '1234567', '8901', '2345\nab', 'c'].flatMap((piece) =>
       Array.from(splitter.push(Buffer.from(piece))),
@@ -130,8 +130,8 @@ describe('encodings', () => {
   })
 })
 
-describe('values', () => {
-  it('`__proto__` is a key like others', () => {
+describe('transcript values', () => {
+  it('treat `__proto__` as an ordinary key', () => {
     const text = '[{"role":"user","content":"a","__proto__":{"polluted":1},"constructor":{"prototype":2}}]'
     const { messages } = read(text)
     expect(messages[0]?.meta).toEqual({
@@ -150,7 +150,7 @@ describe('values', () => {
       3,
     ])
   })
-  it('depth is refused at one place, wherever it stands', () => {
+  it('are refused below one depth limit', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     expect(said(deep)).toMatch(/^this is an array, not a conversation/)
     expect(said(`{"messages":[{"role":"user","content":${deep}}]}`)).toMatch(/nested deeper than 1000 levels/)
@@ -163,7 +163,7 @@ describe('values', () => {
     ])
     expect(said('['.repeat(1_000_000))).toMatch(/^line 1, column 1000001: not JSON/)
   })
-  it('duplicate keys, numbers out of range and halves of characters are read, and listed with their line', () => {
+  it('list duplicate keys, out-of-range numbers and lone surrogates with their line', () => {
     const { messages, losses } = read(
       `${pi()}{"type":"message","timestamp":"t","timestamp":"u","message":{"role":"user","content":"a\\ud83d","n":[1e999,0.1000000000000000055]}}`,
     )
@@ -180,7 +180,7 @@ describe('values', () => {
       [{ line: 3, path: [0, 'content'], reason: 'occurs twice: the last one is used' }],
     ])
   })
-  it(`a line of ${megabytes} MB is read`, () => {
+  it(`include a line of ${megabytes} MB`, () => {
     const big = Buffer.alloc(megabytes * 1_000_000, 120)
     const text = Buffer.concat([
       Buffer.from(`${pi('a')}{"type":"message","timestamp":"t","message":{"role":"user","content":"`),
@@ -254,7 +254,7 @@ describe('readTranscript never throws', () => {
     JSON.stringify({ system: 's', messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] }] }),
     JSON.stringify([{ role: 'user', parts: [{ type: 'text', text: 'a' }] }]),
   ]
-  it('on damage to known files: cut, filled, swapped, their values replaced', () => {
+  it('for damaged known files: truncated, filled, swapped, with replaced values', () => {
     const noise = fc.oneof(
       fc.constantFrom('', '\n', '"', '{', '}', ',', '\0', '1e999', '\\ud800', 'null', '[]', '-1', '"__proto__"'),
       fc.string(),
@@ -275,7 +275,7 @@ describe('readTranscript never throws', () => {
       { numRuns: rounds(300, 3000) },
     )
   })
-  it('on other values in the places of known ones', () => {
+  it('for replaced values in known files', () => {
     const value = fc.oneof(
       fc.constantFrom('null', '0', '""', '[]', '{}', '[null]', '[{}]', '{"type":"text"}', '-0', '1e400', 'true'),
       fc.json({ maxDepth: 2 }),
@@ -289,7 +289,7 @@ describe('readTranscript never throws', () => {
       { numRuns: rounds(300, 3000) },
     )
   })
-  it('on random bytes', () =>
+  it('for random bytes', () =>
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => holds(bytes)),
       { numRuns: rounds(150, 1000) },

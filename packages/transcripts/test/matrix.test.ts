@@ -91,7 +91,7 @@ describe('every real file converts to every format', () => {
     })
 })
 
-it('a body with an empty list and a full one is the full one', () => {
+it('a body with an empty and a full list uses the full one', () => {
   const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a' }] }]
   expect(read(JSON.stringify({ input: [], output, model: 'm' })).messages.length).toBe(1)
   expect(

@@ -44,7 +44,7 @@ const approvals = [
   { role: 'assistant', content: 'done' },
 ]
 
-describe('messages, one a line', () => {
+describe('messages, one per line', () => {
   it.each<readonly [string, readonly object[]]>([
     ...['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'].map(
       (format) => [format, wireOf(format, conversation())] as const,
@@ -58,17 +58,17 @@ describe('messages, one a line', () => {
         { role: 'assistant', content: 'ho' },
       ],
     ],
-  ])('are what they are in an array: %s', (format, wire) => {
+  ])('read as in an array: %s', (format, wire) => {
     const { count, damage, ...transcript } = read(lines(wire))
     expect([transcript.format, count, damage]).toEqual([format, 1, []])
     expect(transcript.messages).toEqual(read(JSON.stringify(wire)).messages)
   })
-  it('one message is a conversation of one', () => {
+  it('are a conversation even if there is one', () => {
     expect(outline(read('{"role":"user","content":"hi"}').messages)).toEqual(['user: hi'])
     expect(read('{"role":"user","content":"hi"}\n').format).toBe('openai-chat')
     expect(read('{\n"role":"user","content":"hi"}\n', {}).messages).toHaveLength(1)
   })
-  it('are in the format of the first sign, which may stand behind texts', () => {
+  it('have the format of the first sign, which may follow plain texts', () => {
     const texts = Array.from({ length: 60 }, (_, index) => ({
       role: index % 2 === 0 ? 'user' : 'assistant',
       content: `${index}`,
@@ -87,7 +87,7 @@ describe('messages, one a line', () => {
       [121],
     ])
   })
-  it('that can’t be read are damage, each at its line, and the others are read', () => {
+  it('are damage at their line if unreadable, and the others are read', () => {
     const torn = [
       ...legacy.slice(0, 3).map((message) => JSON.stringify(message)),
       '{"role":"user","con',
@@ -114,12 +114,12 @@ describe('messages, one a line', () => {
       [4],
     ])
   })
-  it('values that are lost in a line are told with it', () => {
+  it('are reported with their line if values are lost', () => {
     expect(
       read('{"role":"user","content":"a"}\n{"role":"user","content":"b","at":12345678901234567890}').losses,
     ).toEqual([{ line: 2, path: ['at'], reason: 'is 12345678901234567890: read as 12345678901234567000' }])
   })
-  it('are not what merely has a role in some of its lines', () => {
+  it('are not detected if only some lines have a role', () => {
     expect(said('{"a":1,"b":2}\n{"role":"user","content":"x"}\n{"a":3}')).toContain(
       'this is JSON lines that begin with an object with "a", "b", not a conversation',
     )
@@ -154,8 +154,8 @@ const tuning = [
   talk('f'),
 ]
 
-describe('conversations, one a line', () => {
-  it('are several of one file, and one is picked, with what its line says beside it', () => {
+describe('conversations, one per line', () => {
+  it("are several in one file; one is picked, with its line's other fields", () => {
     expect(read(lines(tuning))).toMatchObject({
       format: 'openai-chat',
       count: 3,
@@ -169,11 +169,11 @@ describe('conversations, one a line', () => {
     expect(read(lines(tuning), { pick: 2 }).origin).toEqual({ models: [], metadata: {}, aside: {} })
     expect(said(lines(tuning), { pick: 3 })).toBe('there is no conversation 3; the file has 3, numbered from 0')
   })
-  it('one line is the body that it always was', () => {
+  it('are a plain body if there is one line', () => {
     expect(read(lines(tuning.slice(0, 1)))).toMatchObject({ format: 'openai-chat', count: 1 })
     expect(said('{"messages":[{"role":"robot","content":"x"}]}\n')).toContain('messages[0].role should be one of')
   })
-  it('every choice of an answer is one', () => {
+  it('include every choice of a response', () => {
     const answer = {
       id: 'r',
       model: 'm',
@@ -185,7 +185,7 @@ describe('conversations, one a line', () => {
     expect([outline(third.messages), third.origin.id, third.origin.models]).toEqual([['assistant: x'], 's', ['m']])
     expect(outline(read(file, { pick: 3 }).messages)).toEqual(['assistant: y'])
   })
-  it('lines that can’t be read are damage, and are not counted', () => {
+  it('report unreadable lines as damage and do not count them', () => {
     const [a, b, c] = tuning.map((each) => JSON.stringify(each)) as [string, string, string]
     const file = [a, b.slice(0, -9), '{"note":1}', c, '{"messages":[{"role":"robot","content":"x"}]}'].join('\n')
     expect(read(file, { pick: 1 })).toMatchObject({
@@ -206,7 +206,7 @@ describe('conversations, one a line', () => {
   })
 })
 
-it('as a stream they give the same, however the bytes are cut', async () => {
+it('message lines give the same as a stream, however the bytes are cut', async () => {
   const texts = Array.from({ length: 70 }, (_, index) => ({ role: 'user', content: `${index}` }))
   const files = [
     lines(legacy),

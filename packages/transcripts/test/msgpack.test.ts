@@ -7,7 +7,7 @@ import { checkItems } from '../src/sqlite/msgpack-items.ts'
 
 const bytesOf = (...numbers: readonly number[]): Uint8Array => Uint8Array.from(numbers)
 
-it('a list or a map that announces more items than bytes remain is refused before anything is allocated', () => {
+it('a msgpack list or map that announces more items than bytes is refused before allocation', () => {
   const before = process.memoryUsage().rss
   for (const kind of [0xdd, 0xdf])
     expect(() => readPython(bytesOf(kind, 0x02, 0x00, 0x00, 0x00))).toThrow(
@@ -16,7 +16,7 @@ it('a list or a map that announces more items than bytes remain is refused befor
   expect(process.memoryUsage().rss - before).toBeLessThan(100e6)
 })
 
-it('lists within lists can not announce one byte twice', () => {
+it('nested msgpack lists cannot claim one byte twice', () => {
   // Each list has as many items as bytes remain; together they have far more.
   const nested = new Uint8Array(3000).fill(0xc0)
   for (let at = 0; at < 1500; at += 3) nested.set([0xdc, (2990 - at) >> 8, (2990 - at) & 0xff], at)
@@ -29,13 +29,13 @@ it.each([
   ['8', [0xc7, 5, 0]],
   ['16', [0xc8, 0, 5, 0]],
   ['32', [0xc9, 0, 0, 0, 5, 0]],
-])('the payload of an extension with a %s-bit length is not taken for items', (_, header) => {
+])('the payload of a msgpack extension with a %s-bit length is not read as items', (_, header) => {
   const payload = [0xdd, 0x7f, 0xff, 0xff, 0xff]
   expect(() => checkItems(bytesOf(0x92, ...header, ...payload, 0xc0))).not.toThrow()
   expect(() => checkItems(bytesOf(0x92, ...header, ...payload, ...payload))).toThrow('announces')
 })
 
-it('whatever msgpack can say passes, and is read', () => {
+it('any valid msgpack is accepted and read', () => {
   const value = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },

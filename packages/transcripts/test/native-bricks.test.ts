@@ -77,7 +77,7 @@ it.each([
   expect(healed('claude-code', lines)).toBe('one | look({}) | = two | three | four')
 })
 
-it('Claude Code: a user who goes back to the first message leaves what came after it', () => {
+it('Claude Code: going back to the first message drops later ones', () => {
   const lines = [
     asks('a', null, 'one'),
     says('b', 'a', text('two')),
@@ -146,7 +146,7 @@ const toolCall = (id: string, ...answers: readonly object[]) => ({
   ...(answers.length > 0 && { result: answers }),
 })
 
-it('Gemini CLI: results that stand there twice, as in every session of its own with a tool', () => {
+it('Gemini CLI: repeated results, as in every own session with a tool', () => {
   const lines = [
     header,
     gemini('1', 'user', [text('one')]),
@@ -206,7 +206,7 @@ it('pi: a broken parent, a torn line in the middle, and a result without a call'
   expect(writeNative(read(lines).messages, 'pi', options).lines[0]).toContain('"cwd":"/work"')
 })
 
-it('pi: messages of the system, which versions from 0.80 on write, are notes', () => {
+it('pi: system messages, written since 0.80, are notes', () => {
   const lines = [
     piHeader,
     entry('0', null, { role: 'system', content: '', sections: { preamble: 'You are pi.' }, toolsAdded: [] }),

@@ -192,8 +192,8 @@ const digests: Readonly<Record<NativeProgram, string>> = {
   pi: '1bd9993c6fe6d65d',
 }
 
-describe.each(nativePrograms)('a session of %s', (program) => {
-  it('is read as the conversation, but for what its losses name', () => {
+describe.each(nativePrograms)('a written session of %s', (program) => {
+  it('reads back as the conversation except for its listed losses', () => {
     const messages = [
       user('Look at this.', { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } }),
       assistant('I look.', toolCall('c1', 'look', { at: [1] }), toolCall('c2', 'look', {})),
@@ -209,7 +209,7 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     ])
   })
 
-  it('holds an image in a result, keeps ids apart, and leaves out what is blank', () => {
+  it('has images in results, distinct ids, and no blank content', () => {
     const image = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: pixel } } as const
     const messages: readonly Message[] = [
       user('Look.', ' \n'),
@@ -231,7 +231,7 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     expect([all.split(pixel).length, all.includes('../a'), all.includes('" \\n"')]).toEqual([2, false, false])
   })
 
-  it('is read as any conversation, but for what its losses name', () => {
+  it('reads back as any random conversation except for its listed losses', () => {
     const outputs = new Outputs()
     fc.assert(
       fc.property(someMessages, (messages) => {
@@ -246,7 +246,7 @@ describe.each(nativePrograms)('a session of %s', (program) => {
     outputs.expectToBe(digests[program])
   })
 
-  it('has an id and a place that are made of the options alone', () => {
+  it('has an id and path derived only from the options', () => {
     const place = (messages: readonly Message[]) => {
       const native = writeNative(messages, program, options)
       return [native.id, ...native.place]
@@ -273,7 +273,7 @@ describe.each(nativePrograms)('a session of %s', (program) => {
   })
 })
 
-it('reasoning of another provider becomes text, or is left out; its signature is never written', () => {
+it("another provider's reasoning becomes text or is dropped; its signature is never written", () => {
   const thought = reasoning('hm', { signature: 'sig', encrypted: 'enc' })
   for (const program of nativePrograms)
     for (const how of ['own', 'text', 'omit'] as const) {
@@ -290,7 +290,7 @@ it('reasoning of another provider becomes text, or is left out; its signature is
     }
 })
 
-it("a program's own reasoning goes back as it is where that is asked for", () => {
+it("a program's own reasoning is written unchanged on request", () => {
   const own: readonly (readonly [NativeProgram, Message])[] = [
     [
       'claude-code',
@@ -321,7 +321,7 @@ it("a program's own reasoning goes back as it is where that is asked for", () =>
   }
 })
 
-it('instructions are left out, and so is what programs add to what their user says', () => {
+it('instructions and program-added text are dropped', () => {
   const messages = [
     system('Be brief.'),
     user('<environment_context>\n<cwd>/x</cwd>\n</environment_context>'),
@@ -333,7 +333,7 @@ it('instructions are left out, and so is what programs add to what their user sa
   }
 })
 
-it('options that can name no place are refused', () => {
+it('options that cannot form a path are refused', () => {
   const bad: readonly object[] = [
     { id: '../x' },
     { id: id.toUpperCase() },
@@ -349,7 +349,7 @@ it('options that can name no place are refused', () => {
   expect(() => writeNative([user('hi')], 'vim' as NativeProgram, options)).toThrow(TypeError)
 })
 
-it("a call id that is another's with a number gets one of its own, for which Claude Code keeps the result", () => {
+it('a call id colliding with a numbered one is renamed, and Claude Code keeps its result', () => {
   const once = [assistant(toolCall('toolu_25', 'look', {})), toolResult('toolu_25', 'a cat')]
   for (const program of nativePrograms) {
     const { lines, losses, repairs } = writeNative([user('go'), ...once, ...once], program, options)
@@ -361,7 +361,7 @@ it("a call id that is another's with a number gets one of its own, for which Cla
   }
 })
 
-it('a call of a sub-agent is named, and what agents of Codex say to each other is written as text', () => {
+it('sub-agent calls are named, and messages between Codex agents are written as text', () => {
   const raw = { type: 'agent_message', content: [{ type: 'input_text', text: 'Read it, left.' }] }
   const messages: readonly Message[] = [
     { role: 'user', content: [{ type: 'provider', provider: 'openai-responses', raw }] },
@@ -378,7 +378,7 @@ it('a call of a sub-agent is named, and what agents of Codex say to each other i
   }
 })
 
-it("of a long path, Claude Code's folder has the beginning and a sum", () => {
+it("Claude Code's folder for a long path has its start and a checksum", () => {
   const folderFor = (cwd: string) => writeNative([user('hi')], 'claude-code', { ...options, cwd }).place[1]
   expect(folderFor(`/${'a'.repeat(199)}`)).toBe(`-${'a'.repeat(199)}`)
   const long = `/${'a.b_'.repeat(75)}`

@@ -76,8 +76,8 @@ const stored = [
   session('s1', 10),
 ]
 
-describe('opencode', () => {
-  it('has the time of each message: of a result when it was there, of a later step when it began', () => {
+describe('an opencode session', () => {
+  it("has each message's time: when a result arrived or a later step began", () => {
     const during = (start: number, end: number) => ({ ...done('x'), time: { start, end } })
     const parts = [
       tool('p2', 'm2', 'c1', during(20, 30)),
@@ -97,7 +97,7 @@ describe('opencode', () => {
     ])
   })
 
-  it('an export: a message a step, its results after it', () => {
+  it('from an export has one message per step followed by its results', () => {
     const exported = { info: session('s1', 10), messages: turns }
     for (const file of [JSON.stringify(exported), JSON.stringify(exported, undefined, 2)]) {
       const { format, messages, origin, damage, notes } = read(file)
@@ -127,7 +127,7 @@ describe('opencode', () => {
       })
     }
   })
-  it('a dump of its storage: values over many lines or one a line, each session a conversation', () => {
+  it('from a storage dump is read per session, with values on one or many lines', () => {
     for (const file of [dump(...stored), lines(stored)]) {
       const first = read(file)
       expect([first.format, first.count, first.damage]).toEqual(['opencode', 2, []])
@@ -137,7 +137,7 @@ describe('opencode', () => {
       expect([second.origin.id, outline(second.messages)]).toEqual(['s2', ['user: Elsewhere.']])
     }
   })
-  it('a dump that is cut off, or has a hole', () => {
+  it('from a truncated or incomplete dump', () => {
     const cut = read(dump(...stored).slice(0, -20))
     expect(outline(cut.messages)).toEqual(outlined)
     expect(cut.damage).toMatchObject([{ reason: 'is cut off' }])
@@ -147,7 +147,7 @@ describe('opencode', () => {
     const orphan = read(dump(...stored, text('z', 'gone', 'a')))
     expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of message "gone", which is missing'])
   })
-  it('a text of values, whatever is in it: all of it but white space, in order', () => {
+  it('from any text of values has everything but white space, in order', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', '\n', ' ', 'a', '1', '{"a":1}', '\n[{"b":"]"}]\n')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -166,7 +166,7 @@ describe('opencode', () => {
       { numRuns: rounds(250, 2000) },
     )
   })
-  it('steps of one message, a call that never ended, and a turn that says nothing', () => {
+  it('with several steps, an unfinished call, and an empty turn', () => {
     const { messages, notes } = read(
       JSON.stringify({
         info: session('s1', 10),
@@ -187,7 +187,7 @@ describe('opencode', () => {
     expect(outline(messages)).toEqual(['assistant: ▸ c1', 'tool: ◂ c1 a cat', 'assistant: ▸ c2'])
     expect(notes).toMatchObject([{ position: 3, note: { content: { info: { error: {} }, parts: [] } } }])
   })
-  it('a compaction, whose summary is a note, and turns that were taken back', () => {
+  it('with a compaction, whose summary is a note, and reverted turns', () => {
     const { messages, notes, origin } = read(
       JSON.stringify({
         info: session('s1', 10, { revert: { messageID: 'm6' } }),

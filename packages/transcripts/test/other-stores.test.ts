@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { openCalls, settle } from 'indelible'
 import { lines, outline, read, said } from './reading.ts'
 
-it('a Cursor transcript: blocks like those of Anthropic, also such as lack an id', () => {
+it('a Cursor transcript has Anthropic-like blocks, also without ids', () => {
   const line = (role: string, ...content: readonly unknown[]) => ({ role, message: { content } })
   const text = (value: string) => ({ type: 'text', text: value })
   const { format, messages, damage } = read(
@@ -19,7 +19,7 @@ it('a Cursor transcript: blocks like those of Anthropic, also such as lack an id
   expect(messages[2]?.meta?.['cursor']).toEqual({ timestamp: 't' })
 })
 
-it('items of OpenAI Agents: calls pair with their results', () => {
+it('OpenAI Agents items pair calls with results', () => {
   const items = [
     { type: 'message', role: 'user', content: 'Look.' },
     { type: 'reasoning', content: [{ type: 'input_text', text: 'hm' }], providerData: { encryptedContent: 'x' } },
@@ -46,7 +46,7 @@ it('items of OpenAI Agents: calls pair with their results', () => {
   )
 })
 
-it('a store of chats: each is a conversation', () => {
+it('a file of chats has one conversation per chat', () => {
   const ui = (id: string, text: string) => ({ id, role: 'user', parts: [{ type: 'text', text }] })
   const store = JSON.stringify([
     { id: 'chat-1', title: 'One', messages: [ui('m1', 'hi')] },

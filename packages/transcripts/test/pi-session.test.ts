@@ -61,7 +61,7 @@ describe('a pi session with a tree', () => {
       ),
     ).toEqual(['user: one', 'assistant: else'])
   })
-  it('continues over a damaged line, and says so', () => {
+  it('continues after a damaged line and reports it', () => {
     const text = lines([
       header,
       said('a', null, 'one'),
@@ -76,7 +76,7 @@ describe('a pi session with a tree', () => {
       '4: has the parent "b", which does not precede it; read as following the previous entry',
     ])
   })
-  it('may loop, name itself or stand upside down', () => {
+  it('may have cycles, self references or reversed order', () => {
     expect(
       outline(
         read(
@@ -91,7 +91,7 @@ describe('a pi session with a tree', () => {
       ),
     ).toEqual(['user: one', 'user: two', 'user: three', 'user: four'])
   })
-  it('keeps what a compaction took out of sight, and has its summary as a note of that range', () => {
+  it('keeps messages hidden by a compaction, whose summary is a note for that range', () => {
     const { messages, notes } = read(
       lines([
         header,
@@ -149,7 +149,7 @@ describe('a pi session with a tree', () => {
       ).notes,
     ).toMatchObject([{ note: { type: 'application', content: { summary: 's' } } }])
   })
-  it('has what pi makes messages of as messages, and every other entry as a note', () => {
+  it("has pi's messages as messages and every other entry as a note", () => {
     const { messages, notes, origin } = read(
       lines([
         header,

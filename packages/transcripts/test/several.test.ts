@@ -32,7 +32,7 @@ const files: { readonly [name: string]: string } = {
 
 describe.each(Object.keys(files))('%s', (name) => {
   const text = files[name] as string
-  it.each([false, true])('are read one by one as each alone, strict: %s', (strict) => {
+  it.each([false, true])('read one by one like each alone, strict: %s', (strict) => {
     const first = readTranscript(text, { strict })
     const all = readTranscripts(text, { strict })
     if (all._tag === 'Left') return expect(all).toEqual(first)
@@ -47,7 +47,7 @@ describe.each(Object.keys(files))('%s', (name) => {
   })
 })
 
-it('reads what reading alone reads of the example', () => {
+it('several conversations of the example read like each alone', () => {
   const text = readFileSync(join(root, 'examples/coding-agent.json'), 'utf8')
   expect(orThrow(readTranscripts(text)).at(0)).toEqual(readTranscript(text))
 })

@@ -32,7 +32,7 @@ const said = (path: string, pick = 0): string => {
   return isLeft(transcript) ? faultMessage(transcript.left) : 'read'
 }
 
-describe('the database of opencode', () => {
+describe('the opencode database', () => {
   const path = made('opencode.db', (db) => {
     db.exec(`
       create table project (id text primary key, worktree text);
@@ -78,7 +78,7 @@ describe('the database of opencode', () => {
     expect(said(path, 2)).toBe('there is no conversation 2; the file has 2, numbered from 0')
     expect(readFileSync(path).equals(before)).toBe(true)
   })
-  it('says which conversations it holds, and when they changed', () => {
+  it('lists its conversations with their last change', () => {
     const opened = openTranscriptDatabase(path)
     if (isLeft(opened)) throw new Error(faultMessage(opened.left))
     expect([opened.right.format, opened.right.conversations]).toEqual([
@@ -92,7 +92,7 @@ describe('the database of opencode', () => {
   })
 })
 
-describe('checkpoints of LangGraph', () => {
+describe('LangGraph checkpoints', () => {
   const message = (name: string, kwargs: object) => ({
     lc: 1,
     type: 'constructor',
@@ -153,7 +153,7 @@ describe('checkpoints of LangGraph', () => {
   })
 })
 
-describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
+describe("checkpoints of LangGraph's Python SqliteSaver", () => {
   // As jsonplus.py spells them: an object is an extension of the type that its constructor takes.
   const codec = new ExtensionCodec()
   const written = (type: number, ...value: readonly unknown[]) =>
@@ -205,7 +205,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
       for (const [id, path, index, value] of writes) write.run(id, path, index, bytes(value))
     })
 
-  it('are read, with what Python has and JSON has not as texts', () => {
+  it('are read, with Python-only values as text', () => {
     const seen = {
       when: written(3, 'datetime', 'datetime', '2026-05-01T00:00:00+00:00', 'fromisoformat'),
       kinds: written(0, 'builtins', 'set', [1, 2]),
@@ -238,7 +238,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
     })
   })
 
-  it('with a delta channel: a snapshot and what was written after it, along the parents', () => {
+  it('with a delta channel combine the snapshot with later writes along the parents', () => {
     const path = saved(
       'python-delta.db',
       [
@@ -268,7 +268,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
     expect(origin.aside).toEqual({ 'earlier checkpoint': 4, write: 3 })
   })
 
-  it('with a delta channel that was overwritten or emptied', () => {
+  it('with an overwritten or emptied delta channel are read', () => {
     const all = message('Remove', { content: '', type: 'remove', id: '__remove_all__' })
     const chain: readonly (readonly [string, string | null, object])[] = [
       ['1', null, {}],
@@ -292,7 +292,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
     expect(outline(read(emptied).messages)).toEqual(['user: Anew.'])
   })
 
-  it('whose parents are a circle end', () => {
+  it('with circular parents are read without looping', () => {
     const path = saved(
       'python-circle.db',
       [
@@ -304,7 +304,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
     expect(outline(read(path).messages)).toEqual(['user: One.'])
   })
 
-  it('whose bytes are any at all are read or are a fault', () => {
+  it('with random bytes are read or are a fault', () => {
     const path = saved('python-damaged.db', [['1', null, { messages: [human('Look.', 'h1'), answer('a1')] }]])
     const db = new DatabaseSync(path)
     db.exec('pragma synchronous = off; pragma journal_mode = memory')
@@ -323,7 +323,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
   })
 })
 
-it('no other file is one of these, and none is made', () => {
+it('other files are not detected as databases, and none is created', () => {
   const text = join(folder, 'a.txt')
   writeFileSync(text, 'no database at all, but a text that is longer than the header of one would be')
   expect(said(text)).toContain("a file that SQLite can't read (file is not a database)")

@@ -66,7 +66,7 @@ const exported = [
 const chat = JSON.stringify([{ role: 'user', content: 'hi' }], undefined, 2)
 
 describe('readTranscriptStream', () => {
-  it('gives start, the items of the file in its order, and an end that says which of them were dropped', async () => {
+  it("gives a start, the file's items in order, and an end listing the dropped ones", async () => {
     const events = await eventsOf(`${tree.trimEnd()}\n{"cut`)
     expect(
       events.map((event) => ('item' in event ? `${event.type} ${event.item} line ${event.line}` : event.type)),
@@ -82,7 +82,7 @@ describe('readTranscriptStream', () => {
     ])
     expect(events.at(-1)).toMatchObject({ type: 'end', dropped: [[1, 4]], count: 1, pick: 0, origin: { version: '3' } })
   })
-  it('ends with the fault, where there is one', async () => {
+  it('ends with a fault if there is one', async () => {
     expect(await eventsOf('{"a":\n')).toEqual([
       { type: 'fault', fault: { _tag: 'InvalidJson', line: 2, column: 1, expected: 'a value', found: 'the end' } },
     ])
@@ -96,7 +96,7 @@ describe('readTranscriptStream', () => {
       fault: { _tag: 'DamagedLine', line: 7 },
     })
   })
-  it('says the same as readTranscript, however the bytes are cut', async () => {
+  it('matches readTranscript, however the bytes are cut', async () => {
     const damaged = tree.split('\n').toSpliced(2, 0, '{"type":"message","x":1,"x":2', '').join('\n')
     await fc.assert(
       fc.asyncProperty(
@@ -110,7 +110,7 @@ describe('readTranscriptStream', () => {
       { numRuns: rounds(60, 200) },
     )
   })
-  it('stops reading its source when its consumer stops, and throws what the source throws', async () => {
+  it('stops reading when its consumer stops, and throws what the source throws', async () => {
     let closed = false
     async function* endless(): AsyncGenerator<Uint8Array> {
       try {
@@ -131,7 +131,7 @@ describe('readTranscriptStream', () => {
     }).rejects.toThrow('the disk is gone')
   })
   it.each(['pi-session', 'claude-code', 'codex', 'indelible', 'messages', 'conversations'])(
-    `reads ${megabytes} MB of %s in 12 MB`,
+    `reads ${megabytes} MB of %s within 12 MB`,
     async (format) => {
       const child = spawn(
         process.execPath,

@@ -58,7 +58,7 @@ const pi = [
 ]
 
 describe('readTranscript', () => {
-  it('takes entries in `messages` for items of OpenAI Responses only if they have roles', () => {
+  it('treats entries in `messages` as OpenAI Responses items only if they have roles', () => {
     const ofAnother = [{ id: '1', type: 'user', content: 'hi' }]
     expect(readTranscript(JSON.stringify({ sessionId: 's', messages: ofAnother }))).toMatchObject({
       left: { _tag: 'UnknownFormat' },
@@ -129,7 +129,7 @@ describe('readTranscript', () => {
     expect(read(JSON.stringify(runs), { pick: 1 }).messages.length).toBe(2)
     expect(said(JSON.stringify(runs), { pick: 2 })).toBe('there is no conversation 2; the file has 2, numbered from 0')
   })
-  it('reads a SWE-agent trajectory: results by the ids they answer, thoughts kept', () => {
+  it('reads a SWE-agent trajectory with results matched by id and thoughts', () => {
     const history = [
       { role: 'system', content: 's', agent: 'main', message_type: 'system_prompt' },
       {
@@ -229,9 +229,9 @@ describe('readTranscript', () => {
     ],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with "type", not a conversation'],
-  ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
+  ])('reports what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
 
-  it('reads what stands around a damaged line, and lists it; strict, it is a fault', () => {
+  it('reads around a damaged line and lists it; with strict it is a fault', () => {
     const damaged: readonly (readonly [line: string, reason: string])[] = [
       ['{"type":"message"', 'is cut off'],
       ['{"type":"message",}', 'is not JSON at column 19: expected a key in double quotes, found "}"'],
@@ -262,7 +262,7 @@ describe('readTranscript', () => {
     const headless = read(lines(pi).slice(10))
     expect([headless.messages.length, headless.damage.length]).toEqual([3, 1])
   })
-  it('never throws, whatever it is given', () => {
+  it('never throws for any input', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -280,7 +280,7 @@ describe('readTranscript', () => {
   })
 })
 
-describe('on real transcripts', () => {
+describe('readTranscript on real transcripts', () => {
   itShared('every tau-bench conversation becomes messages, with every call answered', () => {
     const text = readShared('transcripts/tau-airline-gpt-4o.openai-chat.json')
     let messages = 0

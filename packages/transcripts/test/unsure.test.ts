@@ -14,7 +14,7 @@ describe('a file with signs of two formats', () => {
     ...['c1', 'c2', 'c3'].flatMap((id) => [call(id), result(id)]),
   ]
 
-  it('is read as most of its messages are, and says which message looks otherwise', () => {
+  it('is read as the format of most messages, and reports which message differs', () => {
     const { format, messages, losses } = read(JSON.stringify(cline))
     expect([format, losses.map(({ reason }) => reason)]).toEqual([
       'anthropic',
@@ -27,19 +27,19 @@ describe('a file with signs of two formats', () => {
   })
 })
 
-describe('lines that are like those of Claude Code', () => {
+describe('Claude Code look-alikes', () => {
   const entry = (uuid: string, more: object) => ({ uuid, sessionId: 's', timestamp: '2026-01-01T00:00:00Z', ...more })
   const asks = (uuid: string, content: string, more: object = {}) =>
     entry(uuid, { type: 'user', message: { role: 'user', content }, ...more })
 
-  it('and say nothing of a parent follow the line before them', () => {
+  it('without a parent follow the previous line', () => {
     const four = ['a', 'b', 'c', 'd'].map((id) => asks(id, id))
     expect(read(lines(four)).messages.length).toBe(4)
     const begun = [asks('a', 'a', { parentUuid: null }), asks('b', 'b', { parentUuid: null })]
     expect(read(lines(begun)).messages.length).toBe(1)
   })
 
-  it('with contents of Gemini (Qwen Code) are not taken for them', () => {
+  it('with Gemini contents (Qwen Code) are not read as Claude Code', () => {
     const qwen = [
       entry('a', { parentUuid: null, type: 'user', message: { role: 'user', parts: [{ text: 'hi' }] } }),
       entry('b', { parentUuid: 'a', type: 'assistant', message: { role: 'model', parts: [{ text: 'hello' }] } }),
@@ -47,7 +47,7 @@ describe('lines that are like those of Claude Code', () => {
     expect(said(lines(qwen))).toContain('not a conversation')
   })
 
-  it('a line of an unknown kind that holds a message is no damage, unless another line follows it', () => {
+  it('with a message in an unknown line type are not damage unless another line follows it', () => {
     const blob = { type: 'api-request-blob', uuid: 'x', message: { role: 'user', content: 'all of it' } }
     const alone = read(lines([asks('a', 'a', { parentUuid: null }), blob, asks('b', 'b', { parentUuid: 'a' })]))
     expect([alone.messages.length, alone.damage]).toEqual([2, []])

@@ -32,7 +32,7 @@ const until = async (session: Session, state: string): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-it('what a dead run had taken is answered first, by its own answer, whoever asks and however', async () => {
+it('an input taken by a dead run is answered first, by its own answer, whoever asks', async () => {
   for (const whenBusy of ['fail', 'wait', 'queue'] as const) {
     const session = await createSession(memoryStore())
     await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: 0 }] })
@@ -42,7 +42,7 @@ it('what a dead run had taken is answered first, by its own answer, whoever asks
   }
 })
 
-it('an input that was taken comes before one that was queued earlier, and has its own answer', async () => {
+it('a taken input comes before one queued earlier and gets its own answer', async () => {
   const session = await createSession(memoryStore())
   await session.note({ type: 'input', id: 'q', state: 'queued', message: user('q') as never })
   await session.append({ messages: [user('b')], notes: [{ type: 'input', id: 'b', state: 'taken', at: 0 }] })
@@ -51,7 +51,7 @@ it('an input that was taken comes before one that was queued earlier, and has it
   expect(messageTexts(session)).toEqual(['user: b', 'assistant: re: b', 'user: q', 'assistant: re: q'])
 })
 
-it('an input that was queued while another one was on its way into the record comes first', async () => {
+it('an input queued while another was being recorded comes first', async () => {
   const inner = memoryStore()
   await createSession(inner, { id: 's' })
   const other = await openSession(inner, 's')
@@ -72,7 +72,7 @@ it('an input that was queued while another one was on its way into the record co
   expect(messageTexts(session)).toEqual(['user: q', 'assistant: re: q', 'user: b', 'assistant: re: b'])
 })
 
-it('an input whose run failed is answered when it is asked again, and its question is not repeated', async () => {
+it('an input whose run failed is answered when asked again, without repeating the question', async () => {
   const session = await createSession(memoryStore())
   let isDown = true
   const model: Model = {
@@ -90,7 +90,7 @@ it('an input whose run failed is answered when it is asked again, and its questi
   expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
 })
 
-it('an input that failed and is asked again after another one: the model is told which message to answer', async () => {
+it('for an input asked again after another one, the model is told which message to answer', async () => {
   const session = await createSession(memoryStore())
   const down: Model = { name: 'm', stream: () => { throw new Error('503') } } // oxfmt-ignore
   expect(await runTurn(session, 'a', { id: 'a', model: down })).toEqual(['ModelFailed'])
@@ -107,7 +107,7 @@ it('an input that failed and is asked again after another one: the model is told
   for (const id of ['a', 'b']) expect(await runTurn(session, id, { id })).toEqual(['queued', `re: ${id}`])
 })
 
-it('whoever waits for a queued input whose run failed takes it itself', async () => {
+it('a turn waiting for a queued input takes over when its run fails', async () => {
   const store = memoryStore()
   const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   const held = await one.lease({ holder: 'me' })
@@ -124,7 +124,7 @@ it('whoever waits for a queued input whose run failed takes it itself', async ()
 const pay = tool({ name: 'pay', parameters: {}, needsApproval: true, run: () => 'paid' })
 const paying = (): Model => scriptedModel([assistant(toolCall('c', 'pay', '{}')), assistant('receipt 4711')])
 
-it('an input that waits for an approval is answered by the run that continues it', async () => {
+it('an input waiting for an approval is answered by the run that continues it', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's' })
   const options = { id: 'a', model: paying(), tools: [pay] }
@@ -137,7 +137,7 @@ it('an input that waits for an approval is answered by the run that continues it
   expect(states(session)).toEqual(['a taken', 'a waiting', 'a taken', 'a answered'])
 })
 
-it('a queued input waits behind an approval; one that is said instead denies the call and cancels its input', async () => {
+it('a queued input waits for an approval; a spoken one denies the call and cancels its input', async () => {
   const session = await createSession(memoryStore())
   const options = { model: paying(), tools: [pay] }
   expect(await runTurn(session, 'pay', { ...options, id: 'a' })).toEqual(['approval'])
@@ -158,7 +158,7 @@ it('a queued input waits behind an approval; one that is said instead denies the
   expect(await runTurn(session, 'pay', { ...options, id: 'a' })).toEqual(['cancelled'])
 })
 
-it('an id that was asked with other words is a fault, and nothing is written', async () => {
+it('reusing an input id with another message is a fault, and nothing is written', async () => {
   const secret = 'ghp_0123456789abcdefghijklmnopqrstuvwxyzAB'
   const session = await createSession(memoryStore(), { erasable: true, redact: true })
   await runTurn(session, `what do I owe ann? ${secret}`, { id: '1' })
@@ -171,7 +171,7 @@ it('an id that was asked with other words is a fault, and nothing is written', a
   expect(await runTurn(session, 'y', { id: '2' })).toEqual(['InputMismatch'])
 })
 
-it('an input whose message was erased is known by its id', async () => {
+it('an erased input is still known by its id', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', erasable: true })
   await runTurn(session, 'my secret', { id: '1' })
@@ -180,7 +180,7 @@ it('an input whose message was erased is known by its id', async () => {
   expect(await runTurn(again, 'my secret', { id: '1' })).toEqual(['queued', 're: my secret'])
 })
 
-it('a run that lost its session ends as LeaseLost, writes nothing, and the next one answers its input', async () => {
+it('a run that lost its session ends as LeaseLost without writing, and the next run answers its input', async () => {
   let now = 1_000_000
   const store = memoryStore({ now: () => now })
   const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
@@ -207,7 +207,7 @@ it('a run that lost its session ends as LeaseLost, writes nothing, and the next 
   expect(states(other)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
 })
 
-it('a turn that loses the session before its run begins asks for it again: nobody has cancelled it', async () => {
+it('a turn that loses the session before its run starts asks again: nobody cancelled it', async () => {
   let now = 1_000_000
   const inner = memoryStore({ now: () => now })
   await createSession(inner, { id: 's' })

@@ -29,8 +29,8 @@ const fromDisk = async (path: string, hash = ''): Promise<Page> => {
   return page
 }
 
-describe('a file of a session', () => {
-  it('opens without a network, verifies itself, and shows what the served page shows', async () => {
+describe('an exported session page', () => {
+  it('opens offline, verifies itself, and matches the served page', async () => {
     const page = await fromDisk(await writePage('whole.html'))
     await page.locator('.verified.good').waitFor()
     expect(await page.locator('article').count()).toBe(9)
@@ -40,12 +40,12 @@ describe('a file of a session', () => {
     await page.locator('.strip').waitFor()
     await page.context().close()
   })
-  it('opens at the message of a link', async () => {
+  it('opens at a linked message', async () => {
     const page = await fromDisk(await writePage('linked.html'), '#/s/everything/8')
     await page.locator('#m8.current').waitFor()
     await page.context().close()
   })
-  it('of a part still proves that it is part of the whole', async () => {
+  it('of a part still proves that it belongs to the whole', async () => {
     const page = await fromDisk(await writePage('part.html', { from: 7, to: 9 }))
     await page.getByText('Messages 0 to 6 are not in this file').waitFor()
     await page.locator('.verified.good').click()
@@ -58,7 +58,7 @@ describe('a file of a session', () => {
     ])
     await page.context().close()
   })
-  it('that somebody has changed says so', async () => {
+  it('reports that it was changed', async () => {
     const path = await writePage('changed.html')
     const file = readFileSync(path, 'utf8')
     expect(file).toContain('Forgotten.')
@@ -67,7 +67,7 @@ describe('a file of a session', () => {
     await page.getByText(/^Altered at row \d+ \(message \d+\)$/).waitFor()
     await page.context().close()
   })
-  it('is made by the page too, of what its filter shows', async () => {
+  it('can be made by the page from its current filter', async () => {
     const page = await here.at('#/s/everything')
     await page.locator('#m8').waitFor()
     await page.getByRole('combobox', { name: 'show' }).selectOption('user')

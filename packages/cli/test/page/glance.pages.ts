@@ -90,8 +90,8 @@ const shoot = async (page: Page, name: string): Promise<void> => {
   if (shot !== undefined) await page.screenshot({ path: `${shot}/${name}.png` })
 }
 
-describe('the calls of a session', () => {
-  it('say at once which one cost most, and why', async () => {
+describe('the call bars of a session', () => {
+  it('show at once which call cost most and why', async () => {
     const page = await here.at(path())
     const glance = page.locator('.glance')
     await glance.waitFor()
@@ -103,7 +103,7 @@ describe('the calls of a session', () => {
     )
     await page.close()
   })
-  it('have a bar each: its height the tokens, each cause in its colour, a mark at each break, others in their place', async () => {
+  it('have one bar per call: tokens as height, causes as colors, and a mark at each break', async () => {
     const page = await here.at(path())
     await page.locator('.beside-bar').waitFor()
     const bars = await page.locator('.glance-bars a').evaluateAll((all) =>
@@ -129,7 +129,7 @@ describe('the calls of a session', () => {
     )
     await page.close()
   })
-  it('say what each cost when it is pointed at or reached by keys, and open what it saw', async () => {
+  it("show a call's cost on hover or by keys, and open its context", async () => {
     const page = await here.at(path())
     await page.locator('.beside-bar').waitFor()
     const bar = (index: number) => page.locator('.glance-bars a').nth(index)
@@ -163,7 +163,7 @@ describe('the calls of a session', () => {
     await page.getByRole('link', { name: 'Fork at' }).waitFor()
     await page.close()
   })
-  it('are a bar each for hundreds, which scroll where they are wider than the page', async () => {
+  it('show hundreds of calls, scrolling if wider than the page', async () => {
     const page = await here.at('#/s/many', { width: 390 })
     await page.locator('.glance').waitFor()
     expect(await page.locator('.glance-bars a').count()).toBe(700)
@@ -184,7 +184,7 @@ describe('the calls of a session', () => {
     await expect.poll(place).toBeLessThan(390)
     await page.close()
   })
-  it('are those that the file counts of an imported session, which lead to its messages', async () => {
+  it("show an imported file's counted calls and link to its messages", async () => {
     const page = await here.at('#/s/from-a-file')
     await page.getByRole('heading', { name: 'Look at the tests, please.' }).waitFor()
     const glance = page.locator('.glance')
@@ -208,7 +208,7 @@ describe('the calls of a session', () => {
     expect(await page.getByText('4 of 5').count()).toBe(1)
     await page.close()
   })
-  it('lead from a cache break to what that call saw', async () => {
+  it("link from a cache break to that call's context", async () => {
     for (const [hash, found, first, place] of [
       ['#/s/from-a-file', '1 message of 7', 'm5', '4 of 5'],
       [path(), '3 messages of 27', undefined, '7 of 14'],
@@ -224,7 +224,7 @@ describe('the calls of a session', () => {
       await page.close()
     }
   })
-  it('say that there was no cache break where the cached tokens of all were counted', async () => {
+  it('report no cache break if all cached tokens were counted', async () => {
     const page = await here.at('#/s/unbroken')
     expect(await page.locator('.glance-sums').textContent()).toMatch(/ · no cache breaks$/)
     await page.goto(page.url().replace(/#.*/, '#/s/one'))
@@ -232,14 +232,14 @@ describe('the calls of a session', () => {
     expect(await page.locator('.glance-sums').textContent()).not.toContain('cache break')
     await page.close()
   })
-  it('are one sentence where a file counts them together', async () => {
+  it('are one sentence if the file has only totals', async () => {
     const page = await here.at('#/s/together')
     expect(await page.locator('.glance').textContent()).toBe(
       '7 calls · 50K tokens in · 80 % cached · 500 out · $0.083. The file has only totals: which call cost most is not recorded.',
     )
     await page.close()
   })
-  it('stand on what the model saw too, lead from call to call, and mark the one that is looked at', async () => {
+  it('are on the context view too, and mark the selected call', async () => {
     for (const width of [390, 1440]) {
       const page = await here.at(`#/saw/${encodeURIComponent(id)}`, { width })
       const bars = page.locator('.glance-bars a')
@@ -267,7 +267,7 @@ describe('the calls of a session', () => {
       await page.close()
     }
   })
-  it('open from the tab at the one that cost most, or at the one that answered the message looked at, and lead back', async () => {
+  it('open at the most expensive call, or at the call that answered the selected message, and lead back', async () => {
     const page = await here.at(path())
     await page.locator('.glance').waitFor()
     const saw = page.getByRole('link', { name: 'What the model saw' })
@@ -287,7 +287,7 @@ describe('the calls of a session', () => {
     }
     await page.close()
   })
-  it('are not there without receipts', async () => {
+  it('are absent without receipts', async () => {
     const page = await here.at('#/s/no-calls')
     await page.locator('#m0').waitFor()
     expect(await page.locator('.glance').count()).toBe(0)
@@ -295,7 +295,7 @@ describe('the calls of a session', () => {
   })
 })
 
-it('two sessions have their cost, calls, tokens and errors one below the other', async () => {
+it('shows cost, calls, tokens and errors of two sessions aligned in columns', async () => {
   for (const width of [390, 1440]) {
     const page = await here.at(`#/diff/${encodeURIComponent(id)}/from-a-file`, { width })
     const rows = page.locator('.spent tbody tr')
@@ -312,8 +312,8 @@ it('two sessions have their cost, calls, tokens and errors one below the other',
   }
 })
 
-describe('tokens and money of a session', () => {
-  it('are in its head, also of one that was imported', async () => {
+describe('tokens and costs of a session', () => {
+  it('are in its header, also if imported', async () => {
     const page = await here.at(path())
     await page.getByText('27 messages · 407.7K tokens · $1.05').waitFor()
     await page.locator('.verified.good').click()
@@ -322,7 +322,7 @@ describe('tokens and money of a session', () => {
     await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
     await page.close()
   })
-  it('are in the list, where a row repeats no title, and a fork has words of its own', async () => {
+  it('are in the list, where titles are not repeated and a fork has its own words', async () => {
     const page = await here.at('#/')
     const row = page.locator(`[href="${path()}"]`)
     await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
@@ -332,8 +332,8 @@ describe('tokens and money of a session', () => {
   })
 })
 
-describe.each([390, 1440])('%i pixels wide', (width) => {
-  it('have nothing that a screen reader stumbles over, and nothing that sticks out', async () => {
+describe.each([390, 1440])('a page %i pixels wide', (width) => {
+  it('has no accessibility violation and no overflow', async () => {
     for (const [name, hash] of [
       ['calls', path()],
       ['one', '#/s/one'],

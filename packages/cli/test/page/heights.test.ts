@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Heights } from '../../page/src/heights.ts'
 
-it('heights are summed and found as in a plain list', () => {
+it('item heights sum and search like a plain list', () => {
   const height = fc.integer({ min: 1, max: 500 })
   fc.assert(
     fc.property(

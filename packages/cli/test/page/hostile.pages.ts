@@ -92,7 +92,7 @@ afterAll(() => here?.end())
 afterEach(() => expect(here.complaints()).toEqual([]))
 
 describe('a hostile record', () => {
-  it('harms nothing, and is shown as what it is', async () => {
+  it('is harmless and shown literally', async () => {
     const page = await here.at('#/')
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -125,12 +125,12 @@ describe('a hostile record', () => {
     expect(await page.title()).not.toMatch(/\u202e/)
     await page.close()
   })
-  it('nested deeper than people write hides nothing that comes after it', async () => {
+  it('nested very deeply hides nothing after it', async () => {
     const page = await here.at(`#/s/deep/${nested.length}`) // the page has only what is near in its window
     await page.locator(`#m${nested.length}`).getByText('the last one').waitFor()
     await page.close()
   })
-  it('has its backslashes and link definitions on the page', async () => {
+  it('shows its backslashes and link definitions', async () => {
     const page = await here.at('#/s/escaped')
     for (const message of ['#m0', '#m1']) {
       await page.locator(message).waitFor()
@@ -139,7 +139,7 @@ describe('a hostile record', () => {
     }
     await page.close()
   })
-  it('of a line of 5 MB is cut, and the page still answers', async () => {
+  it('with a 5 MB line is cut, and the page stays responsive', async () => {
     const page = await here.at(`#/s/${encodeURIComponent(id)}/6`)
     await page.locator('#m6').waitFor()
     expect(((await page.locator('#m6').textContent()) ?? '').length).toBeLessThan(20_000)
@@ -159,8 +159,8 @@ const tamper = (statement: string): void => {
   db.close()
 }
 
-describe('a store that somebody has changed', () => {
-  it('is seen, with the row and the message; what was kept elsewhere is compared', async () => {
+describe('a store changed by somebody', () => {
+  it('is detected with row and message, and compared with a saved head', async () => {
     const { head } = (await here.store.info('sound')) as {
       readonly head: { readonly size: number; readonly root: string }
     }
@@ -181,8 +181,8 @@ describe('a store that somebody has changed', () => {
   })
 })
 
-describe('what is not there to be read', () => {
-  it('says so: an erased message stands as erased, and the record is verified', async () => {
+describe('unreadable content', () => {
+  it('is reported: an erased message is marked as such, and the record is verified', async () => {
     const session = await createSession(here.store, { id: 'erased', erasable: true })
     await session.append([user('keep this'), user('my number is 4711'), assistant('noted')])
     await session.close()
@@ -194,7 +194,7 @@ describe('what is not there to be read', () => {
     expect(await page.content()).not.toContain('4711')
     await page.close()
   })
-  it('says once that a message of several parts was erased', async () => {
+  it('marks a message of several parts as erased once', async () => {
     await createSession(here.store, {
       id: 'erased-parts',
       erasable: true,
@@ -206,7 +206,7 @@ describe('what is not there to be read', () => {
     expect(await page.locator('#m1 .gap').count()).toBe(1)
     await page.close()
   })
-  it('shows a damaged tool result as one, at its call too, and no role for a row that nobody can read', async () => {
+  it('shows a damaged tool result as such, also at its call, and no role for an unreadable row', async () => {
     await createSession(here.store, {
       id: 'damaged-results',
       messages: [
@@ -227,7 +227,7 @@ describe('what is not there to be read', () => {
     expect(await page.locator('#m1 .tool-answer').allTextContents()).toEqual(['damaged', 'no result'])
     await page.close()
   })
-  it('does not take the time of the import for that of an erased message, nor its call for one without a result', async () => {
+  it('does not give an erased message the import time, nor its call a missing result', async () => {
     const line = (minute: number, message: object): string =>
       JSON.stringify({ type: 'message', timestamp: `2025-01-02T10:0${minute}:00.000Z`, message })
     const file = [
@@ -255,7 +255,7 @@ describe('what is not there to be read', () => {
 })
 
 describe('an encrypted session', () => {
-  it('is shown and verified where the view has its keys', async () => {
+  it('is shown and verified if the view has its keys', async () => {
     const keyed = withKeys(here.store, keyRing([newHostKey('now')]))
     const session = await createSession(keyed, { id: 'encrypted' })
     await session.append([user('a secret question'), assistant(`a long answer ${'and more '.repeat(1000)}`)])

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => here?.end())
 
-it('every view is there in a browser whose language is en-US@posix', async () => {
+it('every view works in a browser with the language en-US@posix', async () => {
   const complaints: string[] = []
   const page = watchErrors(await (await here.browser.newContext({ locale: 'en-US@posix' })).newPage(), complaints)
   page.setDefaultTimeout(10_000)
@@ -26,7 +26,7 @@ it('every view is there in a browser whose language is en-US@posix', async () =>
   await page.context().close()
 })
 
-it('a part that fails says so in its place, and the rest stands', async () => {
+it('a failing part shows its error in place, and the rest is shown', async () => {
   const page = await (await here.browser.newContext()).newPage()
   page.setDefaultTimeout(10_000)
   await page.goto(here.view.open('s/everything'))
@@ -48,7 +48,7 @@ it('a part that fails says so in its place, and the rest stands', async () => {
   await page.context().close()
 })
 
-it('a script that does not start leaves a sentence, not a white page', async () => {
+it('a script that fails to start leaves a sentence instead of a blank page', async () => {
   const page = await (await here.browser.newContext()).newPage()
   await page.route('**/page.js', (route) =>
     route.fulfill({ contentType: 'text/javascript', body: 'throw new Error("x")' }),

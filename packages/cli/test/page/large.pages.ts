@@ -62,8 +62,8 @@ const scrolled = async (page: Page): Promise<string> => {
   return `a frame while scrolling takes ${at(0.5)} ms (median), ${at(0.95)} ms (p95), ${at(0.99)} ms (p99)`
 }
 
-describe('speed', () => {
-  it('of the first view of 1,000 messages', async () => {
+describe('page speed', () => {
+  it('for the first view of 1,000 messages', async () => {
     const times: number[] = []
     for (let round = 0; round < 5; round++) {
       const page = await here.at('#/')
@@ -82,7 +82,7 @@ describe('speed', () => {
     say(`first view of 1,000 messages: median ${median.toFixed(0)} ms, best ${best.toFixed(0)} ms of 5`)
     expect(best).toBeLessThan(10_000)
   })
-  it('of 100,000 messages, read, verified and scrolled', async () => {
+  it('for reading, verifying and scrolling 100,000 messages', async () => {
     const page = await here.at('#/s/large')
     const from = performance.now()
     await page.locator('#m0').waitFor()

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { tokensOf } from '../../page/src/markdown-tokens.ts'
 
-it('a text of quotes in quotes, lists in lists or stars in stars is shown as it is', () => {
+it('deeply nested quotes, lists or stars are shown as plain text', () => {
   for (const count of [200, 1000, 59_000 / 3])
     for (const said of [
       '>'.repeat(count),
@@ -18,7 +18,7 @@ it('a text of quotes in quotes, lists in lists or stars in stars is shown as it 
   expect(tokensOf(stairs)).toBeUndefined()
 })
 
-it('what people write is Markdown', () => {
+it('ordinary text is rendered as Markdown', () => {
   for (const said of [
     '',
     '> > > quoted',

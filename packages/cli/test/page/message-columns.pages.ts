@@ -78,8 +78,8 @@ const openCall = async (call: number, choice: string, how: How = {}): Promise<Pa
   return page
 }
 
-describe('a call beside the call before', () => {
-  it('shows to the character what changed in its tools', async () => {
+describe('a call compared with the previous call', () => {
+  it('shows changes in its tools to the character', async () => {
     const page = await openCall(7, 'Beside the previous call')
     const part = page.locator('.pair').first()
     await part.locator('ins').first().waitFor()
@@ -89,7 +89,7 @@ describe('a call beside the call before', () => {
     await shoot(page, 'beside-call-1440')
     await page.close()
   })
-  it('shows to the character what changed in a message, and what is the same once', async () => {
+  it('shows changes in a message to the character and unchanged content once', async () => {
     const page = await openCall(11, 'Beside the previous call')
     const changed = page.locator('.pair').filter({ has: page.locator('del') })
     await changed.first().waitFor()
@@ -106,7 +106,7 @@ describe('a call beside the call before', () => {
   })
 })
 
-it('a call beside the record has each message beside its own, says what was not sent, and folds what is unchanged', async () => {
+it('a call beside the record shows each message beside its own, lists unsent ones, and folds unchanged ones', async () => {
   const page = await openCall(11, 'Beside the record')
   const pairs = page.locator('.pair')
   expect(await pairs.count()).toBe(2)
@@ -125,8 +125,8 @@ it('a call beside the record has each message beside its own, says what was not 
   await page.close()
 })
 
-describe('at 390 pixels', () => {
-  it.each(['Beside the record', 'Beside the previous call'])('%s, nothing sticks out', async (choice) => {
+describe('at 390 pixels wide', () => {
+  it.each(['Beside the record', 'Beside the previous call'])('nothing overflows: %s', async (choice) => {
     for (const dark of [false, true]) {
       const page = await openCall(11, choice, { width: 390, dark })
       await page.locator('.pair').first().waitFor()
@@ -140,7 +140,7 @@ describe('at 390 pixels', () => {
       await page.close()
     }
   })
-  it('one thing scrolls, and the list of messages follows it', async () => {
+  it('only one element scrolls, and the message list follows it', async () => {
     for (const hash of [`#/saw/${encodeURIComponent(huge)}`, `#/s/${encodeURIComponent(huge)}`]) {
       const page = await here.at(hash, { width: 390 })
       await page.locator('.item').first().waitFor({ timeout: 300_000 })
@@ -164,7 +164,7 @@ describe('at 390 pixels', () => {
       await page.close()
     }
   })
-  it('the model and the figures of a call do not run together', async () => {
+  it("a call's model and figures do not overlap", async () => {
     const page = await here.at(`#/s/${encodeURIComponent(id)}`, { width: 390 })
     const receipt = page.locator('.receipt').first()
     await receipt.waitFor()
@@ -200,8 +200,8 @@ const counting = async (hash: string): Promise<Page> => {
   return page
 }
 
-describe('the worker', () => {
-  it('derives nothing for the first look at a recorded call of 20,000 messages', async () => {
+describe('the page worker', () => {
+  it('derives nothing on the first view of a recorded call of 20,000 messages', async () => {
     const page = await counting(`#/s/${encodeURIComponent(huge)}`)
     await page.getByText(/^20,00\d messages/).waitFor({ timeout: 300_000 })
     await page.locator('.verified.good').waitFor({ timeout: 300_000 })
@@ -215,7 +215,7 @@ describe('the worker', () => {
     expect((await workerMessages(page)).messages).toBeLessThanOrEqual(many + 1)
     await page.close()
   })
-  it('is given each message once, up to the call that is looked at, and derives it while others are compared', async () => {
+  it('gets each message once up to the selected call, and derives it during comparisons', async () => {
     const page = await counting(`#/saw/large/${few / 2 + 1}`)
     await page.getByText(`${grouped(few / 4 + 1)} of`).waitFor()
     await page.locator('.strip').waitFor()
@@ -235,8 +235,8 @@ describe('the worker', () => {
   })
 })
 
-describe('a run of our own', () => {
-  it('whose context was compacted is shown as it was sent, derived again to the byte', async () => {
+describe('a run recorded by this library', () => {
+  it('with a compacted context is shown as sent, derived again to the byte', async () => {
     const page = await here.at('#/saw/own')
     await page.getByText('of 11', { exact: false }).first().waitFor()
     await page.keyboard.press('G')
@@ -255,7 +255,7 @@ describe('a run of our own', () => {
   })
 })
 
-it('a session without a title is called by its first words wherever it stands', async () => {
+it('an untitled session is named by its first words everywhere', async () => {
   const page = await here.at('#/')
   const title = page.locator('.session-title').filter({ hasText: 'Add a test for leap years' })
   await title.first().waitFor()

@@ -62,7 +62,7 @@ const show = async (page: Page, call: number): Promise<void> => {
   await page.getByText(`${call} of 4`).waitFor()
 }
 
-describe('as sent', () => {
+describe('the sent context', () => {
   const look = async (page: Page): Promise<void> => {
     await page.locator('.strip').waitFor()
     expect(await page.getByRole('combobox', { name: 'context' }).inputValue()).toBe('as sent')
@@ -90,12 +90,12 @@ describe('as sent', () => {
     expect(await figures(page)).toMatch(/cacheable0 % cached/)
     expect(await page.locator('.prefix-end').count()).toBe(0)
   }
-  it('shows what each recorded call was sent beside the record, and where the cached prefix ended', async () => {
+  it("shows each recorded call's context beside the record and the end of its cached prefix", async () => {
     const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
     await look(page)
     await page.close()
   })
-  it('is in a file, too', async () => {
+  it('is in an exported file, too', async () => {
     const path = join(here.folder, 'sent.html')
     writeFileSync(path, (await htmlOf(here.store, id, { version: '0.0.0' })).join('\n'))
     const page = watchErrors(await (await here.browser.newContext({ offline: true })).newPage(), complaints)
@@ -105,7 +105,7 @@ describe('as sent', () => {
   })
 })
 
-it('a call without an answer has none, also where one would be', async () => {
+it('is absent for a call without an answer, also among others', async () => {
   const refused = recordingFetch({ store: here.store, fetch: () => Promise.reject(new Error('cut')) })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Is anybody there?' }] })
   await refused('http://127.0.0.1/chat/completions', { method: 'POST', body }).catch(() => {})
@@ -116,8 +116,8 @@ it('a call without an answer has none, also where one would be', async () => {
   await page.close()
 })
 
-describe('money', () => {
-  it('of each policy is counted by the dated prices of the model that answered, or of another', async () => {
+describe('costs in the context view', () => {
+  it('use dated prices of the answering model or another for each policy', async () => {
     const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
     await page.getByText('Compare policies').click()
     await page.locator('.plots svg').nth(2).waitFor()

@@ -57,7 +57,7 @@ const trusting = async (trust: Trust, look: (page: Page, view: View) => Promise<
 }
 
 describe('a session in a signed ledger', () => {
-  it('is shown with its checkpoint and its signatures, which are verified once keys are given', async () => {
+  it('shows its checkpoint and signatures, verified once keys are given', async () => {
     const page = await here.at('#/s/signed')
     await page.locator('.verified.good').click()
     await page.getByRole('heading', { name: 'Signed, not verified' }).waitFor()
@@ -77,7 +77,7 @@ describe('a session in a signed ledger', () => {
     await page.getByRole('button', { name: 'Verified, signed' }).waitFor()
     await page.close()
   })
-  it('is not signed for one who trusts another key of the same name, another origin, or more witnesses', async () => {
+  it('is not signed for other keys of the name, another origin, or more witnesses', async () => {
     const page = await here.at('#/s/signed')
     await page.locator('.verified.good').click()
     await give(page, newKey('example.com/agents').vkey)
@@ -98,7 +98,7 @@ describe('a session in a signed ledger', () => {
     await page.getByText('the text is not a key').waitFor()
     await page.close()
   })
-  it('is verified at once by the keys of the server', async () => {
+  it("is verified at once with the server's keys", async () => {
     await trusting({ origin, keys: [key.vkey], witnesses: [witness.vkey], quorum: 1 }, async (page) => {
       await page.getByRole('button', { name: 'Verified, signed' }).click()
       expect(await proof(page)).toContain('witness, verified')
@@ -109,20 +109,20 @@ describe('a session in a signed ledger', () => {
       await page.getByRole('heading', { name: 'Not signed by a trusted key' }).waitFor()
     })
   })
-  it('that is another one by now is not as signed', async () => {
+  it('that was replaced is reported as not the signed one', async () => {
     const page = await here.at('#/s/cut')
     await page.getByRole('button', { name: 'Not as signed' }).click()
     await page.getByText('The ledger has another head for the first 3 rows').waitFor()
     await page.close()
   })
-  it('that came after the checkpoint says so', async () => {
+  it('created after the checkpoint is reported as such', async () => {
     const page = await here.at('#/s/unsigned')
     await page.locator('.verified.good').click()
     await page.getByRole('heading', { name: 'Not signed' }).waitFor()
     expect(await proof(page)).toContain('The ledger has no row of session "unsigned"')
     await page.close()
   })
-  it('carries its proof in a file, and the file no key', async () => {
+  it('has its proof in an exported file, without keys', async () => {
     const openFile = async (id: string, store = here.store): Promise<Page> => {
       const path = join(here.folder, `${id}.html`)
       const lines = await htmlOf(store, id, { version: '0.0.0', ...(id === 'signed' && { from: 1, to: 2 }) })

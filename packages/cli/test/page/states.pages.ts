@@ -43,8 +43,8 @@ afterEach(() => expect(here.complaints().filter((text) => !text.startsWith('Fail
 const marks = (page: Page, id: string): Promise<readonly string[]> =>
   page.locator(`[href="#/s/${id}"] .badge`).allTextContents()
 
-describe('the list', () => {
-  it('marks what is encrypted, held, erased, forked, sealed, or can not be read, and hides nothing else for it', async () => {
+describe('the session list', () => {
+  it('marks encrypted, held, erased, forked, sealed and unreadable sessions without hiding others', async () => {
     const page = await here.at('#/')
     await page.locator('[href="#/s/marked"] .badge').first().waitFor()
     expect(await marks(page, 'marked')).toEqual(['held', '1 erased', 'sealed'])
@@ -59,7 +59,7 @@ describe('the list', () => {
     expect(await erased.getAttribute('title')).toMatch(/was erased\.\nerased .* by bob: a request$/)
     await page.close()
   })
-  it('has a message say by whom and why it was erased', async () => {
+  it('shows who erased a message and why', async () => {
     for (const id of ['marked', 'marked-fork']) {
       const page = await here.at(`#/s/${id}`)
       await page
@@ -69,7 +69,7 @@ describe('the list', () => {
       await page.close()
     }
   })
-  it('shows the erased and the damaged messages alone', async () => {
+  it('can show only erased and damaged messages', async () => {
     for (const [id, lost] of [
       ['marked', 'm1'],
       ['broken', 'm0'],
@@ -82,7 +82,7 @@ describe('the list', () => {
       await page.close()
     }
   })
-  it('shows an erasure that happened after it was shown', async () => {
+  it('shows an erasure made while it is open', async () => {
     const session = await createSession(here.store, {
       id: 'to-erase',
       erasable: true,
@@ -100,7 +100,7 @@ describe('the list', () => {
 })
 
 describe('a session without its key', () => {
-  it('is verified as it is stored, and says that nobody can read it', async () => {
+  it('is verified as stored and reported as unreadable', async () => {
     for (const store of [keyed, here.store]) {
       const view = await startView({ store, name: 'encrypted', version: '0.0.0' })
       const page = watchErrors(await here.browser.newPage(), [])
@@ -124,7 +124,7 @@ describe('a session without its key', () => {
 })
 
 describe('a session that changes while it is open', () => {
-  it('and is removed, says so and keeps what it shows', async () => {
+  it('keeps its content and reports if it is removed', async () => {
     const page = await here.at('#/s/removed')
     await page.locator('.verified.good').waitFor()
     await page.locator('.live').waitFor()
@@ -137,7 +137,7 @@ describe('a session that changes while it is open', () => {
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.close()
   })
-  it.each([1, 3, 5])('and is replaced by one of %i messages, says so and shows that one when asked', async (count) => {
+  it.each([1, 3, 5])('reports if it is replaced by one of %i messages, and shows that on request', async (count) => {
     const page = await here.at('#/s/replaced')
     await page.locator('.verified.good').waitFor()
     await page.locator('.live').waitFor()
@@ -160,7 +160,7 @@ describe('a session that changes while it is open', () => {
 })
 
 describe('a server that does not answer', () => {
-  it('while a session is read is asked again, and the page says so until then', async () => {
+  it('is retried while a session is read, with a notice', async () => {
     const page = await here.at('#/')
     await page.locator('.session').first().waitFor()
     await page.route('**/api/rows?*from=1120*', (route) => route.abort())
@@ -175,7 +175,7 @@ describe('a server that does not answer', () => {
     expect(await page.locator('.fault').count()).toBe(0)
     await page.close()
   })
-  it('while it is verified is asked again', async () => {
+  it('is retried during verification', async () => {
     const page = await here.at('#/')
     await page.locator('.session').first().waitFor()
     await page.route('**/api/nodes?*', (route) => route.abort())
@@ -185,7 +185,7 @@ describe('a server that does not answer', () => {
     await page.locator('.verified.good').waitFor()
     await page.close()
   })
-  it('is told where a list, a comparison or a search needs it', async () => {
+  it('is reported where a list, a comparison or a search needs it', async () => {
     const page = await here.at('#/')
     await page.locator('.session').first().waitFor()
     await page.route('**/api/search?*', (route) => route.abort())
@@ -201,7 +201,7 @@ describe('a server that does not answer', () => {
     await page.getByText('no session or log "nothing"').waitFor()
     await page.close()
   })
-  it('and ends while a session is open is looked for; a new address in another tab is enough', async () => {
+  it('that ended is looked for; opening a new address in another tab is enough', async () => {
     const first = await startView({ store: here.store, name: 'first', version: '0.0.0' })
     const context = await here.browser.newContext()
     const page = await context.newPage()
@@ -224,7 +224,7 @@ describe('a server that does not answer', () => {
     await context.close()
     await second.close()
   })
-  it('to a wrong token says how to get a right one', async () => {
+  it('reports how to get a valid token', async () => {
     const page = await here.browser.newPage()
     await page.goto(here.view.open().replace(/token=.*/, 'token=wrong'))
     await page.getByText('Open the address that "indelible view" prints', { exact: false }).waitFor()
@@ -232,8 +232,8 @@ describe('a server that does not answer', () => {
   })
 })
 
-describe('a session that can not be read', () => {
-  it('shows which message, and that it was altered', async () => {
+describe('an unreadable session', () => {
+  it('shows which message was altered', async () => {
     const page = await here.at('#/s/broken')
     await page.getByText('This message is damaged.').waitFor()
     await page.getByText('Altered at row 0 (message 0)').waitFor()

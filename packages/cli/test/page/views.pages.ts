@@ -16,8 +16,8 @@ afterEach(() => expect(here.complaints().filter((text) => !text.includes('404'))
 const text = async (page: Page, selector: string): Promise<string> =>
   (await page.locator(selector).first().textContent()) ?? ''
 
-describe('all sessions', () => {
-  it('are listed with their facts, and open', async () => {
+describe('the view of all sessions', () => {
+  it('lists sessions with their facts and opens them', async () => {
     const page = await here.at('#/')
     await page.getByText('everything', { exact: true }).or(page.locator('[href="#/s/everything"]')).first().waitFor()
     await page.getByText('claude-opus-4-5').first().waitFor()
@@ -30,7 +30,7 @@ describe('all sessions', () => {
     expect(page.url()).toMatch(/#\/s\/everything$/)
     await page.close()
   })
-  it('are searched, with their messages, as somebody types', async () => {
+  it('searches sessions and messages while typing', async () => {
     const page = await here.at('#/')
     await page.getByRole('searchbox').fill('hundred')
     const hit = page.locator('.hit').first()
@@ -40,7 +40,7 @@ describe('all sessions', () => {
     await page.locator('#m8.current').waitFor()
     await page.close()
   })
-  it('stand as a tree of forks', async () => {
+  it('shows forks as a tree', async () => {
     const page = await here.at('#/')
     await page.getByRole('button', { name: 'Forks as a tree' }).click()
     await page.locator('.depth1').waitFor()
@@ -49,7 +49,7 @@ describe('all sessions', () => {
   })
 })
 
-describe('a session', () => {
+describe('the view of a session', () => {
   it('joins calls with their results, folds reasoning, shows changes, JSON, tables, code and images', async () => {
     const page = await here.at('#/s/everything')
     await page.locator('#m8').waitFor()
@@ -83,7 +83,7 @@ describe('a session', () => {
     expect(await page.locator('#m8 .hljs-keyword').count()).toBeGreaterThan(0)
     await page.close()
   })
-  it('has in its margin what is written about it', async () => {
+  it('shows notes about a message in the margin', async () => {
     const page = await here.at('#/s/everything')
     await page.locator('#m8').waitFor()
     expect(await text(page, '#m1 .marks')).toContain('constraint')
@@ -94,7 +94,7 @@ describe('a session', () => {
     expect(await text(page, '#m10 .marks')).toMatch(/retracts messages 9–10/)
     await page.close()
   })
-  it('is walked with j and k, searched with /, and a link leads to a message', async () => {
+  it('supports j and k, search with /, and links to messages', async () => {
     const page = await here.at('#/s/everything/8')
     await page.locator('#m8.current').waitFor()
     await page.keyboard.press('k')
@@ -119,7 +119,7 @@ describe('a session', () => {
     await result.locator('#m2.current').waitFor()
     await result.close()
   })
-  it('shows only what is asked for', async () => {
+  it('shows only filtered messages', async () => {
     const page = await here.at('#/s/everything')
     await page.locator('#m8').waitFor()
     const only = async (choice: string): Promise<readonly string[]> => {
@@ -133,7 +133,7 @@ describe('a session', () => {
     expect(await only('constraint')).toEqual(['m1'])
     await page.close()
   })
-  it('draws the strip of a call again when the colours change', async () => {
+  it("redraws a call's strip when the colors change", async () => {
     const page = await here.at('#/saw/everything')
     await choosePolicy(page)
     await page.locator('.strip').waitFor()
@@ -155,7 +155,7 @@ describe('a session', () => {
     expect(await page.evaluate(isDrawn)).toBe(true)
     await page.close()
   })
-  it('shows what is appended while it is open, and is verified anew', async () => {
+  it('shows new messages while open and verifies again', async () => {
     const page = await here.at('#/s/a-fork')
     await page.locator('.live').waitFor()
     await page.locator('.verified.good').waitFor()
@@ -169,8 +169,8 @@ describe('a session', () => {
   })
 })
 
-describe('what the model saw', () => {
-  it('is derived for each call by each policy and budget, with reasons', async () => {
+describe('the view of contexts', () => {
+  it("derives each call's context by policy and budget, with reasons", async () => {
     const page = await here.at('#/saw/everything')
     // What was sent is not known: nothing is shown as if it were.
     await page.getByText('can’t be derived again from its receipt').waitFor()
@@ -191,7 +191,7 @@ describe('what the model saw', () => {
   })
 })
 
-it('more messages than the record has are explained by their number', async () => {
+it("explains a message count above the record's length", async () => {
   await createSession(here.store, {
     id: 'unanswered',
     messages: [user('a question'), assistant(toolCall('c1', 'read', '{}')), user('and now?'), assistant('an answer')],
@@ -201,8 +201,8 @@ it('more messages than the record has are explained by their number', async () =
   await page.close()
 })
 
-describe('the strip of messages', () => {
-  it('has a bar for each that is as wide as its tokens', async () => {
+describe('the message strip', () => {
+  it('has one bar per message, as wide as its tokens', async () => {
     const texts = ['short', 'x '.repeat(3000), 'short', 'short', 'short', 'short']
     await createSession(here.store, {
       id: 'widths',
@@ -224,8 +224,8 @@ describe('the strip of messages', () => {
   })
 })
 
-describe('forks', () => {
-  it('stand side by side from where they part', async () => {
+describe('the view of forks', () => {
+  it('shows forks side by side from their divergence', async () => {
     const page = await here.at('#/diff/everything/a-fork')
     await page.getByText('Another way, please.').waitFor()
     expect(await text(page, '.count')).toMatch(/^8 messages in common, then 4 and \d/)
@@ -237,7 +237,7 @@ describe('forks', () => {
     ])
     await page.close()
   })
-  it('are aligned again after a difference, which says that they diverge above it', async () => {
+  it('realigns after a difference and marks the divergence above', async () => {
     const said = ['one', 'two', 'three', 'four', 'five', 'six']
     const messages = said.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text)))
     await createSession(here.store, { id: 'long-way', messages })
@@ -273,7 +273,7 @@ describe('forks', () => {
       await page.close()
     }
   })
-  it('and messages and code can be copied; a search counts what it found, also in what is folded', async () => {
+  it('copies messages and code, and counts matches also in folded text', async () => {
     const page = await here.at('#/s/everything')
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.locator('#m8').waitFor()
@@ -289,7 +289,7 @@ describe('forks', () => {
     expect(await page.locator('#m2 .hits').allTextContents()).toEqual(['1 found'])
     await page.close()
   })
-  it('are offered to compare with', async () => {
+  it('offers forks to compare with', async () => {
     const page = await here.at('#/s/everything')
     await page.getByRole('link', { name: 'Compare' }).click()
     await page.getByText('of the same root').click()
@@ -307,8 +307,8 @@ const opening =
   (page) =>
     page.getByRole('button', { name }).click()
 
-describe('on paper', () => {
-  it('a session is whole, not what was in sight', async () => {
+describe('printing the page', () => {
+  it('prints the whole session, not only the visible part', async () => {
     const session = await createSession(here.store, { id: 'printed' })
     for (let turn = 0; turn < 60; turn++) await session.append([user(`question ${turn}`), assistant(`answer ${turn}`)])
     await session.close()
@@ -367,9 +367,9 @@ const places: readonly (readonly [view: string, hash: string, ready: string, ope
   ['a session that is not there', '#/s/none', '[role=alert]'],
 ]
 
-describe.each([360, 1280])('%i pixels wide', (width) => {
+describe.each([360, 1280])('a view %i pixels wide', (width) => {
   it.each(places.map((place) => [place[0], place] as const))(
-    '%s has nothing that a screen reader stumbles over, and nothing that sticks out',
+    '%s has no accessibility violation and no overflow',
     async (_, [, hash, ready, open]) => {
       for (const dark of [false, true]) {
         const page = await here.at(hash, { width, dark })

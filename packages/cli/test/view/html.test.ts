@@ -32,8 +32,8 @@ const fileOf = async (options: Partial<Parameters<typeof htmlOf>[2]> = {}) => {
   return { file, exported: carried(file), session, rows: await store.read('one') }
 }
 
-describe('a session as a file', () => {
-  it('carries every row as stored, and is ASCII in which nothing ends a script', async () => {
+describe('a session exported as HTML', () => {
+  it('has every row as stored, in ASCII that cannot end a script', async () => {
     const { file, exported, session, rows } = await fileOf()
     expect(exported.rows).toEqual(rows)
     expect(exported.session.head).toEqual(session.head())
@@ -43,7 +43,7 @@ describe('a session as a file', () => {
     expect(file.match(/<\/script/g)).toHaveLength(2)
     expect(/<[^>]*(?:src|href)="(?!data:)/.test(file.slice(0, file.indexOf('<style>')))).toBe(false)
   })
-  it('runs only the script and has only the style that its policy names by their digests', async () => {
+  it('runs only the script and style that its policy names by digest', async () => {
     const { file } = await fileOf()
     const policy = /content-security-policy" content="([^"]*)"/.exec(file)?.[1] ?? ''
     const script = /<script type="module">(.*?)<\/script>/s.exec(file)?.[1] ?? ''
@@ -56,7 +56,7 @@ describe('a session as a file', () => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
   })
-  it('has rows that are left out by their leaf alone', async () => {
+  it('has omitted rows by leaf only', async () => {
     const { exported, rows } = await fileOf({ from: 2, to: 4 })
     expect(exported.rows.map(({ state }) => state)).toEqual([
       'left-out',
@@ -74,7 +74,7 @@ describe('a session as a file', () => {
     const { exported: only } = await fileOf({ only: [0, 4] })
     expect(only.rows.map(({ state }) => state === undefined)).toEqual([true, false, false, false, false, true])
   })
-  it('has of a part nothing that stands anywhere else', async () => {
+  it('for a part has nothing from elsewhere', async () => {
     const store = memoryStore()
     const hidden = 'Grace Hopper of Arlington'
     const message = { role: 'user', content: [{ type: 'text', text: hidden }] }
@@ -123,7 +123,7 @@ describe('a session as a file', () => {
     expect(whole.session).toMatchObject({ metadata: { title: hidden }, forkedFrom: { id: `of ${hidden}` } })
     expect(Object.keys(whole.blocks)).toHaveLength(1) // the long answer's and the receipt's
   })
-  it('has no secret and no salt in a row that a redaction changed, and its leaf', async () => {
+  it('has no secret and no salt in a redacted row, only its leaf', async () => {
     const { exported, rows } = await fileOf({ redact: true })
     expect(JSON.stringify(exported)).not.toContain(secret)
     expect(Buffer.from(Object.values(exported.blocks).join(''), 'base64').toString()).not.toContain(secret)
@@ -141,7 +141,7 @@ describe('a session as a file', () => {
       expect([row.salt, row.leaf]).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/)])
     expect(exported.rows[0]).toEqual(rows[0])
   })
-  it('has no secret in what it says of the session: its id, its title, its metadata, what it was forked from', async () => {
+  it('has no secret in its id, title, metadata and fork origin', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: `of-${secret}`, metadata: { title: secret, [secret]: [secret] } })
     await session.append(user('hello'))
@@ -152,7 +152,7 @@ describe('a session as a file', () => {
       expect(carried(file).session.head).toEqual((await store.info(id)).head)
     }
   })
-  it('of an encrypted session has no secret either, in a text that is a block', async () => {
+  it('has no secret of an encrypted session, also in block texts', async () => {
     const store = withKeys(memoryStore(), keyRing([newHostKey('now')]))
     const session = await createSession(store, { id: 'one' })
     await session.append(user(`${secret} ${'long '.repeat(2000)}`))

@@ -19,7 +19,7 @@ const counting = (store: Store): { readonly store: Store; lookups: number } => {
   return counted
 }
 
-it('an overview looks up as much beside many erasures as beside one', async () => {
+it('an overview costs the same with many erasures as with one', async () => {
   const lookups = async (erasures: number): Promise<number> => {
     const inner = memoryStore()
     await (await createSession(inner, { id: 'own' })).append([user('hello'), assistant('hi')])
@@ -37,7 +37,7 @@ it('an overview looks up as much beside many erasures as beside one', async () =
   expect(await lookups(20)).toBe(await lookups(1))
 })
 
-it('an overview counts the erased messages that a session has, its own and those that it shares with a fork', async () => {
+it('an overview counts erased messages, own and shared with a fork', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 'a' })
   await session.append(['one', 'two', 'three'].map((text) => user(text)))
@@ -56,7 +56,7 @@ it('an overview counts the erased messages that a session has, its own and those
   expect(await erasedCounts()).toEqual([undefined, 1, 2])
 })
 
-it('the first words are those of a person: no /command, no text that a program writes for each session, no tags', () => {
+it('first words come from a person, without /commands, program text and tags', () => {
   const first = (...texts: readonly string[]): string => firstWordsOf(texts.map((text) => user(text)))
   expect(first('/model', 'Fix the build.')).toBe('Fix the build.')
   expect(
@@ -71,7 +71,7 @@ it('the first words are those of a person: no /command, no text that a program w
   expect(first()).toBe('')
 })
 
-it('an overview says who erased and why, and how often the cache broke', async () => {
+it('an overview tells who erased and why, and how often the cache broke', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 'calls' })
   const call = async (cacheRead: number, input: number): Promise<unknown> => {

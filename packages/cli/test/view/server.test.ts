@@ -58,8 +58,8 @@ const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =
 const read = async <T>(path: string): Promise<T> =>
   JSON.parse((await ask(path, { headers: { authorization: `Bearer ${key}` } })).body.toString()) as T
 
-describe('who may read a view', () => {
-  it('is whoever has an address, once', async () => {
+describe('access to a view', () => {
+  it('is granted once per address', async () => {
     const body = JSON.stringify({ token: tokenOf(view.open('s/viewed')) })
     expect((await ask('api/enter', { method: 'POST', body })).status).toBe(200)
     expect((await ask('api/enter', { method: 'POST', body })).status).toBe(401)
@@ -69,7 +69,7 @@ describe('who may read a view', () => {
         other === '' ? 400 : 401,
       ])
   })
-  it('is nobody without a key', async () => {
+  it('is denied without a key', async () => {
     for (const path of [
       'store',
       'sessions',
@@ -83,7 +83,7 @@ describe('who may read a view', () => {
           401,
         ])
   })
-  it('is no other site: not by its name, its origin, or a browser that says who asks', async () => {
+  it('is denied to other sites, by name, origin, or fetch metadata', async () => {
     const authorization = `Bearer ${key}`
     const own = `127.0.0.1:${view.port}`
     const status = async (headers: { readonly [name: string]: string }) =>
@@ -124,7 +124,7 @@ describe('a view on another address than loopback', () => {
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
   it(
-    'asks for its key, knows its names and its page, and only reads',
+    'requires its key, accepts its own names and page, and is read-only',
     leftOutIf(outside === undefined, 'this machine has no address but loopback'),
     async () => {
       const open = await startView({ store, name: 'open', version: '1', host: '0.0.0.0' })
@@ -188,8 +188,8 @@ describe('a view on another address than loopback', () => {
   )
 })
 
-describe('the page', () => {
-  it('may run no script but its own, stands in no frame, and is not kept', async () => {
+describe('the served page', () => {
+  it('runs only its own script, in no frame, uncached', async () => {
     const { status, headers, body } = await ask('')
     expect(status).toBe(200)
     expect(headers['content-type']).toMatch(/^text\/html/)
@@ -203,7 +203,7 @@ describe('the page', () => {
     expect(headers['cache-control']).toBe('no-store')
     expect(body.toString()).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>/) // none within the page itself
   })
-  it('is only read, and nothing beside it', async () => {
+  it('is read-only, and no other file is served', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       expect((await ask('', { method })).status).toBe(405)
     for (const path of ['../package.json', '%2e%2e/package.json', 'page/../../cli/main.js', 'nothing', 'api/nothing'])
@@ -214,8 +214,8 @@ describe('the page', () => {
   })
 })
 
-describe('what the page reads', () => {
-  it('is the sessions, their rows as stored, and the nodes beside them', async () => {
+describe("the page's data", () => {
+  it('includes the sessions, rows as stored, and nodes', async () => {
     expect(await read('api/store')).toEqual({ name: 'the store', scope: 'default', version: '1.2.3' })
     const { sessions } = await read<{ readonly sessions: readonly ViewedSession[] }>('api/sessions')
     expect(sessions).toEqual([await read('api/session?id=viewed')])
@@ -224,7 +224,7 @@ describe('what the page reads', () => {
     expect(rows).toEqual(await store.read('viewed'))
     expect(await read<readonly string[]>('api/nodes?id=viewed&from=0&to=3')).toHaveLength(3)
   })
-  it('is overviews of as many sessions as it asks for at once, however long their ids are', async () => {
+  it('includes overviews of up to the maximum of sessions, with ids of any length', async () => {
     const headers = { authorization: `Bearer ${key}` }
     const overviews = (body: unknown) => ask('api/overviews', { method: 'POST', headers, body: JSON.stringify(body) })
     const others = Array.from({ length: 499 }, (_, index) => `${'語'.repeat(80)}${index}`)
@@ -236,7 +236,7 @@ describe('what the page reads', () => {
     expect(more).toHaveLength(498)
     for (const wrong of [{}, [7], ['x', ...others, 'viewed']]) expect((await overviews(wrong)).status).toBe(400)
   })
-  it('is blocks in frames; a missing one does not hide the others', async () => {
+  it('includes framed blocks, also beside missing ones', async () => {
     const rows = await read<readonly ViewedRow[]>('api/rows?id=viewed&from=2&to=3')
     const id = /"id":"([0-9a-f]{64})"/.exec(rows[0]?.body ?? '')?.[1] ?? ''
     const headers = { authorization: `Bearer ${key}` }
@@ -250,7 +250,7 @@ describe('what the page reads', () => {
     const blocks = [new Uint8Array([1, 2]), undefined, new Uint8Array(0)]
     expect(blocksInFrames(framedBlocks(blocks))).toEqual(blocks)
   })
-  it('is a sentence where it asks for what there is not', async () => {
+  it('is a sentence for missing data', async () => {
     const asked = async (path: string) => {
       const { status, body } = await ask(path, { headers: { authorization: `Bearer ${key}` } })
       return [status, (JSON.parse(body.toString()) as { readonly error: string }).error]
@@ -259,7 +259,7 @@ describe('what the page reads', () => {
     expect(await asked('api/rows?id=viewed&from=x&to=1')).toEqual([400, expect.stringContaining('from')])
     expect(await asked('api/follow?id=none&from=0')).toEqual([404, expect.stringContaining('none')])
   })
-  it('is nothing beyond the end, of rows and of nodes', async () => {
+  it('is empty beyond the end, for rows and nodes', async () => {
     for (const name of ['rows', 'nodes'])
       for (const range of ['from=3&to=9', 'from=99&to=200', 'from=2&to=1', 'from=999999999999999&to=999999999999999'])
         expect([name, range, await read(`api/${name}?id=viewed&${range}`)]).toEqual([name, range, []])
@@ -267,7 +267,7 @@ describe('what the page reads', () => {
     const { status } = await ask('api/nodes?id=none&from=0&to=1', { headers: { authorization: `Bearer ${key}` } })
     expect(status).toBe(404)
   })
-  it('is 400 for a request whose path is none, or which is no HTTP', async () => {
+  it('is status 400 for an invalid path or HTTP request', async () => {
     const answered = (sent: string) =>
       new Promise<string>((resolve) => {
         let text = ''
@@ -282,7 +282,7 @@ describe('what the page reads', () => {
     for (const line of ['GET\r\n\r\n', 'no request at all\r\n\r\n', 'GET / HTTP/9\r\n\r\n'])
       expect(await answered(line)).toMatch(/^HTTP\/1\.1 400 /)
   })
-  it('is followed by at most 100 pages', async () => {
+  it('is followed by at most 100 pages at a time', async () => {
     const follow = () =>
       new Promise<IncomingMessage>((resolve) => {
         const [host, path] = ['127.0.0.1', '/api/follow?id=viewed&from=0']
@@ -296,13 +296,13 @@ describe('what the page reads', () => {
     for (const follower of followers) follower.destroy()
     await expect.poll(async () => (await follow().then((one) => (one.destroy(), one))).statusCode).toBe(200)
   })
-  it('is what is found in messages', async () => {
+  it('includes search results', async () => {
     expect(await read('api/search?words=hel')).toEqual({
       hits: [{ session: 'viewed', position: 0, role: 'user', text: 'hello', marks: [[0, 5]] }],
     })
     expect(await read('api/search?words=')).toEqual({ hits: [] })
   })
-  it('is what is appended, as it comes', async () => {
+  it('includes appended rows as they come', async () => {
     const asking = await new Promise<IncomingMessage>((resolve) => {
       request(
         {

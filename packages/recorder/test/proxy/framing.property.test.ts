@@ -111,7 +111,7 @@ const cut = (text: string, places: readonly number[]): readonly string[] => {
   return at.map((from, index) => text.slice(from, at[index + 1]))
 }
 
-it(`in ${requests} odd requests of two clients the provider parses what was meant, and no answer reaches another`, async () => {
+it(`in ${requests} odd requests of two clients, the provider parses the intended ones and no answer is misrouted`, async () => {
   const provider = await startProvider()
   const proxy = await startProxy({
     host: '127.0.0.1',

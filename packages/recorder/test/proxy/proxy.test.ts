@@ -11,7 +11,7 @@ import { targetOf } from '../../src/proxy/target.ts'
 import type { ObservedCall } from '../../src/observed-call.ts'
 import { Client, startProvider } from './wire.ts'
 
-describe('the proxy outlives, and forwards as it was meant or refuses:', () => {
+describe('the proxy survives and correctly forwards or refuses:', () => {
   it.each(Object.entries(oddRequests))('%s', async (_, request) => {
     await expect(tryOdd(request)).resolves.toBeUndefined()
   })
@@ -44,7 +44,7 @@ const statusOf = async (port: number, path: string, ...headers: readonly string[
 }
 
 describe('a proxy without a token', () => {
-  it('is called by programs of this machine, and by no web page', async () => {
+  it('accepts programs of this machine and refuses web pages', async () => {
     const provider = await provided()
     const { port } = await proxyTo(provider.url)
     const own = `host: 127.0.0.1:${port}`
@@ -68,7 +68,7 @@ describe('a proxy without a token', () => {
     expect(provider.parsed).toHaveLength(4)
   })
 
-  it('with one is called by whoever has it, by any name', async () => {
+  it('with a token accepts anyone who has it, by any name', async () => {
     const provider = await provided()
     const { port } = await proxyTo(provider.url, { token: 'a-long-token' })
     expect(await statusOf(port, '/a-long-token/u/a', 'host: host.docker.internal:8080')).toBe(200)
@@ -105,7 +105,7 @@ const answers = array(
   { maxLength: 8 },
 )
 
-it('whatever a provider answers, the proxy answers or closes, and goes on', async () => {
+it('the proxy answers or closes on any provider response, and continues', async () => {
   let answer = ''
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -133,7 +133,7 @@ it('whatever a provider answers, the proxy answers or closes, and goes on', asyn
   expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)
 })
 
-it('an answer that nobody asked for is not taken for the answer to the next request', async () => {
+it('an unsolicited response is not used for the next request', async () => {
   const sockets: Socket[] = []
   const answer = (text: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`
   const server = createServer((socket) => {
@@ -156,7 +156,7 @@ it('an answer that nobody asked for is not taken for the answer to the next requ
   client.end()
 })
 
-it('the head of an answer goes to the client before its body begins', async () => {
+it('the client gets response headers before the body starts', async () => {
   let finish = (): void => undefined
   const server = createHttpServer((_, outgoing) => {
     outgoing.writeHead(200, { 'content-length': '4' }).flushHeaders()
@@ -170,7 +170,7 @@ it('the head of an answer goes to the client before its body begins', async () =
   expect(await answer.text()).toBe('body')
 })
 
-it('trailers of a request and of its answer go through, but for those that frame or route', async () => {
+it('trailers pass through, except framing and routing ones', async () => {
   const seen: unknown[] = []
   const server = createHttpServer((incoming, outgoing) => {
     incoming.resume()
@@ -205,7 +205,7 @@ it('trailers of a request and of its answer go through, but for those that frame
   expect(seen).toEqual(Array.from({ length: 3 }, () => ['X-Got', 'é']))
 })
 
-it('a client that speaks HTTP/2 is told so', async () => {
+it('a client that speaks HTTP/2 gets a clear error', async () => {
   const { port } = await proxyTo('http://provider.invalid')
   const client = new Client(port)
   await client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
@@ -214,7 +214,7 @@ it('a client that speaks HTTP/2 is told so', async () => {
   })
 })
 
-it('a WebSocket goes by the proxy that the environment names', async () => {
+it('a WebSocket uses the proxy from the environment', async () => {
   const seen: string[] = []
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -235,7 +235,7 @@ it('a WebSocket goes by the proxy that the environment names', async () => {
   expect([status, seen]).toEqual([407, ['GET http://provider.invalid/socket HTTP/1.1']])
 })
 
-it('whatever a recorder does, the traffic goes on', async () => {
+it('traffic continues whatever the recorder does', async () => {
   const provider = await provided()
   const recorderOf = (): never => {
     throw new Error('broken')
@@ -271,7 +271,7 @@ const toldOf = async (write: (client: Client) => Promise<void>): Promise<readonl
 const post = (path: string, length: number): string =>
   `POST /u/${path} HTTP/1.1\r\nhost: localhost\r\nx-id: a\r\ncontent-length: ${length}\r\n\r\n`
 
-it('a recorder is told of each part of a call once, and why it ended', async () => {
+it('a recorder gets each part of a call once, and why it ended', async () => {
   expect(
     await toldOf(async (client) => {
       await client.write(`${post('a', 2)}ab`)
@@ -286,7 +286,7 @@ it('a recorder is told of each part of a call once, and why it ended', async () 
   ).toEqual(['sent whole', 'answered 200', 'chunk', 'end'])
 })
 
-it('a client that leaves amid its request ends it at the provider', async () => {
+it('a client that disconnects during its request ends it at the provider', async () => {
   let leave = (): void => undefined
   let ended!: (whole: boolean) => void
   const end = new Promise<boolean>((resolve) => (ended = resolve))

@@ -21,7 +21,7 @@ const killed = async (store: Store): Promise<void> => {
 const asked = (store: Store): Promise<unknown> =>
   ok(createSession(store, { metadata: { recorder: 'openai-chat' }, messages: [user('asked')] }))
 
-it('a question that a killed recorder left is marked, unless one that replays its spool has just asked it', async () => {
+it('an unanswered question of a killed recorder is marked unless a replayed spool has just asked it', async () => {
   let now = 1000
   const store = memoryStore({ now: () => now++ })
   await killed(store)
@@ -38,7 +38,7 @@ it('a question that a killed recorder left is marked, unless one that replays it
   expect(await runs(store)).toBe(0)
 })
 
-it('a question from before the killed recorder began is not its own, and is not marked', async () => {
+it('a question older than the killed recorder is not marked', async () => {
   let now = 1000
   const store = memoryStore({ now: () => now++ })
   await asked(store)
@@ -48,7 +48,7 @@ it('a question from before the killed recorder began is not its own, and is not 
   await run.end()
 })
 
-it('a killed recorder may leave more questions of one millisecond than fit a page of sessions', async () => {
+it('a killed recorder may leave more questions in one millisecond than fit a page', async () => {
   const store = memoryStore({ now: () => 1000 })
   await killed(store)
   const others = Array.from({ length: 1000 }, (_, index) =>
@@ -62,7 +62,7 @@ it('a killed recorder may leave more questions of one millisecond than fit a pag
   await run.end()
 })
 
-it('whoever replays a spool has a run while it does', async () => {
+it('replaying a spool holds a run', async () => {
   const store = memoryStore()
   const call = { values: {}, positionals: [], terminal: { tell: () => undefined } } as unknown as Call
   const recorders = new Recorders(store, call, { sample: 100, now: Date.now, marks: false })
@@ -89,7 +89,7 @@ it('a run renews its lease until it ends', async () => {
   }
 })
 
-it('a run whose own lease fails marks what a killed one left all the same', async () => {
+it("a run whose own lease fails still marks a killed run's questions", async () => {
   const real = memoryStore()
   await killed(real)
   await asked(real)

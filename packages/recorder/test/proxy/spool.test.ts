@@ -107,7 +107,7 @@ const recordedIn = async (store: Store): Promise<readonly (readonly string[])[]>
   return all.toSorted()
 }
 
-it('each piece is in the file before anybody can forward it, readable for its owner alone', () => {
+it('each piece is spooled before it can be forwarded, readable only by its owner', () => {
   const spool = openTestSpool()
   const frames = untaken(spool)
   const call = frames.observe('default', { ...request, header: (name) => headers[name] })
@@ -122,7 +122,7 @@ it('each piece is in the file before anybody can forward it, readable for its ow
   spool.close()
 })
 
-it('a file is cut when its calls are over, and nothing is left of a recorder that ends', () => {
+it('a spool file is truncated when its calls end, and a recorder that ends leaves none', () => {
   const spool = openTestSpool()
   const frames = untaken(spool)
   observed(frames, 'one')
@@ -136,7 +136,7 @@ it('a file is cut when its calls are over, and nothing is left of a recorder tha
   expect(readdirSync(join(near, '..'))).toEqual([])
 })
 
-it('while calls overlap without end, files are removed all the same', () => {
+it('spool files are removed even while calls overlap endlessly', () => {
   let now = 1000
   const spool = openTestSpool({ now: () => now })
   const frames = untaken(spool)
@@ -155,7 +155,7 @@ it('while calls overlap without end, files are removed all the same', () => {
   spool.close()
 })
 
-it('a call after 16 MiB of others begins a file of its own', () => {
+it('a call after 16 MiB of others starts a new spool file', () => {
   const spool = openTestSpool({ now: () => 1000 })
   const frames = untaken(spool)
   observed(frames, 'small')
@@ -166,7 +166,7 @@ it('a call after 16 MiB of others begins a file of its own', () => {
   spool.close()
 })
 
-it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty one takes them however old it is', () => {
+it('a spool file takes calls for ten seconds and up to 16 MiB, inclusive; an empty one at any age', () => {
   let now = 1000
   const spool = openTestSpool({ now: () => now })
   const filled = (segment: Segment, size: number): Segment => {
@@ -202,7 +202,7 @@ it('a file takes calls for ten seconds and up to 16 MiB, both included; an empty
   spool.close()
 })
 
-it('the next recorder records what is left: whole answers, cut ones, and those that never came', async () => {
+it('the next recorder records leftovers: complete answers, partial ones, and missing ones', async () => {
   const spool = openTestSpool()
   const frames = untaken(spool)
   const whole = observed(frames, 'whole')
@@ -234,7 +234,7 @@ it('the next recorder records what is left: whole answers, cut ones, and those t
   expect((await replayed(store)).calls).toBe(0)
 })
 
-it('a call whose receipt is stored is not recorded again, whenever the kill came', async () => {
+it('a call with a stored receipt is not recorded again, whenever the kill came', async () => {
   const store = memoryStore()
   const spool = openTestSpool()
   const handed: [Uint8Array, Segment | undefined][] = []
@@ -263,7 +263,7 @@ it('a call whose receipt is stored is not recorded again, whenever the kill came
   ])
 })
 
-it('what was removed after it was stored does not come back', async () => {
+it('content removed after storing does not come back', async () => {
   const store = memoryStore()
   const spool = openTestSpool()
   const frames = untaken(spool)
@@ -277,7 +277,7 @@ it('what was removed after it was stored does not come back', async () => {
   expect(await recordedIn(store)).toEqual([['stays', expect.stringContaining('killed')]])
 })
 
-it('with keys it is encrypted; without its key it stays', async () => {
+it('a spool is encrypted with keys; without its key it stays', async () => {
   const key = newHostKey()
   const keys = { current: key, byId: (id: string) => (id === key.id ? key.key : undefined) }
   const spool = openTestSpool({ keys })
@@ -298,7 +298,7 @@ it('with keys it is encrypted; without its key it stays', async () => {
 it.each([
   ['a torn end is the end', (bytes: Buffer) => bytes.subarray(0, -5), 2, 0],
   ['a changed byte is told, and the file stays', (bytes: Buffer) => bytes.fill(255, 200, 201), 0, 1],
-])('%s', async (_, change, calls, told) => {
+])('a damaged spool: %s', async (_, change, calls, told) => {
   const key = newHostKey()
   const keys = { current: key, byId: () => key.key }
   const spool = openTestSpool({ keys })
@@ -313,7 +313,7 @@ it.each([
   expect(existsSync(path)).toBe(told > 0)
 })
 
-it('a file that was set aside, because it ended its recorder, is told and not read', async () => {
+it('a spool file set aside for crashing its recorder is reported and not read', async () => {
   const spool = openTestSpool()
   observed(untaken(spool), 'one')
   spool.close()
@@ -324,7 +324,7 @@ it('a file that was set aside, because it ended its recorder, is told and not re
   expect(existsSync(`${path}${failedSuffix}`)).toBe(true)
 })
 
-it('the traffic goes on when it is full, when it can not be written, and when its folder is gone', () => {
+it('traffic continues when the spool is full, unwritable, or its folder is gone', () => {
   const full = openTestSpool({ most: 1000 })
   const frames = untaken(full)
   observed(frames, 'x'.repeat(2000))
@@ -352,7 +352,7 @@ it('the traffic goes on when it is full, when it can not be written, and when it
   answer(observed(gone, 'goes on'))
 })
 
-it('a worker that takes nothing loses calls, which are counted, and holds no more than 256 MiB', () => {
+it('a stuck worker loses calls, which are counted, and holds at most 256 MiB', () => {
   const sizes: number[] = []
   const frames = new Frames({ spool: undefined, post: (records) => sizes.push(records.length) })
   const call = observed(frames, 'one')
@@ -366,7 +366,7 @@ it('a worker that takes nothing loses calls, which are counted, and holds no mor
   expect(frames.open).toBe(1)
 })
 
-it('a worker that has ended holds nothing: what goes by is in the spool, and each call is open once', () => {
+it('after the worker ended, calls are spooled and each is open once', () => {
   const frames = new Frames({ spool: undefined, post: () => undefined })
   const call = observed(frames, 'one')
   frames.ended()
@@ -378,7 +378,7 @@ it('a worker that has ended holds nothing: what goes by is in the spool, and eac
   expect([frames.open, frames.unanswered]).toEqual([1, 0])
 })
 
-it('forwarding does the same for a request of any length: nothing is read or copied, and it is written once', () => {
+it('forwarding costs the same for any request length: nothing is parsed or copied, and one write is made', () => {
   const [posted, writes] = [[] as Uint8Array[], [] as (readonly Uint8Array[])[]]
   const [parse, write] = [vi.spyOn(JSON, 'parse'), fs.writevSync]
   fs.writevSync = (fd, pieces) => {
@@ -422,7 +422,7 @@ it('forwarding does the same for a request of any length: nothing is read or cop
   }
 })
 
-it('350,000 messages in 26 kB are 26 kB to the process that forwards, however many come', () => {
+it('350,000 messages in 26 kB take 26 kB in the forwarding process', () => {
   const text = `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`
   const bomb = gzipSync(text)
   const posted: Uint8Array[] = []
@@ -445,7 +445,7 @@ it('350,000 messages in 26 kB are 26 kB to the process that forwards, however ma
 const disk = smallDisk('512k')
 afterAll(() => disk?.remove())
 
-it('a disk that is full', leftOutIf(disk === undefined, 'nothing can be mounted here'), async () => {
+it('a full disk is reported by the spool', leftOutIf(disk === undefined, 'nothing can be mounted here'), async () => {
   near = join(disk?.path ?? '', 's.db')
   const spool = openTestSpool()
   const frames = untaken(spool)
@@ -493,7 +493,7 @@ it.each([
       symlinkSync(`${lock}x`, lock)
     },
   ],
-])('a file %s is told, and stays as it is', async (_, change) => {
+])('a spool file %s is reported and left unchanged', async (_, change) => {
   const path = leftWith('one')
   change(path)
   const isFile = fs.lstatSync(path).isFile()
@@ -521,7 +521,7 @@ it(
   },
 )
 
-it('beside a store with keys a spool that is not encrypted is not recorded: whoever has no key can write it', async () => {
+it('an unencrypted spool beside an encrypted store is not recorded: anyone could have written it', async () => {
   leftWith('planted')
   expect((await replayed(memoryStore(), keys)).calls).toBe(0)
   expect(notices).toEqual([
@@ -530,7 +530,7 @@ it('beside a store with keys a spool that is not encrypted is not recorded: whoe
   expect((await replayed(memoryStore())).calls).toBe(1)
 })
 
-it('a record that says it is longer than the file is its end, whatever it says', async () => {
+it('a spool record longer than its file ends the file', async () => {
   const path = leftWith('one')
   for (const length of [
     [0, 0, 0, 9],
@@ -544,7 +544,7 @@ it('a record that says it is longer than the file is its end, whatever it says',
   expect(notices).toEqual([])
 })
 
-it('two calls of one millisecond in one session: the receipt of one is not taken for that of the other', async () => {
+it('two calls of one session in one millisecond keep their own receipts', async () => {
   const store = memoryStore()
   const spool = openTestSpool({ now: () => 1000 })
   const posted: [Uint8Array, Segment | undefined][] = []
@@ -575,7 +575,7 @@ it('two calls of one millisecond in one session: the receipt of one is not taken
   expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'one', 'two'])
 })
 
-it('while a store is busy, nobody can tell what it has: the file stays', async () => {
+it('a spool file stays while the store is busy and cannot tell what it has', async () => {
   const store = memoryStore()
   const spool = openTestSpool()
   const segment = spool.begin() as Segment

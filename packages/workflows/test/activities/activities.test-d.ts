@@ -22,8 +22,8 @@ declare const declined: (work: () => unknown) => void
 
 const options = { action: 'a', model: { name: 'm' } }
 
-describe('what infers', () => {
-  it('the activities of any store of blocks, as plain functions', () => {
+describe('inferred activity types', () => {
+  it('accept any block store and are plain functions', () => {
     expectTypeOf(historyActivities({ store, registry: {} })).toEqualTypeOf<HistoryActivities>()
     expectTypeOf(historyActivities({ store: blocks, registry: {} })).toEqualTypeOf<HistoryActivities>()
     expectTypeOf(activities.stream).returns.toEqualTypeOf<Promise<StreamResult>>()
@@ -34,8 +34,8 @@ describe('what infers', () => {
   })
 })
 
-describe('what does not compile', () => {
-  it('a workflow with content', () => {
+describe('activities: must not compile', () => {
+  it('content in a workflow', () => {
     // @ts-expect-error a chat step goes on with refs
     declined(() => chatStep(activities, stored, options))
     // @ts-expect-error pending content is no history of a workflow

@@ -25,8 +25,8 @@ import { providerServer, type ProviderServer, type Reply } from '../../../../tes
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
 
-describe('a workflow', () => {
-  it('has a conversation with tools, and nothing that is said becomes its state', async () => {
+describe('a chat workflow', () => {
+  it('has a conversation with tools without message content in its state', async () => {
     const store = memoryStore()
     const { activities, state, events, beats } = engine({
       store,
@@ -65,7 +65,7 @@ describe('a workflow', () => {
     expect(`${state()}${JSON.stringify(history)}`).not.toMatch(/SECRET|thoughts|path/)
     expect(beats.length).toBeGreaterThan(10)
   })
-  it('goes on with what the model sees, and what came meanwhile behind it', async () => {
+  it('continues with what the model saw, and later messages after it', async () => {
     const store = memoryStore()
     const history = await begun(store, [user('one')])
     const { activities } = engine({ store, registry: registry([assistant('answer')]) })
@@ -74,7 +74,7 @@ describe('a workflow', () => {
     history.append(other[0] as never)
     expect(await going).toMatchObject({ seen: 1, position: 2 })
   })
-  it('appends nothing for an answer without content', async () => {
+  it('appends nothing for an empty answer', async () => {
     const store = memoryStore()
     const history = await begun(store, [user('one')])
     const { activities, events } = engine({ store, registry: registry([{ role: 'assistant', content: [] }]) })
@@ -106,7 +106,7 @@ describe('a workflow', () => {
 })
 
 describe('appendMessage', () => {
-  it('gives the same ref for the same action, and refuses another message under it', async () => {
+  it('returns the same ref for the same action and refuses another message under it', async () => {
     const store = memoryStore()
     const { activities } = engine({ store, registry: {}, scopes: 'any' })
     const first = await activities.appendMessage({ action: 'a', message: user('hello') })
@@ -119,7 +119,7 @@ describe('appendMessage', () => {
     expect(await activities.appendMessage({ action: 'a', message: user('hello'), scope: 'team' })).toEqual(first)
     await ok(hydrate(memoryStoreOf(store, 'team'), createRefHistory({ scope: 'team', from: [first.ref] })))
   })
-  it('keeps a page kind, and takes messages only', async () => {
+  it('keeps a page kind and accepts only messages', async () => {
     const store = memoryStore()
     const { activities } = engine({ store, registry: {}, scopes: 'any' })
     const { ref } = await activities.appendMessage({ action: 'a', message: user('never push'), page: 'constraint' })
@@ -142,7 +142,7 @@ describe('appendMessage', () => {
       tag: 'InvalidId',
     })
   })
-  it('and everything else keeps to the scope of its store: what it is given does not decide', async () => {
+  it("and all other activities stay in their store's scope, whatever the input", async () => {
     const store = memoryStore()
     const [mine, theirs] = [memoryStoreOf(store, 'mine'), memoryStoreOf(store, 'theirs')]
     const { ref } = await historyActivities({ store: theirs, registry: {} }).appendMessage({
@@ -164,7 +164,7 @@ describe('appendMessage', () => {
       (await historyActivities({ store: mine, registry: {}, scopes: 'any' }).hydrate({ history })).messages,
     ).toEqual([user('SECRET')])
   })
-  it('that finds the store broken is worth another try', async () => {
+  it('is retriable if the store fails', async () => {
     const map = keyValueMap()
     let broken = true
     const store = keyValueBlocks({
@@ -194,7 +194,7 @@ const memoryStoreOf = (store: Store, scope: string): Store => {
   return scoped.right
 }
 
-describe('stream', () => {
+describe('the stream activity', () => {
   const answer = assistant(reasoning('let me see'), 'Two words.', toolCall('c1', 'read', { path: 'a' }))
   const input = async (store: Store, rest: Partial<StreamInput> = {}): Promise<StreamInput> => ({
     action: 'a',
@@ -207,7 +207,7 @@ describe('stream', () => {
     throw Object.assign(new Error('overloaded'), { status: 529 })
   }
 
-  it('tells what is said by kind of block, in order, and the end once it is stored', async () => {
+  it('emits content by block type, in order, and the end once stored', async () => {
     const store = memoryStore()
     const { activities, events } = engine({ store, registry: registry([answer]) })
     const { ref } = await activities.stream(await input(store))
@@ -233,7 +233,7 @@ describe('stream', () => {
     expect([said('reasoning'), said('text'), said('tool_call')]).toEqual(['let me see', 'Two words.', '{"path":"a"}'])
     expect((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0)).toEqual(answer)
   })
-  it('waits for the end to be told', async () => {
+  it('waits for the end to be published', async () => {
     const store = memoryStore()
     let told = false
     const publish = async (event: StreamEvent): Promise<void> => {
@@ -243,7 +243,7 @@ describe('stream', () => {
     await historyActivities({ store, registry: registry([answer]), events: { publish } }).stream(await input(store))
     expect(told).toBe(true)
   })
-  it('beats while a model is silent and at every event, with a counter and never content', async () => {
+  it('sends heartbeats while a model is silent and at each event, with a counter and no content', async () => {
     const store = memoryStore()
     const beats: { readonly events: number }[] = []
     let go: () => void = () => {}
@@ -269,7 +269,7 @@ describe('stream', () => {
     await new Promise((resolve) => setTimeout(resolve, 60))
     expect(beats.length).toBe(count)
   })
-  it('beats every five seconds, if nobody says otherwise', async () => {
+  it('sends heartbeats every five seconds by default', async () => {
     const store = memoryStore()
     const given = await input(store)
     vi.useFakeTimers()
@@ -300,7 +300,7 @@ describe('stream', () => {
     }
   })
 
-  it('gives the answer that is noted first, where two workers are at it', async () => {
+  it('returns the first recorded answer if two workers run it', async () => {
     const store = memoryStore()
     const { activities } = engine({ store, registry: registry([answer, assistant('another')]) })
     const given = await input(store)
@@ -309,8 +309,8 @@ describe('stream', () => {
     expect(await activities.stream(given)).toEqual(one)
   })
 
-  describe('tells exactly one end', () => {
-    it("when the history can't be hydrated", async () => {
+  describe('emits exactly one end', () => {
+    it("if the history can't be hydrated", async () => {
       const store = memoryStore()
       const { activities, events, failures } = engine({ store, registry: registry([answer]), attempts: 3 })
       const history = createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })
@@ -321,7 +321,7 @@ describe('stream', () => {
       ])
       expect(history.len).toBe(1)
     })
-    it('when what it is given is no history or no model', async () => {
+    it('if the input is not a history or model', async () => {
       const store = memoryStore()
       for (const [rest, tag] of [
         [{ history: { type: 'llm3' } as never }, 'UnreadableHistory'],
@@ -336,7 +336,7 @@ describe('stream', () => {
         expect(events).toMatchObject([{ type: 'stream_end', outcome: 'failed' }])
       }
     })
-    it('when it is aborted, before or within an answer; what was said is not stored', async () => {
+    it('if aborted before or during an answer, whose content is not stored', async () => {
       for (const early of [true, false]) {
         const store = memoryStore()
         const abort = new AbortController()
@@ -357,7 +357,7 @@ describe('stream', () => {
         expect(events.at(-1)?.type).toBe('stream_end')
       }
     })
-    it('when the model fails twice and then answers: attempts are told apart', async () => {
+    it('if the model fails twice and then answers, with attempts distinguished', async () => {
       const store = memoryStore()
       let calls = 0
       const flaky: Model = {
@@ -384,7 +384,7 @@ describe('stream', () => {
           ...events.filter((event) => event.attempt === attempt).keys(),
         ])
     })
-    it('when the last attempt fails too', async () => {
+    it('if the last attempt fails', async () => {
       const store = memoryStore()
       const { activities, events } = engine({
         store,
@@ -397,7 +397,7 @@ describe('stream', () => {
       expect(failure).toMatchObject({ tag: 'ModelFailed', retryable: true })
       expect(ends(events)).toMatchObject([{ outcome: 'failed', attempt: 3, reason: 'overloaded' }])
     })
-    it("when the store can't be reached at all", async () => {
+    it('if the store is unreachable', async () => {
       const store = memoryStore()
       const history = await begun(store, [user('u')])
       const down = storeTask(
@@ -417,7 +417,7 @@ describe('stream', () => {
       expect(events).toMatchObject([{ type: 'stream_end', outcome: 'failed', attempt: 2 }])
       expect(state()).not.toContain('SECRET')
     })
-    it('when the note of it is not taken', async () => {
+    it('if its record is refused', async () => {
       const store = memoryStore()
       const causes: string[] = []
       const update: Store['update'] = (id, change) =>
@@ -433,7 +433,7 @@ describe('stream', () => {
       expect(ends(events).length).toBe(1)
       expect(causes).toEqual(['Busy'])
     })
-    it('when the engine gives up between two attempts: then the workflow has it told', async () => {
+    it('if the engine gives up between two attempts, by the workflow', async () => {
       const store = memoryStore()
       const { activities, events } = engine({
         store,
@@ -445,7 +445,7 @@ describe('stream', () => {
       await activities.endStream({ action: 'a' })
       expect(ends(events).length).toBe(1)
     })
-    it('when the answer is lost on the way: trying again gives it, and the model is not asked again', async () => {
+    it('if the answer is lost on the way: a retry returns it without calling the model again', async () => {
       const store = memoryStore()
       const made = engine({ store, registry: registry([answer, assistant('another')]), attempts: 3 })
       made.loseAnswers = 2
@@ -453,7 +453,7 @@ describe('stream', () => {
       expect((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0)).toEqual(answer)
       expect(ends(made.events)).toMatchObject([{ outcome: 'answered', attempt: 1 }])
     })
-    it("when the end can't be told at first: trying again tells it, and the model is not asked again", async () => {
+    it('if publishing the end fails first: a retry publishes it without calling the model again', async () => {
       const store = memoryStore()
       const events: StreamEvent[] = []
       let refused = 0
@@ -472,7 +472,7 @@ describe('stream', () => {
       expect(ends(events)).toMatchObject([{ outcome: 'answered', attempt: 3 }])
       expect(events.filter(({ type }) => type === 'stream_start').length).toBe(1)
     })
-    it('when the action has happened with something else: none, for that one has its own', async () => {
+    it('never, if the action happened with another input, which has its own end', async () => {
       const store = memoryStore()
       const { activities, events } = engine({ store, registry: registry([answer, answer]) })
       await activities.stream(await input(store))
@@ -483,7 +483,7 @@ describe('stream', () => {
     })
   })
 
-  it('is held up by no sink that fails: what it did not take is counted', async () => {
+  it('is not blocked by a failing sink, and counts unpublished events', async () => {
     const store = memoryStore()
     const events: StreamEvent[] = []
     const publish = (event: StreamEvent): void => {
@@ -506,7 +506,7 @@ describe('stream', () => {
     expect(new Set(causes)).toEqual(new Set(['Unpublished']))
   })
 
-  it('sends what a limit leaves, with the prefix that the model has seen', async () => {
+  it('sends the limited context with the prefix that the model has seen', async () => {
     const store = memoryStore()
     const requests: ModelRequest[] = []
     const heard: Line = (request) => (requests.push(request), assistant('ok'))
@@ -537,8 +537,8 @@ describe('stream', () => {
   })
 })
 
-describe('manage', () => {
-  it('says what a limit would keep, by position, and nothing of what was said', async () => {
+describe('the manage activity', () => {
+  it('returns by position what a limit would keep, without content', async () => {
     const store = memoryStore()
     const messages = [
       system('SECRET instructions'),
@@ -567,7 +567,7 @@ describe('manage', () => {
   })
 })
 
-describe('failures of models, over HTTP', () => {
+describe('model failures over HTTP', () => {
   let server: ProviderServer | undefined
   afterEach(() => server?.close())
   const chunk = (delta: unknown, reason: string | null = null): string =>
@@ -600,7 +600,7 @@ describe('failures of models, over HTTP', () => {
     return [failure.tag, failure.retryable, failure.status]
   }
 
-  it('by status: overloads and broken servers are worth another try, refusals are not', async () => {
+  it('are retriable by status: overloads and server errors yes, refusals no', async () => {
     for (const status of [408, 409, 429, 500, 502, 503, 529])
       expect(await tried({ status, body: { error: { message: 'SECRET not now' } } })).toEqual([
         'ModelFailed',
@@ -610,13 +610,13 @@ describe('failures of models, over HTTP', () => {
     for (const status of [400, 401, 403, 404, 413, 422])
       expect(await tried({ status, body: { error: { message: 'SECRET no' } } })).toEqual(['ModelFailed', false, status])
   })
-  it('nobody answers, the connection breaks, the stream ends early', async () => {
+  it('include no response, a broken connection, and an early end', async () => {
     expect(await tried({ events: saying }, true)).toEqual(['ModelFailed', true, undefined])
     expect(await tried({ events: saying, cutAfter: 200 })).toEqual(['ModelFailed', true, undefined])
     expect((await tried({ events: saying, cutAfter: 200, broken: false }))[1]).toBe(true)
     expect((await tried({ events: saying.slice(0, 2) }))[1]).toBe(true)
   })
-  it('a mistake of the program is not worth another try', async () => {
+  it('exclude programming errors, which are not retriable', async () => {
     const store = memoryStore()
     const broken: Model = { name: 'broken', stream: () => (undefined as never as { x: AsyncIterable<never> }).x }
     const { activities } = engine({ store, registry: registryOf(broken) })

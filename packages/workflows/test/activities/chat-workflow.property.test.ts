@@ -39,7 +39,7 @@ const act: Arbitrary<Act> = oneof(
 const runs = rounds(15, 2000)
 
 it.each(['a store', 'a key-value store'])(
-  'every answer is stored once and ends once, and nothing is lost or reordered, on %s',
+  'every chat answer is stored once and ends once, and nothing is lost or reordered, on %s',
   async (kind) => {
     await assert(
       asyncProperty(array(act, { minLength: 5, maxLength: 45 }), boolean(), async (acts, cancels) => {

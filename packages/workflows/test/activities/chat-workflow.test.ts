@@ -64,7 +64,7 @@ const message = async (store: Store, text: string, id?: string): Promise<ChatSig
   return { type: 'message', ref, ...(id !== undefined && { id }) }
 }
 
-it('a signal that is delivered twice counts once, also after the chat continued as new', async () => {
+it('a signal delivered twice counts once, also after the chat continued as new', async () => {
   const store = memoryStore()
   const [hello, more] = [await message(store, 'hello', 'a'), await message(store, 'more', 'b')]
   const first = await talk(store, { id: 'w', continueAt: { calls: 1 } }, [hello, hello])
@@ -74,7 +74,7 @@ it('a signal that is delivered twice counts once, also after the chat continued 
   expect(next.said).toEqual(['user: hello', 'assistant: re: hello', 'user: more', 'assistant: re: more'])
 })
 
-it('an id that is used again after its chat ended is another chat, if it says its run', async () => {
+it('an id reused after its chat ended is a new chat if it names its run', async () => {
   const store = memoryStore()
   const answers: (readonly string[])[] = []
   for (const run of ['run 1', 'run 2'])
@@ -82,7 +82,7 @@ it('an id that is used again after its chat ended is another chat, if it says it
   expect(answers).toEqual(['run 1', 'run 2'].map((run) => [`user: asked in ${run}`, `assistant: re: asked in ${run}`]))
 })
 
-it('a chat continues as new at its size while messages wait, and loses none of them', async () => {
+it('a chat continues as new at its size limit while messages wait, and loses none', async () => {
   const store = memoryStore()
   const [one, two, three] = [await message(store, 'one'), await message(store, 'two'), await message(store, 'three')]
   const coming = [two, three]
@@ -112,7 +112,7 @@ it('a chat continues as new at its size while messages wait, and loses none of t
   expect(ends).toEqual(['continue', 'continue', 'ended'])
 })
 
-describe('a lost block', () => {
+describe('a lost block in a chat', () => {
   /** A chat of these messages in a file, with the blocks of some positions deleted from it; what its model is sent next. */
   const sentAfter = async (
     messages: readonly Message[],
@@ -219,7 +219,7 @@ describe('a lost block', () => {
         'user two',
       ],
     ],
-  ] as const)('is a placeholder that says so, and the chat goes on: %s', async (_, lost, expected) => {
+  ] as const)('becomes a placeholder and the chat continues: %s', async (_, lost, expected) => {
     // oxfmt-ignore
     const { step, managed, sent, faults } = await sentAfter(messages, lost)
     expect(said(sent)).toEqual(expected)
@@ -232,7 +232,7 @@ describe('a lost block', () => {
     expect(pointed.filter(Boolean).length).toBe((lost as readonly number[]).includes(1) ? 3 : 0)
   })
 
-  it('of the question is a failure: there is nothing to answer', async () => {
+  it('of the question is a failure, because there is nothing to answer', async () => {
     const { step, sent } = await sentAfter(messages, [6])
     expect(step).toMatchObject({ tag: 'MissingBlock' })
     expect(sent).toEqual([])

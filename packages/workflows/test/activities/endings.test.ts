@@ -81,8 +81,8 @@ const overloaded = (times: number, answer = 'answer'): Model => {
   }
 }
 
-describe('an attempt that is aborted and will be tried again', () => {
-  it('tells no end: the one that answers does', async () => {
+describe('an aborted attempt that will be retried', () => {
+  it('emits no end: the attempt that answers does', async () => {
     let invocation: Invocation = {}
     const abort = new AbortController()
     const events: StreamEvent[] = []
@@ -104,7 +104,7 @@ describe('an attempt that is aborted and will be tried again', () => {
     expect(ends(events)).toEqual([events.at(-1)])
     expect(events.at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
   })
-  it('tells that it was cancelled, where the engine says by then that it was for good', async () => {
+  it('emits cancellation if the engine has declared it final', async () => {
     for (const last of [true, () => true]) {
       const abort = new AbortController()
       const { model, begunCalls } = held()
@@ -119,7 +119,7 @@ describe('an attempt that is aborted and will be tried again', () => {
       expect(told(events)).toEqual(['1:0 stream_start', '1:1 cancelled'])
     }
   })
-  it('does not begin at all, if it was aborted before', async () => {
+  it('does not start if aborted before', async () => {
     const { store, events, activities } = hosted({
       registry: registry([assistant('x')]),
       invocation: () => ({ signal: AbortSignal.abort(new Error('no')) }),
@@ -130,46 +130,43 @@ describe('an attempt that is aborted and will be tried again', () => {
 })
 
 describe('a later attempt', () => {
-  it.each(['in the same process', 'in another one'])(
-    '%s: what hangs from before tells nothing more, and ends',
-    async (where) => {
-      const { model, release, begunCalls } = held('late', 'in time')
-      let invocation: Invocation = { attempt: 1, last: false }
-      const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => invocation })
-      const input = await inputOf(store)
-      const first = activities.stream(input).then(
-        (result) => result,
-        (error: unknown) => error,
-      )
-      await begunCalls(1)
-      invocation = { attempt: 2, last: false }
-      const other =
-        where === 'in the same process'
-          ? activities
-          : historyActivities({
-              store,
-              registry: registryOf(model),
-              events: { publish: (event) => void events.push(event) },
-              invocation: () => ({ attempt: 2, last: false }),
-            })
-      const second = other.stream(input)
-      await begunCalls(2)
-      release(1)
-      const { ref } = await second
-      release(0)
-      const late = await first
-      if (where === 'in the same process') {
-        expect(late).toMatchObject({ tag: 'Superseded', retryable: false })
-        expect(events.every(({ attempt, type }) => attempt === 2 || type === 'stream_start')).toBe(true)
-      } else expect(late).toMatchObject({ ref })
-      expect(outcomes(events)).toEqual(['answered'])
-      expect(heard(events).at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
-      expect(textOf((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0) as never)).toBe(
-        'in time',
-      )
-    },
-  )
-  it('in another process: what was begun before tells no end, also if it is there first', async () => {
+  it.each(['in the same process', 'in another one'])('stops events of a hanging earlier attempt: %s', async (where) => {
+    const { model, release, begunCalls } = held('late', 'in time')
+    let invocation: Invocation = { attempt: 1, last: false }
+    const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => invocation })
+    const input = await inputOf(store)
+    const first = activities.stream(input).then(
+      (result) => result,
+      (error: unknown) => error,
+    )
+    await begunCalls(1)
+    invocation = { attempt: 2, last: false }
+    const other =
+      where === 'in the same process'
+        ? activities
+        : historyActivities({
+            store,
+            registry: registryOf(model),
+            events: { publish: (event) => void events.push(event) },
+            invocation: () => ({ attempt: 2, last: false }),
+          })
+    const second = other.stream(input)
+    await begunCalls(2)
+    release(1)
+    const { ref } = await second
+    release(0)
+    const late = await first
+    if (where === 'in the same process') {
+      expect(late).toMatchObject({ tag: 'Superseded', retryable: false })
+      expect(events.every(({ attempt, type }) => attempt === 2 || type === 'stream_start')).toBe(true)
+    } else expect(late).toMatchObject({ ref })
+    expect(outcomes(events)).toEqual(['answered'])
+    expect(heard(events).at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
+    expect(textOf((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0) as never)).toBe(
+      'in time',
+    )
+  })
+  it("in another process prevents the earlier attempt's end, even if it finishes first", async () => {
     for (const fails of [false, true]) {
       const { model, release, begunCalls } = held('one', 'two')
       const store = memoryStore()
@@ -207,7 +204,7 @@ describe('a later attempt', () => {
       expect(ends(events)).toMatchObject([{ attempt: 2, outcome: 'answered', ref }])
     }
   })
-  it('that begins after one has ended gives its answer and tells nothing', async () => {
+  it('that starts after the end returns its answer and emits nothing', async () => {
     const { store, events, activities } = hosted({ registry: registry([assistant('one')]) })
     const input = await inputOf(store)
     const first = await activities.stream(input)
@@ -215,7 +212,7 @@ describe('a later attempt', () => {
     expect(await activities.stream(input)).toEqual(first)
     expect(events.length).toBe(before)
   })
-  it('after one that failed for good is refused: no answer comes after the end', async () => {
+  it('after a final failure is refused: no answer follows the end', async () => {
     const { store, events, activities } = hosted({
       registry: registryOf(overloaded(1)),
       invocation: () => ({ last: true }),
@@ -230,7 +227,7 @@ describe('a later attempt', () => {
     })
     expect(told(events)).toEqual(['1:0 stream_start', '1:1 failed'])
   })
-  it('has a number of its own, also where the engine gives none', async () => {
+  it('has its own number even without one from the engine', async () => {
     const { store, events, activities } = hosted({
       registry: registryOf(overloaded(2)),
       invocation: () => ({ last: false }),
@@ -247,7 +244,7 @@ describe('a later attempt', () => {
 
 describe('two callers of one action', () => {
   it.each(['a store', 'a store of blocks alone'])(
-    'on %s are one stream: one call, one end, the same answer',
+    'on %s share one stream: one call, one end, the same answer',
     async (kind) => {
       const { model, release, begunCalls, calls } = held('once')
       const store = kind === 'a store' ? memoryStore() : keyValueBlocks(keyValueMap())
@@ -263,7 +260,7 @@ describe('two callers of one action', () => {
       expect(events.at(-1)?.type).toBe('stream_end')
     },
   )
-  it('are cancelled each for itself: who has joined leaves, and the stream goes on', async () => {
+  it('are cancelled separately: a joined one leaves and the stream continues', async () => {
     const { model, release, begunCalls } = held('once')
     const abort = new AbortController()
     const invocations: Invocation[] = [{}, { signal: abort.signal }]
@@ -277,7 +274,7 @@ describe('two callers of one action', () => {
     release(0)
     expect((await first).reason).toBe('end_turn')
   })
-  it('with different input are two: the second is refused, and the first goes on', async () => {
+  it('with different input are distinct: the second is refused and the first continues', async () => {
     const { model, release, begunCalls } = held('once')
     const { store, events, activities } = hosted({ registry: registryOf(model) })
     const input = await inputOf(store)
@@ -298,7 +295,7 @@ describe('two callers of one action', () => {
 })
 
 describe('endStream', () => {
-  it('tells an answer that is stored as one', async () => {
+  it('emits a stored answer as such', async () => {
     let refusals = 1
     const events: StreamEvent[] = []
     const publish = (event: StreamEvent): void => {
@@ -316,12 +313,12 @@ describe('endStream', () => {
     expect(ends(events)).toMatchObject([{ outcome: 'answered', attempt: 2, ref: history.refs()[1] }])
     expect(new Set(told(events)).size).toBe(events.length)
   })
-  it('tells one end, where an engine calls it twice at once', async () => {
+  it('emits one end even if called twice at once', async () => {
     const { events, activities } = hosted({ registry: {} })
     await Promise.all([1, 2, 3].map(() => activities.endStream({ action: 'a' })))
     expect(outcomes(events)).toEqual(['failed'])
   })
-  it('ends what is still going on, and it stays ended', async () => {
+  it('ends a running stream for good', async () => {
     const { model, release, begunCalls } = held('late')
     const { store, events, activities } = hosted({
       registry: registryOf(model),
@@ -337,7 +334,7 @@ describe('endStream', () => {
     expect(await failed(activities.stream(input))).toMatchObject({ tag: 'ActionEnded' })
     expect(told(events)).toEqual(['1:0 stream_start', '2:0 failed'])
   })
-  it('of an action that another one takes the name of later, stores nothing under it', async () => {
+  it('of an action whose name is reused later stores nothing under it', async () => {
     const { activities } = hosted({ registry: {} })
     await activities.endStream({ action: 'm' })
     for (const text of ['one', 'two'])
@@ -345,7 +342,7 @@ describe('endStream', () => {
         tag: 'ActionEnded',
       })
   })
-  it('tells nothing after the end of a history that could not be read', async () => {
+  it('emits nothing after the end for an unreadable history', async () => {
     const { events, activities } = hosted({ registry: {} })
     expect(
       await failed(activities.stream({ action: 'a', model: wanted, history: { type: 'llm3' } as never })),
@@ -353,7 +350,7 @@ describe('endStream', () => {
     await activities.endStream({ action: 'a' })
     expect(outcomes(events)).toEqual(['failed'])
   })
-  it('is told which scope it is of, and its own failure is not the one that counts', async () => {
+  it('uses the given scope, and its own failure does not replace the cause', async () => {
     const given: unknown[] = []
     const broken = {
       stream: () => Promise.reject(new Error('the first')),
@@ -366,8 +363,8 @@ describe('endStream', () => {
   })
 })
 
-describe('a sink that hangs', () => {
-  it('holds no cancelled activity up', async () => {
+describe('a hanging sink', () => {
+  it('does not block a cancelled activity', async () => {
     const abort = new AbortController()
     const ended: StreamEvent[] = []
     const publish = (event: StreamEvent): Promise<void> =>
@@ -383,7 +380,7 @@ describe('a sink that hangs', () => {
     await expect(going).rejects.toThrow('cancelled')
     expect(outcomes(ended)).toEqual(['cancelled'])
   })
-  it('is given half a minute, if nobody says otherwise', async () => {
+  it('times out after half a minute by default', async () => {
     const { store, activities } = hosted({
       registry: registry([assistant('one')]),
       events: { publish: ({ type }) => (type === 'stream_start' ? new Promise(() => {}) : undefined) },
@@ -401,7 +398,7 @@ describe('a sink that hangs', () => {
       vi.useRealTimers()
     }
   })
-  it('is waited for as long as it may take, once; the end has a time of its own', async () => {
+  it('is awaited once for its timeout; the end has its own', async () => {
     const published: StreamEvent[] = []
     let hangs: (event: StreamEvent) => boolean = ({ type }) => type !== 'stream_end'
     const publish = (event: StreamEvent): Promise<void> => (

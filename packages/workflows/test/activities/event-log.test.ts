@@ -44,8 +44,8 @@ const kinds: readonly (readonly [string, (topicOf?: (event: StreamEvent) => stri
 const folder = mkdtempSync(join(tmpdir(), 'indelible-events-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.each(kinds)('events %s', (_, open) => {
-  it('come to a reader who was there before the first, and to one who comes late', async () => {
+describe.each(kinds)('workflow events %s', (_, open) => {
+  it('reach readers who came before the first event and later ones', async () => {
     const log = await open()
     const early = take(log.read('a'), 3)
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -56,7 +56,7 @@ describe.each(kinds)('events %s', (_, open) => {
     expect(late.map(({ sequence }) => sequence)).toEqual([0, 1, 2])
     expect(late.at(-1)?.event).toEqual(event(1, 2, end))
   })
-  it('continue where a reader was', async () => {
+  it("continue at a reader's position", async () => {
     const log = await open()
     for (const seq of [0, 1, 2, 3]) await log.publish(event(1, seq))
     const before = await take(log.read('a'), 2)
@@ -64,7 +64,7 @@ describe.each(kinds)('events %s', (_, open) => {
     await log.publish(event(1, 4, end))
     expect([...before, ...(await rest)].map(({ event }) => event.seq)).toEqual([0, 1, 2, 3, 4])
   })
-  it('that count no more are left out: those of an earlier attempt, and all behind an end', async () => {
+  it('omit events of earlier attempts and all after an end', async () => {
     const log = await open()
     for (const [attempt, seq] of [
       [1, 0],
@@ -111,7 +111,7 @@ describe.each(kinds)('events %s', (_, open) => {
     await log.publish(event(1, 0, {}, 'chat/3'))
     expect((await take(log.read('chat'), 1)).map(({ sequence }) => sequence)).toEqual([0])
   })
-  it('end with the signal, also while nothing comes', async () => {
+  it('end on abort, also while idle', async () => {
     const log = await open()
     const stop = new AbortController()
     const reading = take(log.read('nothing', { signal: stop.signal }), 1)
@@ -120,7 +120,7 @@ describe.each(kinds)('events %s', (_, open) => {
   })
 })
 
-it('several workers write one topic, and its readers are told each end once', async () => {
+it('several workers write one topic, and readers get each end once', async () => {
   const store: Store = memoryStore()
   const topicOf = (): string => 'all'
   const workers = Array.from({ length: 4 }, () => eventsInStore(store, { topicOf }))

@@ -18,7 +18,7 @@ import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { ok } from '../../../../test/task-results.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
 
-describe('input that is none', () => {
+describe('invalid activity input', () => {
   const store = memoryStore()
   const bad: Readonly<Record<string, unknown>> = {
     'the history is a text': { history: 'x' },
@@ -36,7 +36,7 @@ describe('input that is none', () => {
     'a tool has no schema': { tools: [{ name: 't' }] },
     'the parameters are a list': { parameters: [] },
   }
-  it.each(Object.keys(bad))('%s: not worth another try, and its end is told', async (what) => {
+  it.each(Object.keys(bad))('is not retriable, and its end is emitted: %s', async (what) => {
     const { activities, events } = engine({ store, registry: registry([assistant('x')]), attempts: 3 })
     const input = {
       action: what,
@@ -51,7 +51,7 @@ describe('input that is none', () => {
     })
     expect(ends(events)).toMatchObject([{ outcome: 'failed' }])
   })
-  it('an action without an id is no action: there is nothing to tell an end of', async () => {
+  it('without an action id has no end to emit', async () => {
     const { activities, events } = engine({ store, registry: registry([assistant('x')]) })
     for (const action of ['', undefined, 7] as never[]) {
       expect(
@@ -64,7 +64,7 @@ describe('input that is none', () => {
     }
     expect(events).toEqual([])
   })
-  it('of the others', async () => {
+  it('of the other activities', async () => {
     const { activities } = engine({ store, registry: {} })
     const history = (await begun(store, [user('u')])).toJSON()
     for (const limit of [{}, { maxChars: NaN }, { maxTokens: -1 }])
@@ -79,12 +79,12 @@ describe('input that is none', () => {
   })
 })
 
-describe('nothing of what was said, and nothing of who threw', () => {
+describe('privacy of failures: message content and thrown values', () => {
   const secret = new Error('SECRET of a library')
   const throws = (): never => {
     throw secret
   }
-  it('is in a failure: a message that is none, a block that is none, an answer that is none', async () => {
+  it('are not in a failure for an invalid message, block or answer', async () => {
     const store = memoryStore()
     const { activities, state, failures } = engine({
       store,
@@ -129,7 +129,7 @@ describe('nothing of what was said, and nothing of who threw', () => {
     expect(failures.map(({ tag }) => tag)).toEqual(['MalformedBlock', 'InvalidAnswer'])
     expect(state()).not.toContain('SECRET')
   })
-  it('is in one of a function that has thrown; onFailure is told', async () => {
+  it('are not in a failure of a throwing function; onFailure gets them', async () => {
     const store = memoryStore()
     const history = (await begun(store, [user('u')])).toJSON()
     const causes: unknown[] = []
@@ -157,7 +157,7 @@ describe('nothing of what was said, and nothing of who threw', () => {
     })
     expect(sink.state()).not.toContain('SECRET')
   })
-  it('a function that has thrown and will be asked again ends no stream', async () => {
+  it('do not end a stream whose function threw and will be retried', async () => {
     const store = memoryStore()
     let calls = 0
     const registry = {
@@ -169,7 +169,7 @@ describe('nothing of what was said, and nothing of who threw', () => {
   })
 })
 
-it('whoever is told of beats and failures can break nothing: not the activity, not the process', async () => {
+it('throwing heartbeat and failure callbacks end neither the activity nor the process', async () => {
   const ways = ['throw new Error("told")', 'return Promise.reject(new Error("told"))']
   for (const way of ways) {
     const code = `
@@ -194,7 +194,7 @@ it('whoever is told of beats and failures can break nothing: not the activity, n
   }
 })
 
-it('what is worth another try', () => {
+it('retriable failures are marked', () => {
   const worth: readonly ActivityFault[] = [
     { _tag: 'Io', operation: 'read', cause: 0 },
     { _tag: 'Busy', waited: 1 },
@@ -218,7 +218,7 @@ it('what is worth another try', () => {
   for (const fault of not) expect([fault._tag, isRetryable(fault)]).toEqual([fault._tag, false])
 })
 
-describe('what a stream sends and gives', () => {
+describe("a stream's requests and results", () => {
   const requests: ModelRequest[] = []
   const listening = (answer: Message): Model => ({
     name: 'l',
@@ -226,7 +226,7 @@ describe('what a stream sends and gives', () => {
   })
   const long = 'x '.repeat(3000)
 
-  it('a call whose id the record has already, outside of what is sent, gets another', async () => {
+  it('rename a call id already used in the record outside of the context', async () => {
     const store = memoryStore()
     const history = await begun(store, [
       system('s'),
@@ -247,7 +247,7 @@ describe('what a stream sends and gives', () => {
     history.append((await activities.appendMessage({ action: 'm', message: toolResult('call_0_2', 'result') })).ref)
     expect((await chatStep(activities, history, { action: 'b', model: wanted })).reason).toBe('end_turn')
   })
-  it('calls that the provider has answered itself wait for no result', async () => {
+  it('do not wait for results of provider-executed calls', async () => {
     const store = memoryStore()
     const { activities } = engine({
       store,
@@ -268,7 +268,7 @@ describe('what a stream sends and gives', () => {
     })
     expect(calls).toEqual([{ id: 'c1', name: 'read' }])
   })
-  it('tools take their part of a budget, and a limit of tokens is one of tokens', async () => {
+  it('count tools against a budget, and apply a token limit', async () => {
     const store = memoryStore()
     const messages = Array.from({ length: 30 }, (_, turn) => [
       user(`question ${turn} ${'word '.repeat(50)}`),
@@ -293,7 +293,7 @@ describe('what a stream sends and gives', () => {
     expect(more).toBeGreaterThan(tokens * 1.5)
     expect(tokens).toBeGreaterThan(chars * 2)
   })
-  it('a policy and an estimate are those of the host', async () => {
+  it("use the host's policy and estimator", async () => {
     const store = memoryStore()
     const history = (await begun(store, [user('one '.repeat(100)), assistant('two'), user('three')])).toJSON()
     let estimated = 0
@@ -305,7 +305,7 @@ describe('what a stream sends and gives', () => {
     await activities.stream({ action: 'a', model: wanted, history, limit: { budget: 100 } })
     expect(estimated).toBeGreaterThan(0)
   })
-  it('says so, if what is to be kept is more than the limit', async () => {
+  it('report kept messages above the limit', async () => {
     const store = memoryStore()
     const history = (
       await begun(store, [
@@ -323,14 +323,14 @@ describe('what a stream sends and gives', () => {
       'overBudget' in (await activities.stream({ action: 'b', model: wanted, history, limit: { maxChars: 50_000 } })),
     ).toBe(false)
   })
-  it('an appended message is told apart by its page too', async () => {
+  it('distinguish appended messages by page kind, too', async () => {
     const { activities } = engine({ store: memoryStore(), registry: {} })
     await activities.appendMessage({ action: 'a', message: user('x'), page: 'plan' })
     expect(await failed(activities.appendMessage({ action: 'a', message: user('x') }))).toMatchObject({
       tag: 'OtherAction',
     })
   })
-  it('blocks that were read lately are read from memory, as many as fit', async () => {
+  it('cache recently read blocks up to a limit', async () => {
     const reads = async (cacheBytes?: number): Promise<number> => {
       const store = memoryStore()
       let asked = 0
@@ -346,7 +346,7 @@ describe('what a stream sends and gives', () => {
     }
     expect([await reads(), await reads(0)]).toEqual([2, 6])
   })
-  it('a store that has lost an action’s place says so', async () => {
+  it('report a store that lost an action’s position', async () => {
     const store = memoryStore()
     const events: StreamEvent[] = []
     const activities = historyActivities({

@@ -38,8 +38,8 @@ const inputOf = async (store: Store | BlockStore) => ({
   history: (await begun(store as Store, [user('u')])).toJSON(),
 })
 
-describe('a failure', () => {
-  it('has a class of its own, whose name a minifier does not change', async () => {
+describe('an activity failure', () => {
+  it('has its own class, whose name survives minification', async () => {
     const built = await build({
       configFile: false,
       logLevel: 'silent',
@@ -65,7 +65,7 @@ describe('a failure', () => {
       ['PermanentFailure', 'PermanentFailure'],
     ])
   })
-  it('is what the host makes of it, in every function; a map that throws hides nothing', async () => {
+  it('is mapped by the host in every function; a throwing map hides nothing', async () => {
     class HostError extends Error {}
     const store = memoryStore()
     const seen: ActivityFailure[] = []
@@ -89,7 +89,7 @@ describe('a failure', () => {
     })
     expect(await failed(throwing.stream(all))).toBeInstanceOf(PermanentFailure)
   })
-  it.each(['a store', 'key-value'])('of the first attempt is that of every later one, on %s', async (kind) => {
+  it.each(['a store', 'key-value'])('of the first attempt is repeated by every later one, on %s', async (kind) => {
     const store = kind === 'a store' ? memoryStore() : keyValueBlocks(keyValueMap())
     const input = { ...(await inputOf(store)), model: { name: 'x', type: 'nonsense' } }
     for (let worker = 0; worker < 3; worker++)
@@ -102,7 +102,7 @@ describe('a failure', () => {
     for (let worker = 0; worker < 3; worker++)
       expect(await failed(host().stream(refused))).toMatchObject({ tag: 'ModelFailed', status: 401, retryable: false })
   })
-  it('that is worth another try ends no action, unless the host says that there is none', async () => {
+  it('that is retriable ends no action unless the host rules out a retry', async () => {
     const store = memoryStore()
     const events: StreamEvent[] = []
     const { model, calls } = failing(2, { status: 503 })
@@ -119,7 +119,7 @@ describe('a failure', () => {
     expect(calls()).toBe(3)
     expect(ends(events)).toMatchObject([{ outcome: 'answered', attempt: 3 }])
   })
-  it('of the last attempt is what a given-up action says afterwards', async () => {
+  it('of the last attempt is what an abandoned action reports later', async () => {
     const store = memoryStore()
     const host = historyActivities({ store, registry: registryOf(failing(9, { status: 503 }).model) })
     const input = await inputOf(store)
@@ -138,7 +138,7 @@ describe('a failure', () => {
     ['a date that is over', { headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' } }, 0],
     ['nonsense', { headers: { 'retry-after': 'soon' } }, undefined],
     ['nothing', {}, undefined],
-  ])('has the delay that the provider asks for: %s', async (_, headers, expected) => {
+  ])("has the provider's requested delay: %s", async (_, headers, expected) => {
     const store = memoryStore()
     const { model } = failing(1, { status: 429, ...headers })
     const failure = await failed(historyActivities({ store, registry: registryOf(model) }).stream(await inputOf(store)))
@@ -162,7 +162,7 @@ describe('two workers over one key-value store', () => {
       })
     return { events, worker, calls: () => calls }
   }
-  it('the first answer is lost: the second gives it, with one call and one end', async () => {
+  it('repeat a lost first answer, with one call and one end', async () => {
     const map = keyValueMap()
     const { events, worker, calls } = workers(map)
     const input = await inputOf(keyValueBlocks(map))
@@ -179,7 +179,7 @@ describe('two workers over one key-value store', () => {
       tag: 'OtherAction',
     })
   })
-  it('both at once: one answer counts, and its end is told once', async () => {
+  it('count one of two simultaneous answers and emit one end', async () => {
     const map = keyValueMap()
     const { events, worker } = workers(map)
     const input = await inputOf(keyValueBlocks(map))
@@ -187,7 +187,7 @@ describe('two workers over one key-value store', () => {
     expect(new Set(answers.map(({ ref }) => ref?.blockIds[0])).size).toBe(1)
     expect(ends(events)).toMatchObject([{ outcome: 'answered' }])
   })
-  it('without putIfAbsent there is no such promise: each process remembers for itself', async () => {
+  it('have no such guarantee without putIfAbsent: each process remembers alone', async () => {
     const { putIfAbsent: _, ...map } = keyValueMap()
     const { worker, calls } = workers(map)
     const input = await inputOf(keyValueBlocks(map))
@@ -197,8 +197,8 @@ describe('two workers over one key-value store', () => {
   })
 })
 
-describe('actions', () => {
-  it.each(['a store', 'key-value', 'a store of blocks alone'])('are forgotten by age, on %s', async (kind) => {
+describe('stored actions', () => {
+  it.each(['a store', 'key-value', 'a store of blocks alone'])('are deleted by age, on %s', async (kind) => {
     const store =
       kind === 'a store'
         ? memoryStore({ now: () => now })
@@ -217,7 +217,7 @@ describe('actions', () => {
     })
     await ok(hydrate(store, createRefHistory({ from: [ref] })))
   })
-  it('of a store that can list no keys say what to do instead', async () => {
+  it('of a store that cannot list keys give advice', async () => {
     const { keys: _, ...map } = keyValueMap()
     const activities = historyActivities({ store: keyValueBlocks(map), registry: {} })
     expect(await failed(activities.forgetActions({ olderThan: 0 }))).toMatchObject({
@@ -227,13 +227,13 @@ describe('actions', () => {
   })
 })
 
-describe('signals', () => {
+describe('chat signals', () => {
   const requests: ModelRequest[] = []
   const listening = (...answers: readonly ReturnType<typeof assistant>[]): Model => {
     const script = scriptedModel(answers)
     return { name: 'l', stream: (request, signal) => (requests.push(request), script.stream(request, signal)) }
   }
-  it('that came in the wrong place are sent in the right one, without a limit as with one', async () => {
+  it('that arrived out of place are sent in order, with and without a limit', async () => {
     for (const limit of [undefined, { maxChars: 10_000 }]) {
       requests.splice(0)
       const store = memoryStore()
@@ -300,7 +300,7 @@ describe('signals', () => {
     read.right.history.release()
     expect(read.right.history.refs().slice(2)).toEqual([one, two, three])
   })
-  it('that came during a step that failed are not lost', async () => {
+  it('that arrived during a failed step are not lost', async () => {
     const store = memoryStore()
     const activities = historyActivities({ store, registry: registryOf(failing(9, { status: 400 }).model) })
     const history = await begun(store, [user('u')])
@@ -312,13 +312,13 @@ describe('signals', () => {
   })
 })
 
-describe('a history that was saved in another form', () => {
+describe('a history saved in another form', () => {
   const chat = [
     { role: 'user', content: 'hi' },
     { role: 'assistant', content: 'hello' },
     { role: 'user', content: 'why?' },
   ]
-  it('is adopted by stream and manage, and the workflow goes on with its refs', async () => {
+  it('is adopted by stream and manage, and the workflow continues with its refs', async () => {
     const store = memoryStore()
     const activities = historyActivities({ store, registry: registry([assistant('because')]) })
     const answer = await activities.stream({ action: 'a', model: wanted, history: chat })
@@ -328,7 +328,7 @@ describe('a history that was saved in another form', () => {
     expect(await activities.stream({ action: 'a', model: wanted, history })).toEqual({ ...answer, adopted: history })
     expect((await activities.hydrate({ history })).messages.map(textOf)).toEqual(['hi', 'hello', 'why?'])
   })
-  it('by keys of another system is adopted, if the host says where they are', async () => {
+  it('with keys of another system is adopted if the host maps them', async () => {
     const map = new Map([['f:msg:0', new TextEncoder().encode('{"type":"text","text":"kept"}')]])
     const saved = { type: 'llm2' as const, flowId: 'f', refs: [{ blockKeys: ['0'], role: 'user' }] }
     const without = historyActivities({ store: memoryStore(), registry: {} })
@@ -337,7 +337,7 @@ describe('a history that was saved in another form', () => {
     const { history } = await activities.manage({ history: saved, maxChars: 100 })
     expect((await activities.hydrate({ history })).messages.map(textOf)).toEqual(['kept'])
   })
-  it('is managed to a history of its own, also where messages are shortened', async () => {
+  it('is managed into a new history, also if messages are shortened', async () => {
     const store = memoryStore()
     const long = 'word '.repeat(2000)
     const history = await begun(store, [

@@ -11,7 +11,7 @@ import { assistant, user } from 'indelible/message'
 import { root } from '../../../../scripts/run.ts'
 import { ok } from '../../../../test/task-results.ts'
 
-it('a chat step runs in a sandbox, on real activities outside, and gives the same when it is replayed', async () => {
+it('a chat step runs in a sandbox with real activities outside, and replays identically', async () => {
   const entry = join(root, 'packages/workflows/test/activities/workflow.ts')
   const built = await build({
     configFile: false,

@@ -10,11 +10,11 @@ const blocks = [...page.matchAll(/^```js\n\/\/ (engines\/\S+)\n(.*?)^```$/gms)].
 )
 const lines = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-it.each(blocks)('%s has what the page shows', (file, code) => {
+it.each(blocks)('%s contains the code on the documentation page', (file, code) => {
   expect(lines(readFileSync(join(root, file), 'utf8'))).toContain(lines(code))
 })
 
-it('each block of the page that is not executed names its file', () => {
+it('each unexecuted block of the page names its file', () => {
   expect(blocks.length).toBe([...page.matchAll(/^```js$/gm)].length)
   expect(blocks.length).toBeGreaterThan(4)
 })

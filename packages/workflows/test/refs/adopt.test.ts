@@ -53,7 +53,7 @@ describe('keyed refs', () => {
     ],
   }
 
-  it('are adopted: their content is read from where it is, and becomes refs here', async () => {
+  it('are adopted: their content is read at its source and becomes refs here', async () => {
     const theirs = keyValueMap(
       new Map(Object.entries(blocks).map(([key, block]) => [`flow_1:msg:${key}`, encoded(block)])),
     )
@@ -111,7 +111,7 @@ describe('keyed refs', () => {
       pending.view().toArray(),
     )
   })
-  it('lose nothing of a block: what there is no place for is kept beside it', async () => {
+  it('keep all block fields, unknown ones beside it', async () => {
     const extra = (...path: readonly string[]): string => `said at ${path.join('.')}`
     const held = {
       text: undefined,
@@ -154,7 +154,7 @@ describe('keyed refs', () => {
       expect(said).not.toContain('blockKey')
     }
   })
-  it('are not adopted where content is missing or is none', async () => {
+  it('are not adopted if content is missing or invalid', async () => {
     const map = new Map(Object.entries(blocks).map(([key, block]) => [key, encoded(block)]))
     const keyed = read('keyed', saved).history
     const keyOf = (key: string): string => key
@@ -176,7 +176,7 @@ describe('keyed refs', () => {
     for (const values of [[], ['text', 'text'], Array.from({ length: 99 }, () => encoded(blocks.block_1))])
       await fault('Io', adoptHistory({ mget: async () => values as never }, keyed))
   })
-  it('are asked for in chunks, each key once', async () => {
+  it('are requested in chunks, each key once', async () => {
     const refs = [
       ...Array.from({ length: 1100 }, (_, index) => ({ blockKeys: [`k${index}`], role: 'user' })),
       { blockKeys: ['k7', 'k1099'], role: 'user' },
@@ -202,7 +202,7 @@ describe('keyed refs', () => {
     await ok(adoptHistory(theirs, read('keyed', { type: 'llm2', refs: [{ blockKeys: null, role: 'user' }] }).history))
     expect(calls).toEqual([])
   })
-  it('stand under their flow, unless the key is whole, or where `keyOf` says', async () => {
+  it('are stored under their flow unless the key is absolute or `keyOf` decides', async () => {
     const asked = async (saved: unknown, options?: AdoptOptions): Promise<readonly string[]> => {
       const keys: string[] = []
       await ok(
@@ -222,7 +222,7 @@ describe('keyed refs', () => {
       'x/f:msg:0:block:x',
     ])
   })
-  it('say what a message was there for in the words of any version', async () => {
+  it("have a message's purpose in any version's words", async () => {
     for (const [contextType, mark] of [
       ['SelfReviewFeedback', 'self_review'],
       ['AutoReviewFeedback', 'self_review'],

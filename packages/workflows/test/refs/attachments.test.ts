@@ -53,8 +53,8 @@ const answering: Message = {
 }
 const both = [asking, answering]
 
-describe('a ref', () => {
-  it('names the attachments of its message, last, and says how many', async () => {
+describe('a message ref', () => {
+  it("lists its message's attachments last, with their count", async () => {
     const store = memoryStore()
     await ok(store.putBlocks([attachment]))
     const stored = await ok(persist(store, createPendingHistory({ from: [...both, user('none')] })))
@@ -73,7 +73,7 @@ describe('a ref', () => {
     if (isLeft(others) || others.right.kind !== 'refs') throw new Error('not read')
     expect((await ok(hydrate(store, others.right.history))).view().toArray()).toEqual([...both, user('none')])
   })
-  it('can name attachments only, and never too many', () => {
+  it('cannot list only attachments or too many', () => {
     const [a, b] = ['a', 'b'].map((digit) => digit.repeat(64)) as [BlockId, BlockId]
     const refs = createRefHistory()
     for (const attached of [-1, 0.5, 2, 3, NaN, '1', null])
@@ -83,7 +83,7 @@ describe('a ref', () => {
     refs.append({ blockIds: [a, b], role: 'user', attached: 0 })
     expect(refs.refs()).toEqual([{ blockIds: [a, b], role: 'user' }])
   })
-  it('that does not name the attachments of its message is not its ref', async () => {
+  it("without its message's attachments is not its ref", async () => {
     const store = memoryStore()
     await ok(store.putBlocks([attachment]))
     const [ref] = (await ok(persist(store, createPendingHistory({ from: [asking] })))).refHistory().refs() as [
@@ -102,8 +102,8 @@ describe('a ref', () => {
   })
 })
 
-describe('persist', () => {
-  it('looks for attachments once, and puts nothing where one is missing', async () => {
+describe('persist with attachments', () => {
+  it('checks attachments once and stores nothing if one is missing', async () => {
     const { calls, store } = asked()
     const pending = createPendingHistory({ from: both })
     expect((await fault('MissingBlock', persist(store, pending))).ids).toEqual([attachmentId])
@@ -117,7 +117,7 @@ describe('persist', () => {
     await ok(persist(store, going))
     expect(calls).toEqual(['put 1'])
   })
-  it('needs none that is put with it', async () => {
+  it('does not require attachments stored with it', async () => {
     const store = memoryStore()
     const text = 'a long text, '.repeat(500)
     const id = blockIdOf(new TextEncoder().encode(text), store.hash)
@@ -129,7 +129,7 @@ describe('persist', () => {
     )
     expect((await ok(hydrate(store, stored.refHistory()))).len).toBe(2)
   })
-  it('brings them along from the store that the history is of', async () => {
+  it("copies attachments from the history's store", async () => {
     const [first, second] = [memoryStore(), memoryStore()]
     await ok(first.putBlocks([attachment]))
     const stored = await ok(persist(first, createPendingHistory({ from: both })))
@@ -145,7 +145,7 @@ describe('persist', () => {
     const elsewhere = createPendingHistory({ from: hydrated.view() }) // a view does not say where it is from
     await fault('MissingBlock', persist(second, elsewhere))
   })
-  it('brings none that is gone', async () => {
+  it('copies no deleted attachment', async () => {
     const map = new Map<string, Uint8Array>()
     const first = keyValueBlocks(keyValueMap(map))
     await ok(first.putBlocks([attachment]))
@@ -157,8 +157,8 @@ describe('persist', () => {
   })
 })
 
-describe('hydrate', () => {
-  it('looks for attachments without reading them, and names those that are missing', async () => {
+describe('hydrate with attachments', () => {
+  it('checks attachments without reading them and names missing ones', async () => {
     const map = new Map<string, Uint8Array>()
     const { calls, store } = asked(keyValueBlocks(keyValueMap(map)))
     await ok(store.putBlocks([attachment]))
@@ -176,8 +176,8 @@ describe('hydrate', () => {
   })
 })
 
-describe('a session', () => {
-  it('takes no message whose attachment is not there, and keeps the attachment as long as itself', async () => {
+describe('a session with attachments', () => {
+  it('refuses a message with a missing attachment, and keeps attachments as long as itself', async () => {
     const store = memoryStore()
     const session = await ok(createSession(store, { id: 's' }))
     expect((await fault('MissingBlock', session.append(asking))).ids).toEqual([attachmentId])
@@ -199,7 +199,7 @@ describe('a session', () => {
     await ok(store.remove('s'))
     expect(await ok(store.hasBlocks([attachmentId]))).toEqual([false])
   })
-  it('is copied with its attachments, and imported where they are', async () => {
+  it('is copied with its attachments, and imported where they exist', async () => {
     const [from, to] = [memoryStore(), memoryStore()]
     await ok(from.putBlocks([attachment]))
     const session = await ok(createSession(from, { id: 's' }))
@@ -216,7 +216,7 @@ describe('a session', () => {
     await ok(elsewhere.putBlocks([attachment]))
     expect((await ok(importTranscript(elsewhere, transcript.right))).head).toEqual(info.head)
   })
-  it('is not whole without them', async () => {
+  it('does not verify without them', async () => {
     const inner = memoryStore()
     await ok(inner.putBlocks([attachment]))
     const session = await ok(createSession(inner, { id: 's' }))

@@ -7,7 +7,7 @@ import { id } from './saved.ts'
 import { Outputs } from '../../../../test/outputs.ts'
 import { rounds } from '../../../../test/rounds.ts'
 
-describe('whatever a saved history says', () => {
+describe('parsing any saved history', () => {
   /** Where a text is to stand. Each gets another one. */
   const text = fc.constant('?')
   const odd = fc.oneof(
@@ -123,7 +123,7 @@ describe('whatever a saved history says', () => {
     ),
   )
 
-  it('never makes it throw', () => {
+  it('never throws', () => {
     const field = fc.constantFrom(
       'type',
       'version',
@@ -154,7 +154,7 @@ describe('whatever a saved history says', () => {
       { numRuns: rounds(200, 2000) },
     )
   })
-  it('is in what it is read as, or named as a loss, or the history is refused', () => {
+  it('keeps every value, lists it as a loss, or refuses the history', () => {
     const kinds = new Map<string, number>()
     const outputs = new Outputs()
     fc.assert(

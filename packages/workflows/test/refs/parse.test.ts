@@ -7,8 +7,8 @@ import { deriveContext, manageHistory } from 'indelible/context'
 import { ok } from '../../../../test/task-results.ts'
 import { id, read, refused } from './saved.ts'
 
-describe('what we have saved', () => {
-  it('is read back as it was, from JSON and from its text', () => {
+describe('a saved ref history', () => {
+  it('is read back unchanged, from JSON and from its text', () => {
     const refs = createRefHistory({
       scope: 'a/b',
       session: 's',
@@ -26,14 +26,14 @@ describe('what we have saved', () => {
     }
     expect(refs.len).toBe(2)
   })
-  it('by a newer version is named as that', () => {
+  it('by a newer version is reported as such', () => {
     expect(parseHistoryJson({ type: 'indelible.refs', version: 3, anything: true })).toEqual({
       _tag: 'Left',
       left: { _tag: 'NewerRefs', found: 3, supported: 2 },
     })
     expect(refused({ type: 'indelible.refs', version: 3 })).toContain('update the library')
   })
-  it('and was damaged since is not read, and the fault says where', () => {
+  it('is not read if damaged, and the fault has the path', () => {
     const good = { type: 'indelible.refs', version: 1, scope: 'default', refs: [{ blockIds: [id('a')], role: 'user' }] }
     expect(refused({ ...good, version: '1' })).toBe('version should be 1 or 2, found "1"')
     expect(refused({ ...good, scope: '' })).toBe('scope should be the name of a scope, found ""')
@@ -58,7 +58,7 @@ describe('what we have saved', () => {
     expect(refused({ ...good, refs: [{ ...good.refs[0], page: 'plan' }] })).toContain('refs[0].page should be absent')
     for (const version of [0, 1.5, -1, null]) expect(refused({ ...good, version })).toContain('version should be 1')
   })
-  it('names what it was saved with, or nothing: no other scope and no other block', () => {
+  it('references only its own scope and blocks', () => {
     for (const saved of [
       { type: 'indelible.refs', version: 1, scope: 'a\ud800', refs: [] },
       '{"type":"indelible.refs","version":1,"scope":"a\\ud800","refs":[]}',
@@ -81,8 +81,8 @@ describe('what we have saved', () => {
   })
 })
 
-describe('the scope of what was saved without one', () => {
-  it('is the one that is given', () => {
+describe('a ref history saved without a scope', () => {
+  it('gets the given scope', () => {
     const scope = 'team a'
     for (const saved of [
       null,
@@ -108,7 +108,7 @@ describe('the scope of what was saved without one', () => {
 })
 
 describe('an empty legacy history', () => {
-  it('is nothing, or an empty list', () => {
+  it('is undefined or an empty list', () => {
     for (const saved of [[], null, '[]', 'null']) {
       const { format, history, losses } = read('messages', saved)
       expect([format, history.len, losses]).toEqual(['chat', 0, []])
@@ -116,8 +116,8 @@ describe('an empty legacy history', () => {
   })
 })
 
-describe('refs by llm2', () => {
-  it('whose keys are ids of blocks are refs', () => {
+describe('llm2 refs', () => {
+  it('with block ids as keys become refs', () => {
     for (const name of ['blockKeys', 'blockIds']) {
       const { format, history } = read('refs', {
         type: 'llm2',
@@ -135,7 +135,7 @@ describe('refs by llm2', () => {
     expect(read('refs', { type: 'llm2', refs: [] }).history.len).toBe(0)
     expect(read('refs', { type: 'llm2', refs: null }).history.len).toBe(0)
   })
-  it('are hydrated like ours, if they are of blocks of ours', async () => {
+  it('are hydrated if they are of our blocks', async () => {
     const store = memoryStore()
     const stored = await ok(persist(store, read('messages', [{ role: 'user', content: 'hello' }]).history))
     const { history } = read('refs', {
@@ -147,7 +147,7 @@ describe('refs by llm2', () => {
     })
     expect((await ok(hydrate(store, history))).view().toArray()).toEqual(stored.view().toArray())
   })
-  it('by keys of its own are read under either name, with a flow or without', () => {
+  it('with its own keys are read under either name, with and without a flow', () => {
     const { history } = read('keyed', {
       type: 'llm2',
       flowId: 'flow_1',
@@ -170,7 +170,7 @@ describe('refs by llm2', () => {
     expect([bare.format, bare.history.len]).toEqual(['llm2', 2])
     expect(read('refs', [{ flowId: 'f', blockIds: [id('a')], role: 'user' }]).history.len).toBe(1)
   })
-  it('name keys under one of two names, or the same under both', () => {
+  it('have keys under one of two names, or the same under both', () => {
     const keysOf = (ref: object) =>
       read('keyed', { type: 'llm2', refs: [{ ...ref, role: 'user' }] }).history.refs()[0]?.keys
     for (const none of [null, []]) {
@@ -183,7 +183,7 @@ describe('refs by llm2', () => {
         'refs[0].blockIds',
       )
   })
-  it('may have fields that are not known here: they are named', () => {
+  it('may have unknown fields, which are listed', () => {
     const { history, losses } = read('keyed', {
       type: 'llm2',
       model: 'x',
@@ -204,7 +204,7 @@ describe('refs by llm2', () => {
       read('refs', { type: 'llm2', model: 'x', refs: [{ blockKeys: [id('a')], role: 'user' }] }).losses,
     ).toMatchObject([{ path: ['model'] }])
   })
-  it('that are damaged are not read', () => {
+  it('are refused if damaged', () => {
     expect(refused({ type: 'llm2', refs: 'x' })).toBe('refs should be an array of refs, found "x"')
     expect(refused({ type: 'llm2', refs: [7] })).toBe('refs[0] should be a ref, found 7')
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['a', 7], role: 'user' }] })).toBe(
@@ -234,7 +234,7 @@ describe('refs by llm2', () => {
 })
 
 describe('a legacy list of chat messages', () => {
-  it('is read as OpenAI has it', () => {
+  it("is read in OpenAI's spelling", () => {
     const wire = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'What is in a.ts?' },
@@ -252,7 +252,7 @@ describe('a legacy list of chat messages', () => {
     const written = codecs['openai-chat'].encode(settled.right)
     expect(!isLeft(written) && written.right.wire).toEqual(wire)
   })
-  it('is read in camel case, with every field written out', async () => {
+  it('is read in camelCase with every field written out', async () => {
     const empty = { toolCalls: null, name: '', toolCallId: '', isError: false, cacheControl: '' }
     const { history, losses } = read('messages', [
       { ...empty, role: 'system', content: 'Be brief.', cacheControl: 'ephemeral', contextType: 'InitialInstructions' },
@@ -299,7 +299,7 @@ describe('a legacy list of chat messages', () => {
     expect((await ok(hydrate(store, stored.refHistory()))).view().toArray()).toEqual(history.view().toArray())
     expect(isLeft(deriveContext(stored.view(), { budget: 10_000 }))).toBe(false)
   })
-  it('is read in both, whatever is mixed: nothing that one of them says is lost for the other', () => {
+  it('is read in mixed spellings without loss', () => {
     const [only] = [(message: object) => read('messages', [message]).history.view().at(0)]
     expect(only({ role: 'tool', tool_call_id: 'c', isError: true, content: 'x' })).toEqual({
       role: 'tool',
@@ -337,7 +337,7 @@ describe('a legacy list of chat messages', () => {
       { type: 'tool_call', name: 'f' },
     ])
   })
-  it('says what was lost', () => {
+  it('lists losses', () => {
     expect(read('messages', [{ role: 'user', content: 'half \ud83d' }]).losses).toMatchObject([
       { position: 0, path: ['content'] },
     ])
@@ -348,7 +348,7 @@ describe('a legacy list of chat messages', () => {
       { position: 0, path: ['content'] },
     ])
   })
-  it('is refused where it is none, and the fault says where', () => {
+  it('is refused if invalid, and the fault has the path', () => {
     expect(
       refused([
         { role: 'user', content: 'a' },
@@ -377,8 +377,8 @@ describe('a legacy list of chat messages', () => {
   })
 })
 
-describe('a list of both, refs and messages', () => {
-  it('is refused, and nothing said is taken for nothing', () => {
+describe('a mixed list of refs and messages', () => {
+  it('is refused, never read as empty', () => {
     const message = { role: 'assistant', content: 'SECRET' }
     for (const ref of [
       { flowId: 'f', blockIds: ['f:msg:1'], role: 'user' },
@@ -398,8 +398,8 @@ describe('a list of both, refs and messages', () => {
   })
 })
 
-describe('anything else', () => {
-  it('is named', () => {
+describe('any other saved value', () => {
+  it('is reported with what it is', () => {
     expect(refused({ type: 'llm3', refs: [] })).toContain('found an object of the type "llm3"')
     expect(refused({ messages: [] })).toContain('found an object with "messages"')
     expect(refused(7)).toContain('found 7')

@@ -35,7 +35,7 @@ const contentOf = (history: StoredHistory | PendingHistory) => ({
   pages: [...history.view().pages],
 })
 
-it('persist, write, read, hydrate is identity, pages included, on any store of blocks', async () => {
+it('persist, write, read and hydrate are the identity, page kinds included, on any block store', async () => {
   const property = fc.asyncProperty(
     anyConversation,
     fc.constantFrom('memory', 'map', 'cached'),
@@ -61,7 +61,7 @@ it('persist, write, read, hydrate is identity, pages included, on any store of b
   await fc.assert(property, { numRuns: 60 })
 })
 
-it('going on and persisting again adds to the refs and changes none', async () => {
+it('continuing and persisting again only adds refs', async () => {
   const property = fc.asyncProperty(
     anyConversation,
     fc.array(anyMessage, { maxLength: 4 }),
@@ -104,7 +104,7 @@ const crashing = (inner: KeyValueStore, { write, lost }: Crash): KeyValueStore =
   }
 }
 
-it('after a crash at any write, with the answer lost or not, trying again gives the same refs, loses nothing and doubles nothing', async () => {
+it('after a crash at any write, a retry gives the same refs and loses and doubles nothing', async () => {
   let crashes = 0
   const property = fc.asyncProperty(
     anyConversation,
@@ -139,7 +139,7 @@ it('after a crash at any write, with the answer lost or not, trying again gives 
   expect(crashes).toBeGreaterThan(100)
 })
 
-it('refs that are appended without content count, and are hydrated once their content is there', async () => {
+it('refs appended without content count, and are hydrated once their content exists', async () => {
   const property = fc.asyncProperty(
     anyConversation,
     fc.array(anyMessage, { minLength: 1, maxLength: 3 }),

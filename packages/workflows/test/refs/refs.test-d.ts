@@ -31,8 +31,8 @@ declare const stored: StoredHistory
 declare const partial: PartialHistory
 declare const declined: (work: () => unknown) => void
 
-describe('what infers', () => {
-  it('each step gives what the next one takes', () => {
+describe('inferred ref types', () => {
+  it("each step's result is the next step's input", () => {
     expectTypeOf(createRefHistory()).toEqualTypeOf<RefHistory>()
     expectTypeOf(createPendingHistory()).toEqualTypeOf<PendingHistory>()
     expectTypeOf(hydrate(store, refs)).toEqualTypeOf<Task<HydrateFault, StoredHistory>>()
@@ -43,7 +43,7 @@ describe('what infers', () => {
     expectTypeOf(stored.toJSON()).toEqualTypeOf<RefHistoryJson>()
     expectTypeOf(parseHistoryJson(null)).toEqualTypeOf<Either<ParseFault, ParsedHistory>>()
   })
-  it('content is read as a view', () => {
+  it('content is readable as a view', () => {
     expectTypeOf(stored.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(pending.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(pending.append(user('x'))).toEqualTypeOf<Position>()
@@ -51,14 +51,14 @@ describe('what infers', () => {
   })
 })
 
-describe('what does not compile', () => {
-  it('looking at content before it is hydrated', () => {
+describe('refs: must not compile', () => {
+  it('reading content before hydrating', () => {
     // @ts-expect-error a reference history has no view
     declined(() => refs.view())
     // @ts-expect-error nor messages to append: a message has content
     declined(() => refs.append(user('x')))
   })
-  it('writing refs of what is not stored', () => {
+  it('writing refs of unstored content', () => {
     // @ts-expect-error pending content has no refs: persist it first
     declined(() => pending.refHistory())
     // @ts-expect-error and no JSON
@@ -66,7 +66,7 @@ describe('what does not compile', () => {
     // @ts-expect-error a reference history is what a workflow carries
     declined((): RefHistory => pending)
   })
-  it('persisting what was not hydrated, or has placeholders', () => {
+  it('persisting content that is not hydrated or has placeholders', () => {
     // @ts-expect-error refs have no content to be put
     declined(() => persist(store, refs))
     // @ts-expect-error placeholders are not content
@@ -78,7 +78,7 @@ describe('what does not compile', () => {
     // @ts-expect-error or appended to
     declined(() => partial.append(user('x')))
   })
-  it('hydrating what is hydrated, or what somebody has put together', () => {
+  it('hydrating twice, or a forged value', () => {
     // @ts-expect-error it has its content
     declined(() => hydrate(store, stored))
     // @ts-expect-error parseHistoryJson reads JSON
@@ -94,7 +94,7 @@ describe('what does not compile', () => {
     // @ts-expect-error a history of messages is not one of refs
     declined((): RefHistory => ({}) as History<Message>)
   })
-  it('appending to what is stored: it would not be stored any more', () => {
+  it('appending to a stored history, which would no longer be stored', () => {
     // @ts-expect-error extend gives what can be appended to
     declined(() => stored.append(user('x')))
     // @ts-expect-error stored is not pending

@@ -39,7 +39,7 @@ const counting = (inner: BlockStore = memoryStore()) => {
 }
 
 describe('a reference history', () => {
-  it('is appended to, and writes nothing but refs', () => {
+  it('accepts appends and writes only refs', () => {
     const refs = createRefHistory({ scope: 'team-a', session: 's1' })
     const ref = { blockIds: [id('a')], role: 'user' } as const
     expect(refs.append(ref)).toBe(0)
@@ -55,7 +55,7 @@ describe('a reference history', () => {
       refs: [ref, { blockIds: [id('b'), id('c')], role: 'tool' }],
     })
   })
-  it('keeps its own copy, and nothing can be changed in it', () => {
+  it('keeps its own immutable copy', () => {
     const refs = createRefHistory()
     const mine = { blockIds: [id('a')], role: 'user' as const }
     refs.append(mine)
@@ -70,7 +70,7 @@ describe('a reference history', () => {
       expect(attack).toThrow(TypeError)
     expect(refs.len).toBe(1)
   })
-  it('refuses what is no ref, and stays as it was', () => {
+  it('refuses an invalid ref and stays unchanged', () => {
     const refs = createRefHistory()
     const wrong: readonly (readonly [unknown, string])[] = [
       [null, 'it should be a ref'],
@@ -87,8 +87,8 @@ describe('a reference history', () => {
   })
 })
 
-describe('persist', () => {
-  it('puts everything in one call, what is said twice once, and nothing when there is nothing new', async () => {
+describe('persisting refs', () => {
+  it('stores everything in one call, duplicates once, and nothing if nothing is new', async () => {
     const { calls, store } = counting()
     const pending = createPendingHistory({ from: [...conversation(), ...conversation()] })
     const stored = await ok(persist(store, pending))
@@ -103,7 +103,7 @@ describe('persist', () => {
     await ok(persist(store, going))
     expect(calls).toEqual(['put 1'])
   })
-  it('takes attachments out of messages, so that each is stored once', async () => {
+  it('extracts attachments from messages and stores each once', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
     const picture = image({
@@ -126,7 +126,7 @@ describe('persist', () => {
     expect([...map.values()].map(({ length }) => length).filter((length) => length > 1000)).toEqual([30_000])
     expect((await ok(hydrate(store, stored.refHistory()))).view().at(-1)).toEqual(user(picture, picture))
   })
-  it('into another store than the one it was read from puts everything there', async () => {
+  it('stores everything again in another store', async () => {
     const [first, second] = [memoryStore(), memoryStore()]
     const stored = await ok(persist(first, createPendingHistory({ from: conversation() })))
     const moved = await ok(persist(second, stored))
@@ -144,7 +144,7 @@ describe('persist', () => {
 })
 
 describe('histories with content', () => {
-  it('that are not stored, or have placeholders, never become JSON', async () => {
+  it('never become JSON if unstored or with placeholders', async () => {
     const pending = createPendingHistory({ from: conversation() })
     expect(() => JSON.stringify({ state: pending })).toThrow('it has content that is not stored: persist it')
     const partial = await ok(
@@ -153,7 +153,7 @@ describe('histories with content', () => {
     expect(() => JSON.stringify(partial)).toThrow('placeholders')
     expect(() => persist(memoryStore(), partial as unknown as PendingHistory)).toThrow(TypeError)
   })
-  it('hold messages only', () => {
+  it('contain only messages', () => {
     const pending = createPendingHistory()
     expect(() => pending.append({ role: 'user', content: 'text' } as never)).toThrow(
       'content should be an array of parts',
@@ -162,7 +162,7 @@ describe('histories with content', () => {
     expect(() => createPendingHistory({ from: [user('a'), {} as never] })).toThrow('[1]: ')
     expect(pending.len).toBe(0)
   })
-  it('keep page kinds that were given', async () => {
+  it('keep given page kinds', async () => {
     const store = memoryStore()
     await ok(store.putBlocks([attachment]))
     const pending = createPendingHistory()
@@ -172,7 +172,7 @@ describe('histories with content', () => {
     expect((await ok(hydrate(store, stored.refHistory()))).view().pages.at(0)).toBe('constraint')
     expect(createPendingHistory({ from: stored.view() }).view().pages.at(0)).toBe('constraint')
   })
-  it('that are extended leave what they came from as it was', async () => {
+  it('leave their source unchanged when extended', async () => {
     const store = memoryStore()
     const stored = await ok(persist(store, createPendingHistory({ from: conversation() })))
     const [one, other] = [stored.extend(), stored.extend()]
@@ -184,7 +184,7 @@ describe('histories with content', () => {
   })
 })
 
-describe('hydrate', () => {
+describe('hydrating refs', () => {
   const ready = async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
@@ -192,7 +192,7 @@ describe('hydrate', () => {
     const keyOf = (position: number): string => `indelible/default/${stored.refHistory().refs()[position]?.blockIds[0]}`
     return { map, store, refs: stored.refHistory(), keyOf }
   }
-  it('asks once for each block, and with a cache for none that was seen', async () => {
+  it('requests each block once, and none that a cache has seen', async () => {
     const { calls, store } = counting()
     const cached = cachedBlocks(store, blockCache())
     const stored = await ok(persist(store, createPendingHistory({ from: [...conversation(), ...conversation()] })))
@@ -207,7 +207,7 @@ describe('hydrate', () => {
     await ok(hydrate(store, createRefHistory()))
     expect(calls.length).toBe(2)
   })
-  it('what came from one handle of a store is not put again by another one, and is by another store', async () => {
+  it('does not store content again through another handle of one store, but in another store', async () => {
     const { calls, store } = counting()
     const stored = await ok(persist(store, createPendingHistory({ from: conversation() })))
     const cache = blockCache()
@@ -232,19 +232,19 @@ describe('hydrate', () => {
     expect(sameBlocks(one, elsewhere)).toBe(false)
     expect(sameBlocks(one, memoryStore({ scope: 'a' }))).toBe(false)
   })
-  it('names every block that is missing, and gives nothing', async () => {
+  it('lists every missing block and returns nothing', async () => {
     const { map, store, refs, keyOf } = await ready()
     for (const position of [1, 4]) map.delete(keyOf(position))
     expect((await fault('MissingBlock', hydrate(store, refs))).ids).toEqual(
       [1, 4].map((position) => refs.refs()[position]?.blockIds[0]),
     )
   })
-  it('takes no bytes that are not those of their id', async () => {
+  it('refuses bytes that do not match their id', async () => {
     const { map, store, refs, keyOf } = await ready()
     map.set(keyOf(2), new TextEncoder().encode('{"page":"conversation","message":{"role":"assistant","content":[]}}'))
     expect((await fault('DamagedBlock', hydrate(store, refs))).ids).toEqual([refs.refs()[2]?.blockIds[0]])
   })
-  it('takes no block that is something else', async () => {
+  it('refuses a block of another type', async () => {
     const store = memoryStore()
     const given = [
       '{}',
@@ -268,7 +268,7 @@ describe('hydrate', () => {
       expect((await ok(hydratePartial(store, refs))).missing).toMatchObject([{ position: 0, ids: [block] }])
     }
   })
-  it('takes no message whose attachments its ref does not name', async () => {
+  it('refuses a message whose attachments its ref does not list', async () => {
     const store = memoryStore()
     const stored = await ok(persist(store, createPendingHistory({ from: [user('x'.repeat(5000))] })))
     const [whole] = stored.refHistory().refs() as [MessageRef]
@@ -279,7 +279,7 @@ describe('hydrate', () => {
     )
     expect(malformed.reason).toContain('the ref does not list')
   })
-  it('gives placeholders on request: they say what is missing, and can never be persisted', async () => {
+  it('returns placeholders on request, which name what is missing and cannot be persisted', async () => {
     const { map, store, refs, keyOf } = await ready()
     map.delete(keyOf(1))
     map.set(keyOf(4), Uint8Array.of(1))
@@ -306,7 +306,7 @@ describe('hydrate', () => {
       false,
     ])
   })
-  it('takes no placeholder that somebody else has put there', async () => {
+  it('refuses a foreign placeholder', async () => {
     const store = memoryStore()
     const row = JSON.stringify({
       page: 'conversation',
@@ -319,7 +319,7 @@ describe('hydrate', () => {
     )
     expect(malformed.reason).toContain('a placeholder of content that was not found is never stored')
   })
-  it('passes on what the store says', async () => {
+  it('passes store faults on', async () => {
     const broken = keyValueBlocks({ ...keyValueMap(), mget: () => Promise.reject(new Error('no route')) })
     const refs: RefHistory = createRefHistory({ from: [{ blockIds: [id('a')], role: 'user' }] })
     for (const read of [hydrate, hydratePartial])
@@ -340,8 +340,8 @@ itShared('real conversations come back from their refs as they were', async () =
   }
 })
 
-describe('bytes', () => {
-  it('400 turns of 2 × 1 kB: under 120 bytes a message, no content, and little more stored than the messages', async () => {
+describe('bytes of refs', () => {
+  it('for 400 turns of 2 × 1 kB: under 120 bytes per message, no content, and little overhead in the store', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
     const said = (turn: number, who: string): string => `${who} SECRET ${turn} `.padEnd(1000, `${who} words `)

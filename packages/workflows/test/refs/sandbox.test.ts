@@ -47,7 +47,7 @@ const once = (): string => {
   return runInContext(`'use strict';${forbidden};${code};${workflow}`, context, { timeout: 5000 }) as string
 }
 
-it('runs with no clock, no randomness, no timers and no I/O', () => {
+it('refs run without clock, randomness, timers and I/O', () => {
   const [history, again, read] = JSON.parse(once()) as readonly [{ refs: unknown[] }, { refs: unknown[] }, unknown]
   expect([history.refs.length, again.refs.length]).toEqual([2, 3])
   expect(read).toEqual([
@@ -59,11 +59,11 @@ it('runs with no clock, no randomness, no timers and no I/O', () => {
   ])
 })
 
-it('gives the same, byte for byte, when it is replayed', () => {
+it('refs replay to the same bytes', () => {
   expect(once()).toBe(once())
 })
 
-it('would be told if anything were touched', () => {
+it('the sandbox reports any access', () => {
   const context = createContext(Object.create(null))
   expect(() => runInContext(`${forbidden};${code};new Date()`, context)).toThrow('Date in a workflow')
 })

@@ -26,7 +26,7 @@ const ref = (index: number): MessageRef => ({
 })
 const some = Array.from({ length: 2200 }, (_, index) => ref(index))
 
-it('a node without refs is none, and one with a single ref is', async () => {
+it('a ref tree node needs refs; a single one is valid', async () => {
   const store = keyValueBlocks(keyValueMap())
   const tree = (await ok(growRefTree(store, undefined, some.slice(0, 1)))) as RefTree
   expect(await ok(refsOfTree(store, tree))).toEqual(some.slice(0, 1))
@@ -38,7 +38,7 @@ it('a node without refs is none, and one with a single ref is', async () => {
 })
 
 describe('a tree of refs', () => {
-  it('has the refs of the list, and is the same however they were added', async () => {
+  it("has the list's refs, and is the same in whatever steps they were added", async () => {
     await assert(
       asyncProperty(
         array(oneof(integer({ min: 1, max: 5 }), integer({ min: 1, max: 1100 })), {
@@ -62,7 +62,7 @@ describe('a tree of refs', () => {
       { numRuns: 15 },
     )
   })
-  it('grows a ref at a time over each border between levels', async () => {
+  it('grows ref by ref across each level boundary', async () => {
     const store = keyValueBlocks(keyValueMap())
     let tree: RefTree | undefined
     for (const [index, added] of some.slice(0, 1100).entries()) {
@@ -71,7 +71,7 @@ describe('a tree of refs', () => {
     }
     expect(await ok(refsOfTree(store, tree as RefTree))).toEqual(some.slice(0, 1100))
   })
-  it('stores O(log n) new bytes for a ref, and says which blocks it has', async () => {
+  it('stores O(log n) new bytes per ref and lists its blocks', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
     const all = Array.from({ length: 20_000 }, (_, index) => ref(index))
@@ -93,7 +93,7 @@ describe('a tree of refs', () => {
     for (const key of map.keys()) if (!now.has(key.slice(-64) as BlockId)) map.delete(key)
     expect((await ok(refsOfTree(store, tree))).length).toBe(20_040)
   })
-  it('that is damaged, missing or of another length is a fault', async () => {
+  it('is a fault if damaged, missing or of another length', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
     const tree = (await ok(growRefTree(store, undefined, some.slice(0, 100)))) as RefTree
@@ -109,7 +109,7 @@ describe('a tree of refs', () => {
 })
 
 describe('a history with a tree', () => {
-  it('writes a reference of bounded size; hydrate reads it, and the whole is as before', async () => {
+  it('writes a reference of bounded size that hydrates to the same content', async () => {
     const store = memoryStore()
     const messages = Array.from({ length: 200 }, (_, index) => (index % 2 ? assistant(`a${index}`) : user(`q${index}`)))
     const refs = (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
