@@ -158,7 +158,7 @@ describe('terminal output at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('80984ef76c494388')
+    seen.expectToBe('71b67de377b41d32')
   })
 
   it('matches recorded help, wrapped at 80 columns', () => {

@@ -542,7 +542,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     ).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
     for (const address of ['hello', 'host=localhost user=u', 'postgres://u:a/b@h:1/x:y', 'mysql://u:secret@h/x']) {
       const problem = await outcomeText(postgresStore({ connectionString: address }))
-      expect(problem).toMatch(/^Io: the store failed to read the connection string: it should be postgres:/)
+      expect(problem).toMatch(/^Io: the store failed to read the connection string: expected postgres:/)
       expect(problem).not.toContain('secret')
     }
   })
@@ -1129,7 +1129,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       let after: string | undefined
       for (let page = 0; page < 30; page++) {
         visited = 0
-        const cursor = after?.split('.')
+        const cursor = after?.split(/[.:]/)
         const found = await listLogs(query, quoted(schema), 'default', {
           limit,
           by,

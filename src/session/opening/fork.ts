@@ -116,4 +116,4 @@ async function* rowsUpTo(
   return note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size
 }
 
-const optionNames = { at: true, id: true, metadata: true, redact: true, key: true } as const
+const optionNames = { at: true, id: true, metadata: true, redact: true } as const

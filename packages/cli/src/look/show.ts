@@ -19,9 +19,9 @@ export const show: Command = {
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
-detected from its content; - reads standard input. An argument that neither is a
-file nor looks like a file name is the id of a session; with --store it always
-is. For a session, notes may have changed the page kinds. Retracted messages are
+detected from its content; - reads standard input. With --store the argument is
+a session id. Without it, it is one if it is neither a file nor looks like a
+file name. For a session, notes may have changed the page kinds. Retracted messages are
 not printed; positions are those of the record. The time (UTC) is that of the
 append, or, for an imported message, the time in its file. If the shared
 messages of an encrypted fork can't be read any more, only its own messages are

@@ -37,8 +37,8 @@ cache, the tokens of the answers, and the cost at list prices.
 The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
 are counted and add nothing. The days are those of the calls (UTC; for a file,
-its own). If a file contains only sums of calls, the surcharge for long requests
-is not known. Forks count only their own calls.`,
+its own). If a file contains only totals, costs lack the surcharge for long
+requests. Forks count only their own calls.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },

@@ -21,8 +21,8 @@ address from a file that only you can read, because other users can see the
 arguments of programs.
 
 The server listens on 127.0.0.1, which only this machine can reach. With --host
-other machines can reach it too: anyone with an unused address can read the
-whole store. The connection is not encrypted.
+other machines can reach it too: anyone with an address that nobody has opened
+yet can read the whole store. The connection is not encrypted.
 
 With --trust the page verifies the signatures of the ledger with these keys;
 without it, you can paste keys in the proof's window.`,

@@ -27,8 +27,8 @@ export const verify: Command = {
   usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
   about: `Reads a whole session and checks every row and attachment against the
 Merkle tree. If a row is altered, missing or moved, the command names the first
-such row of the log and its message, and exits with code 1. The number of a head
-is its rows: messages, and notes such as call records.
+such row of the log and its message, and exits with code 1. The number before
+the colon of a head counts rows: messages, and notes such as call records.
 
 --head also checks that the record continues a head that "indelible head"
 printed earlier. This detects changes even by somebody who can write to the
