@@ -155,7 +155,7 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
 
 /**
- * Whether a row is one that stands for an erased message: it has a role and ids of calls, and nothing else.
+ * Whether a row is the stub of an erased message: it has a role and call ids, and nothing else.
  *
  * @param row the decoded row
  * @returns true for what `erasedBody` writes
@@ -277,7 +277,7 @@ const fillsOf = (
   }
 }
 
-/** A function of its own: made in another one, it would keep what that one has. */
+/** A separate function, so that the closure keeps only these two values alive. */
 const fillsLater =
   (blocks: readonly ExtractedText[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
   () =>
@@ -317,7 +317,7 @@ export const readRow = (row: RowContent): Either<string, DecodedRow> => {
   return right(freeze(ReadRow.stamp(decoded.right, content)))
 }
 
-/** The content of a row, each field read once: a getter can answer differently each time. */
+/** The content of a row. Each field is read once, because a getter can return something else each time. */
 const contentOf = (row: RowContent): RowContent => ({
   kind: row.kind,
   body: row.body,

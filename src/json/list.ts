@@ -32,7 +32,7 @@ export const buildArray = <T>(length: number, make: (index: number) => T): reado
 export const mapEach = <T, U>(items: readonly T[], make: (item: T, index: number) => U): readonly U[] =>
   buildArray(items.length, (index) => make(items[index] as T, index))
 
-/** A frozen array of the items, which are frozen as they are. */
+/** Freezes the items, and returns them in a frozen array. */
 export const freezeEach = <T>(items: readonly T[]): readonly T[] => mapEach(items, (item) => freeze(item) as T)
 
 /** A frozen array of the items that pass. */

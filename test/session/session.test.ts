@@ -500,7 +500,7 @@ describe('an invalid argument', () => {
   })
 })
 
-it('a log that says that it is a session and an import that has not finished hides no session from a list', async () => {
+it('a log marked as both a session and an unfinished import hides no session from a list', async () => {
   const { store } = await startSession([user('a')])
   await ok(
     store.create({ id: 'both', meta: { 'indelible.session': 1, 'indelible.partial': 'import' }, encrypt: false }),

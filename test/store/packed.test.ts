@@ -269,7 +269,7 @@ it('compactSqlite throws at the call for an unknown option, a missing path or an
     expect(() => compactSqlite(options as unknown as { path: string })).toThrow(message)
 })
 
-it('where Node has no zstd, a compaction changes nothing, and it and the reading of compressed blocks say so', async () => {
+it('without zstd, a compaction changes nothing, and compacting and reading compressed blocks are clear faults', async () => {
   const path = join(folder, 'no-zstd.db')
   const store = await sqliteStore({ path, durability: 'os' })
   const [id] = await store.putBlocks([text(1000)])

@@ -130,7 +130,7 @@ export const eraseCases: StoreCases = casesOfErasing({
       { id: 'b', position: 0 },
     ])
   },
-  'nobody can change what is said of rows with a text, of logs that share rows, and of identities': async (store) => {
+  'answers about rows with a text, shared logs and identities are frozen': async (store) => {
     await createLogWith(store, 'a', [entry('a boat')])
     await valueOrThrow(store.fork('a', { id: 'fork', at: 1 }))
     const { rows, blocks } = await valueOrThrow(store.containing(['a boat']))

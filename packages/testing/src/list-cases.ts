@@ -219,7 +219,7 @@ export const listCases: StoreCases = {
       0,
     )
   },
-  'no id of a log makes a piece look like one with other logs': async (store) => {
+  'a log id cannot make a piece of logs look like other logs': async (store) => {
     const { pieces } = store
     if (pieces === undefined) return // it is a kind of store that has none
     const digests = async (): Promise<string> => (await valueOrThrow(pieces())).map(({ digest }) => digest).join()
@@ -244,7 +244,7 @@ export const listCases: StoreCases = {
     )
     mustEqual(sizes, [100, 1, 1, 1, 2, 1, 105])
   },
-  'the cursor of one order is refused by the others': async (store) => {
+  'a cursor of one order is refused by the other orders': async (store) => {
     for (const id of ['1', '2']) await valueOrThrow(store.create({ id, encrypt: false }))
     const orders = ['created', 'appended', 'entries'] as const
     for (const order of orders) {

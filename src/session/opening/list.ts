@@ -33,7 +33,7 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
     const sessions: SessionInfo[] = []
     for (const log of page.logs) {
       const info = sessionInfo(log)
-      if (isLeft(info) && info.left._tag === 'UnfinishedSession') continue // whoever made it, it hides no other
+      if (isLeft(info) && info.left._tag === 'UnfinishedSession') continue // it must not hide the other sessions
       sessions.push(yield* need(info))
     }
     const { next, damaged } = ownFields(page)

@@ -79,7 +79,7 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
   readonly after: Cursor | undefined
 }
 
-/** A cursor as the `next` of a page in this order. No other order takes it, but that of ids. */
+/** The cursor text of a page in this order. Other orders refuse it, except the order by id. */
 export const cursorText = ({ value, key }: Cursor, by: CheckedQuery['by']): string =>
   by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${by === 'appended' ? '.' : ':'}${key}`
 

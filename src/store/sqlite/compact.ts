@@ -55,7 +55,7 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
     const { db, reading } = opened.right
     try {
       if (reading !== undefined) return left(reading.reason ?? { _tag: 'ReadOnly', path })
-      const file = realpathSync(path) // of a link, the log stands beside what it leads to
+      const file = realpathSync(path) // the log is beside the file that a link points to
       const sizes = (): number => sizeOf(file) + sizeOf(`${file}-wal`)
       const before = sizes()
       await packBlocks(db, (work) =>

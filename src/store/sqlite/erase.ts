@@ -245,7 +245,7 @@ export class Eraser {
   }
 }
 
-/** How long others that read or write are waited for, in milliseconds, after an erasure. */
+/** Milliseconds to wait for other readers and writers after an erasure. */
 const mostWait = 1000
 
 const waiting: Residue = {

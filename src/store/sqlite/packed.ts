@@ -15,7 +15,7 @@ export interface Packed {
   readonly size: number | bigint | null
 }
 
-/** The columns of one. A damaged size may be too large for an integer of JavaScript. */
+/** The columns of a content. A damaged size may be too large for a JavaScript integer. */
 export const packedColumns = 'content.bytes, cast(content.size as real) as size'
 
 /** Smaller blocks are not compressed: they would save little. */
@@ -63,7 +63,7 @@ export const unpack = ({ bytes, size }: Packed): Uint8Array => {
   }
 }
 
-/** The size that makes bytes a block again, if its own size in the table is damaged. Undefined: none does. */
+/** The size with which the bytes are the block, if the stored size is damaged; undefined if there is none. */
 export const sizeAgain = (bytes: Uint8Array, isBlock: (bytes: Uint8Array) => boolean): number | null | undefined => {
   if (isBlock(bytes)) return null
   try {

@@ -117,7 +117,7 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
   if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
 }
 
-/** The whole number given to an option, or `otherwise`. Throws Misuse if it is none, or below `least`. */
+/** The whole number of an option, or `otherwise` without it. Throws Misuse for anything else, or below `least`. */
 export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, least: number = -Infinity): number | T => {
   if (given === undefined) return otherwise
   if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
