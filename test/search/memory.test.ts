@@ -82,6 +82,14 @@ it('an index is built in pieces until it is complete or nothing more can be adde
 
 const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
 
+it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {
+  const query = orThrow(parseQuery('word', false))
+  for (let letters = 165; letters < 185; letters++) {
+    const match = matchIn([{ of: 'text', text: `word ${'x'.repeat(letters)}\u{1f400}` } as never], query)
+    expect(match?.excerpt.text.isWellFormed(), `${letters}`).toBe(true)
+  }
+})
+
 it('property: an excerpt starts at a word at most 60 units before the first match and has 180 units after it', () => {
   const word = fc.constantFrom(
     'needle',

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { after } from '../../src/task/index.ts'
 
@@ -38,4 +40,11 @@ it('a 30-day timer does not fire at once, an Infinity timer never does, and both
   expect(fired).toEqual([])
   for (const timer of timers) timer.cancel()
   expect(vi.getTimerCount()).toBe(0)
+})
+
+it('a timer that must not keep the process alive lets it end', () => {
+  const file = fileURLToPath(new URL('../../src/task/timer.ts', import.meta.url))
+  const program = `const { after } = await import(${JSON.stringify(file)}); after(86_400_000, () => undefined, { keeps: false }); console.log('set')`
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
+  expect([String(stdout).trim(), status]).toEqual(['set', 0])
 })

@@ -246,6 +246,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   it("resumes an abandoned stream at its reader's position and ends it for all readers", async () => {
     const store = ownStore(await fresh())
     const streams = chatStreams(store)
+    expect(Object.isFrozen(streams)).toBe(true)
     const chunks: UIMessageChunk[] = [
       { type: 'start', messageId: 'm' },
       { type: 'text-start', id: '1' },
