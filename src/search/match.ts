@@ -43,11 +43,12 @@ export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Quer
   for (const [index, { text }] of texts.entries()) {
     const found = spansIn(text, wanted, unwanted)
     if (found === undefined) return undefined
+    if (first?.count === wanted.length) continue // only an unwanted phrase still matters
     const { phrases, spans } = found
     for (const phrase of phrases) open.delete(phrase)
     density += densityOf(spans, wanted)
     if (phrases.size > (first?.count ?? 0)) first = { index, spans, count: phrases.size }
-    if (phrases.size === wanted.length && unwanted.length === 0) break // the rest changes nothing
+    if (first?.count === wanted.length && unwanted.length === 0) break
   }
   if (open.size > 0 || first === undefined) return undefined
   const { of, text } = texts[first.index] as SearchText
@@ -107,11 +108,14 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
   let enough = Infinity
   let word = -1
   for (const unit of wordsIn(text)) {
-    if (unit.start > enough) break // everything is found, and neither the excerpt nor the score needs more
+    // Everything is found, and neither the excerpt nor the score needs more.
+    const isEnough = unit.start > enough
+    if (isEnough && unwanted.length === 0) break
     word += 1
     last.push(unit)
     if (last.length > longest) last.shift()
     for (const phrase of unwanted) if (endsWith(last, phrase)) return undefined
+    if (isEnough) continue
     for (const phrase of wanted) {
       if (!endsWith(last, phrase)) continue
       const isFirst = !phrases.has(phrase)
@@ -120,8 +124,7 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
       const { start } = last[last.length - length] as Word
       if (isFirst || spans.length < mostSpans)
         spans.push({ start, end: unit.end, phrase, first: word - length + 1, last: word })
-      if (isFirst && phrases.size === wanted.length && unwanted.length === 0)
-        enough = (spans[0] as Span).start + rankedUnits
+      if (isFirst && phrases.size === wanted.length) enough = (spans[0] as Span).start + rankedUnits
     }
   }
   return { phrases, spans }

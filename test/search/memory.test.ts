@@ -82,6 +82,15 @@ it('an index is built in pieces until it is complete or nothing more can be adde
 
 const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
 
+it('a word that must be absent, and texts after the first with all words, change no score', () => {
+  const texts = ['needle '.repeat(3000), 'needle needle'].map((text) => ({ of: 'text', text }) as never)
+  const [plain, without] = ['needle', 'needle -hay'].map((text) => orThrow(parseQuery(text, false)))
+  const score = matchIn(texts.slice(0, 1), plain as never)?.score
+  expect(score).toBeGreaterThan(0)
+  for (const query of [plain, without]) expect(matchIn(texts, query as never)?.score).toBe(score)
+  expect(matchIn([...texts, { of: 'text', text: 'hay' } as never], without as never)).toBeUndefined()
+})
+
 it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {
   const query = orThrow(parseQuery('word', false))
   for (let letters = 165; letters < 185; letters++) {

@@ -405,6 +405,20 @@ it('repair continues where damage hid more damage, and reports what is left', as
   await ok(again.close())
 })
 
+it('a repair reports where a segment begins, with its parent if it has one', async () => {
+  const store = await ok(
+    sqliteStore({
+      path: damaged(
+        `update segment set base = 1 where parent is null; update segment set base = 7 where parent is not null`,
+      ),
+    }),
+  )
+  const done = (await ok(store.repair())).flatMap((repair) => repair.done ?? [])
+  expect(done).toContainEqual('it begins at 0 again')
+  expect(done).toContainEqual(expect.stringMatching(/^it begins at \d+ of segment \d+ again$/))
+  await ok(store.close())
+})
+
 describe('damaged bookkeeping', () => {
   it('never loops on circular segments', async () => {
     for (const sql of [

@@ -4,6 +4,7 @@ import { codecs } from 'indelible/codecs'
 import { createRefHistory, hydrate, parseHistoryJson, persist } from '@indelible/workflows/refs'
 import { memoryStore, settle } from 'indelible'
 import { deriveContext, manageHistory } from 'indelible/context'
+import { partOfContent } from '../../src/refs/content-block.ts'
 import { ok } from '../../../../test/task-results.ts'
 import { id, read, refused } from './saved.ts'
 
@@ -114,6 +115,10 @@ describe('an empty legacy history', () => {
       expect([format, history.len, losses]).toEqual(['chat', 0, []])
     }
   })
+})
+
+it('a content block whose empty text Go left out has an empty text', () => {
+  expect(partOfContent({ type: 'text' })).toEqual({ type: 'text', text: '' })
 })
 
 describe('llm2 refs', () => {
