@@ -3,8 +3,8 @@
 
 // Before loading anything: an older Node would fail during loading, with an error that doesn't name the cause.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 22 || (major === 22 && minor < 16)) {
-  process.stderr.write(`indelible: needs Node 22.16 or later, and this is ${process.versions.node}\n`)
+if (major < 22 || (major === 22 && minor < 16) || major === 23) {
+  process.stderr.write(`indelible: needs Node 22.16 or later, but not 23; this is ${process.versions.node}\n`)
   process.exit(1)
 }
 

@@ -326,11 +326,11 @@ describe('the required Node version', () => {
       env: { ...process.env, XDG_DATA_HOME: newHome() },
     })
   }
-  it.each(['20.20.2', '22.15.1', '9.1.0'])('rejects %s as too old', (version) => {
+  it.each(['20.20.2', '22.15.1', '9.1.0', '23.11.1'])('rejects %s', (version) => {
     expect(on(version, 'list')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `indelible: needs Node 22.16 or later, and this is ${version}\n`,
+      stderr: `indelible: needs Node 22.16 or later, but not 23; this is ${version}\n`,
     })
   })
   it.each(['22.16.0', '24.0.0', '100.0.0'])('accepts %s', (version) =>
@@ -340,7 +340,8 @@ describe('the required Node version', () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string }
     }
-    expect(on('1.0.0', 'list').stderr).toContain(`Node ${engines.node.replace('>=', '')} or later`)
+    expect(on('1.0.0', 'list').stderr).toContain('needs Node 22.16 or later, but not 23')
+    expect(engines.node).toBe('^22.16 || >=24')
   })
 })
 

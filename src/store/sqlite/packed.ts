@@ -35,7 +35,7 @@ const { zstdCompressSync, zstdDecompressSync } = zlib as Partial<typeof zlib>
 const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
 
 const noZstd = (use: 'read' | 'write'): Error =>
-  new Error(`Node ${process.version} can't ${use} compressed blocks: use 22.16 or later, but not 23.0 to 23.7`)
+  new Error(`Node ${process.version} can't ${use} compressed blocks: use 22.16 or later, but not 23`)
 
 export const pack = (bytes: Uint8Array): Packed => {
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
