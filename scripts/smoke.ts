@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { entries, entriesOf, packages } from './packages.ts'
 import { output, root } from './run.ts'
 
@@ -25,7 +25,7 @@ const fail = (reason: string): never => {
 
 /** The first Node of a range like `>=22.13`, installed beside the consumer; undefined where there is no network to get it by. */
 const oldestNode = (range: string): string | undefined => {
-  const version = `${range.replace(/^>=/, '')}.0`
+  const version = `${/\d+\.\d+/.exec(range)?.[0]}.0`
   const place = join(folder, 'oldest')
   mkdirSync(place)
   writeFileSync(
@@ -229,6 +229,24 @@ try {
   }
   if (loaded.first > 8) fail(`the root entry makes Node load ${loaded.first} files`)
   if (loaded.others.length > 0 || loaded.files === 0) fail(`Node loads a second copy: ${loaded.others.join(', ')}`)
+  // The bundle has the same names as the files one by one.
+  const twins = packages
+    .slice(0, 1)
+    .flatMap((one) =>
+      entriesOf(one, true).map(({ name, source }) => [
+        name,
+        `./node_modules/indelible/${relative(root, source).replace(/^src/, 'dist').replace(/\.ts$/, '.js')}`,
+      ]),
+    )
+  writeFileSync(
+    join(folder, 'twins.js'),
+    [
+      `const names = async (entry) => Object.keys(await import(entry)).join()`,
+      `for (const [entry, file] of ${JSON.stringify(twins)})`,
+      `  if ((await names(entry)) !== (await names(file))) throw new Error(entry + ' has other names in Node')`,
+    ].join('\n'),
+  )
+  output(process.execPath, ['twins.js'], folder)
 
   // The suite for stores, on the file, and by the oldest Node that the package names: its SQLite differs most from today's.
   writeFileSync(
