@@ -29,8 +29,8 @@ beforeAll(async () => {
   await store.close()
 })
 
-/** What the command prints, and how many logs it was given. */
-const listed = async (...args: readonly string[]) => {
+/** What a command prints, and how many logs it was given. */
+const counted = async (args: readonly string[]) => {
   let logs = 0
   const real = StatementSync.prototype.iterate as (...given: unknown[]) => Iterator<unknown>
   vi.spyOn(StatementSync.prototype, 'iterate').mockImplementation(function* (this: StatementSync, ...given: unknown[]) {
@@ -41,8 +41,13 @@ const listed = async (...args: readonly string[]) => {
     }
     return undefined
   } as never)
-  const { stdout, stderr, status } = await runCommand({ args: ['list', '--json', '--store', path, ...args] })
+  const { stdout, stderr, status } = await runCommand({ args: [...args, '--store', path] })
   vi.restoreAllMocks()
+  return { stdout, stderr, status, logs }
+}
+
+const listed = async (...args: readonly string[]) => {
+  const { stdout, stderr, status, logs } = await counted(['list', '--json', ...args])
   expect([status, stderr]).toEqual([0, ''])
   const ids = stdout.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { id: string }).id]))
   return { ids, logs }
@@ -69,4 +74,19 @@ it('list: the first 20 by messages read one page and sessions of about as many m
 
 it('list: the first 20 by activity read no session used before the last of them', async () => {
   expect((await listed('--limit', '20')).logs).toBeLessThan(70)
+})
+
+it('the beginning of an id is found without reading the other sessions, and an ambiguous one names its sessions', async () => {
+  const found = await counted(['verify', 'gro'])
+  expect([found.status, found.stdout]).toEqual([0, expect.stringContaining('grown: good, 3 messages')])
+  expect(found.logs).toBeLessThan(30)
+  const shortened = await counted(['verify', 'g…wn'])
+  expect([shortened.status, shortened.logs < 30]).toEqual([0, true])
+  const several = await counted(['verify', 's39'])
+  expect([several.status, several.stderr]).toEqual([0, '']) // a whole id
+  const ambiguous = await counted(['verify', 's3…'])
+  expect(ambiguous.stderr).toContain(
+    '111 sessions of this store begin with "s3…": s3, s30, s300, s301, s302, …; write more',
+  )
+  expect(ambiguous.logs).toBeLessThan(200)
 })

@@ -6,18 +6,19 @@ import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, headText, withStore } from './place.ts'
-import { isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
+import { idStart, isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 
 /**
- * Sessions of a scope, newest first or in the order `by`; unreadable logs go into `damaged`. Pages grow from `first`.
+ * Sessions of a scope, newest first or in the order `by`, behind the cursor `after`; unreadable logs go into `damaged`.
+ * Pages grow from `first`.
  */
 export async function* allSessions(
   store: Store,
   damaged: DamagedEntry[] = [],
-  { by = 'created', first = 500 }: Pick<ListQuery, 'by'> & { readonly first?: number } = {},
+  { by = 'created', first = 500, after: from }: Pick<ListQuery, 'by' | 'after'> & { readonly first?: number } = {},
 ): AsyncGenerator<SessionInfo> {
-  let after: string | undefined
+  let after = from
   let limit = first
   do {
     const page = await valueOrUnreadable(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
@@ -95,9 +96,23 @@ export const findSessionId = async (store: Store, given: string): Promise<string
   )
 }
 
-/** The ids in a scope that a text means: by their beginning, or in a list's shortened form. */
-export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> =>
-  (await sessionsIn(store)).map(({ id }) => id).filter((id) => matchesIdPattern(given, id))
+/**
+ * The ids in a scope that a text means: by their beginning, or in a list's shortened form.
+ *
+ * Cost    a list of the sessions whose ids have that beginning
+ */
+export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
+  const start = idStart(given)
+  if (start === '') return (await sessionsIn(store)).map(({ id }) => id).filter((id) => matchesIdPattern(given, id))
+  const whole = await describeSession(store, start)()
+  if (isLeft(whole) && whole.left._tag === 'InvalidId') return []
+  const ids = isLeft(whole) || !matchesIdPattern(given, start) ? [] : [start]
+  for await (const { id } of allSessions(store, [], { by: 'id', first: 20, after: start })) {
+    if (!id.startsWith(start)) break
+    if (matchesIdPattern(given, id)) ids.push(id)
+  }
+  return ids
+}
 
 /**
  * Shortens ids of a store on a terminal; elsewhere they stay whole.

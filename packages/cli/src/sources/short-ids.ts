@@ -21,9 +21,14 @@ export const shortIds = (
   return (id) => oneLine(short.get(id) ?? id)
 }
 
+const ellipsis = /…|\.{3}/
+
+/** The beginning of the ids that a user's text means. */
+export const idStart = (given: string): string => given.split(ellipsis, 1)[0] ?? ''
+
 /** Whether a user's text means an id: by its beginning, or its beginning and end around an ellipsis. */
 export const matchesIdPattern = (given: string, id: string): boolean => {
-  const [start = '', end = ''] = given.split(/…|\.{3}/, 2)
+  const [start = '', end = ''] = given.split(ellipsis, 2)
   return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
 }
 
