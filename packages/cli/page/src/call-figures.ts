@@ -203,17 +203,17 @@ const costReason = (
     answer: usage.output * output,
   }
   if (paid.answer > paid.cached && paid.answer > paid.fresh)
-    return `Most of the cost is the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+    return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
   if (broke !== undefined)
     return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
-  if (paid.cached > paid.fresh) return `Most of the cost is ${compactNumber(cached)} cached tokens.`
+  if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${tokensText(again)} were sent again, and were not in the cache.`
-    : `Most of the cost is ${compactNumber(fresh)} new tokens.`
+    : `The new tokens cost most: ${compactNumber(fresh)}.`
 }
 
 const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {

@@ -67,7 +67,6 @@ const recordedContext = async (
   const ids = [...entries.filter(isBlockId), ...beside]
   const found = await source.blocks(ids)
   const bytes = new Map(ids.map((id, index) => [id, found[index]]))
-  const present = new Set(entries)
   let prefix = 0
   // Providers cache tools and system first: where these changed, no message of the call before is in the cache.
   if (broke === undefined || broke.where === 'messages')
@@ -76,12 +75,27 @@ const recordedContext = async (
   const messages = entries.map((entry) =>
     typeof entry === 'number' ? entry : (messageIn(bytes.get(entry)) ?? missing),
   )
+  const view = record.view()
+  const present = new Set<number>()
+  let next = 0
+  const positionOf = (one: number | Message): number | undefined => {
+    const recorded = typeof one === 'number' ? undefined : view.at(next)
+    const position = typeof one === 'number' ? one : recorded && hasSameContent(one, recorded) ? next : undefined
+    if (position !== undefined) {
+      present.add(position)
+      next = position + 1
+    }
+    return position
+  }
+  const positions = messages.map(positionOf)
   return {
-    messages: messages.map((one) =>
-      typeof one === 'number'
-        ? { message: record.view().at(one) ?? missing, source: { type: 'clone', position: one } }
-        : { message: one, source: { type: 'foreign' } },
-    ),
+    messages: messages.map((one, index) => {
+      const position = positions[index]
+      return {
+        message: typeof one === 'number' ? (view.at(one) ?? missing) : one,
+        source: position === undefined ? { type: 'foreign' } : { type: 'clone', position },
+      }
+    }),
     levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
     prefix,
     sums: () => workerOf(record).ask('sums', call.len, { messages, prefix }),
@@ -93,6 +107,16 @@ const recordedContext = async (
     },
   }
 }
+
+/** Whether a sent message is a recorded one in another form: a text for a list of parts, say, or without its reasoning. */
+const hasSameContent = (sent: Message, recorded: Message): boolean =>
+  sent.role === recorded.role && contentText(sent) === contentText(recorded)
+
+const contentText = ({ content }: Message): string =>
+  JSON.stringify(
+    content.filter(({ type }) => type !== 'reasoning'),
+    (key, value: unknown) => (key === 'meta' ? undefined : value),
+  )
 
 const missingMessage = ({ exported }: Source): Message => ({
   role: 'developer',

@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { watchErrors, looking, type Looking } from './browser.ts'
+import { providerServer } from '../../../../test/run/provider-server.ts'
 import { provider, tool, type Chat } from './recorded.ts'
 
 /** Four calls: the second continues the first; the third has a shortened message; the fourth has another tool. */
@@ -147,4 +148,42 @@ describe('costs in the context view', () => {
     await expect.poll(() => table.locator('th').count()).toBe(5)
     await page.close()
   })
+})
+
+it('a recorded answer that the program sends back as a text is the recorded message, and not a foreign one', async () => {
+  const recorded = await looking(async (store) => {
+    const server = await providerServer(({ body }) => ({
+      body: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-opus-4-5',
+        content: [{ type: 'text', text: `heard ${(body['messages'] as readonly unknown[]).length}` }],
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+        usage: { input_tokens: 10, output_tokens: 2 },
+      },
+    }))
+    const fetch = recordingFetch({ store })
+    const messages: object[] = []
+    for (const question of ['one', 'two', 'three']) {
+      messages.push({ role: 'user', content: question })
+      const response = await fetch(`${server.url}/v1/messages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': 'k', 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify({ model: 'claude-opus-4-5', max_tokens: 100, messages }),
+      })
+      const { content } = (await response.json()) as { readonly content: readonly { readonly text: string }[] }
+      messages.push({ role: 'assistant', content: content[0]?.text })
+    }
+    await fetch.settled()
+    await server.close()
+    id = (await listSessions(store)).sessions[0]?.id ?? ''
+  })
+  const page = await recorded.at(`#/saw/${encodeURIComponent(id)}/2`)
+  await page.getByText('3 of 3').waitFor()
+  expect(await figures(page)).toMatch(/messages5 5 of 5 recorded/)
+  expect(await page.getByText('written by the program').count()).toBe(0)
+  await page.close()
+  await recorded.end()
 })
