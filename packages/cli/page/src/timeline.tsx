@@ -90,7 +90,10 @@ export const Timeline = ({
       for (const [part, { type }] of entry.message.content.entries())
         if (type !== 'refusal' && type !== 'image') toggle(`${record.id}/${entry.position}.${part}`)
     },
-    '/': search,
+    '/': () => {
+      focused.current = undefined // a message that is focused later would take the next letters
+      search()
+    },
   })
 
   useEffect(() => {

@@ -182,7 +182,7 @@ it('a recorded answer that the program sends back as a text is the recorded mess
   })
   const page = await recorded.at(`#/saw/${encodeURIComponent(id)}/2`)
   await page.getByText('3 of 3').waitFor()
-  expect(await figures(page)).toMatch(/messages5 5 of 5 recorded/)
+  expect(await figures(page)).toMatch(/messages5 of 5 recorded/)
   expect(await page.getByText('written by the program').count()).toBe(0)
   await page.close()
   await recorded.end()
