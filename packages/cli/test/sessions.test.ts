@@ -142,7 +142,7 @@ describe('naming a session', () => {
     expect(run('show', '0f3c', ...own)).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
-        /2 sessions of this store begin with "0f3c": 0f3c9\S+, 0f3c8\S+; write more of the id\n$/,
+        /2 sessions of this store begin with "0f3c": 0f3c8\S+, 0f3c9\S+; write more of the id\n$/,
       ) as string,
     })
     expect(run('fork', 'notes', '--id', 'not', ...own).status).toBe(0)
