@@ -166,7 +166,7 @@ describe('representations', () => {
   })
   it('mark a message that had only reasoning', () => {
     expect(represent(assistant(reasoning('why')), 'compressed', recorded)).toEqual(
-      assistant('[position 7: reasoning left out]'),
+      assistant('[position 7: reasoning omitted]'),
     )
   })
   it('compressed: show head and tail of an answer with its size and how to recall it', () => {

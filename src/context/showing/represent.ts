@@ -134,7 +134,7 @@ const withContent = (message: Message, parts: readonly Part[], { position }: Mes
     if (mark === undefined) delete draft.meta
     else if (Object.keys(message.meta ?? {}).length > 1) draft.meta = { indelible: mark }
     const said = parts.filter(({ type }) => type !== 'reasoning')
-    draft.content = said.length > 0 || parts.length === 0 ? said : [text(`[position ${position}: reasoning left out]`)]
+    draft.content = said.length > 0 || parts.length === 0 ? said : [text(`[position ${position}: reasoning omitted]`)]
   })
 
 /**

@@ -145,9 +145,6 @@ const shortValue = (value: unknown, longest: number, depth: number): unknown => 
     .slice(0, fieldCount)
     .map(([name, field]) => [cutEnd(name, longest), shortValue(field, longest, depth + 1)] as const)
   if (fields.length > fieldCount)
-    kept.push([
-      '…',
-      `${groupThousands(fields.length - fieldCount)} of ${groupThousands(fields.length)} fields left out`,
-    ])
+    kept.push(['…', `${groupThousands(fields.length - fieldCount)} of ${groupThousands(fields.length)} fields omitted`])
   return Object.fromEntries(kept)
 }
