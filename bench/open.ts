@@ -1,10 +1,13 @@
 /**
- * Opening and verifying a session in a SQLite file, beside `JSON.parse` of the same messages: processor time of one
- * message, and what an opened session keeps in memory. The contenders take turns. `--quick` for a small size.
+ * Opening and verifying a session in a SQLite file, beside `JSON.parse` of the same messages, and beside the least that a
+ * checked open can do: read the rows' columns, and hash each row and one node of the tree. Processor time of one message,
+ * and what an opened session keeps in memory. The contenders take turns. `--quick` for a small size.
  */
+import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { createSession, openSession, orThrow, verifySession, type Message } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
@@ -50,11 +53,12 @@ const memoryOf = async (work: Work): Promise<number> => {
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
 console.log(`${machine()}; ${source}`)
 console.log(
-  '\n| messages | JSON.parse | bytes | openSession | … and a read of all | verifySession | memory of an opened | … after a read | JSON.parse |',
+  '\n| messages | JSON.parse | bytes | rows and two hashes | openSession | … and a read of all | verifySession | memory of an opened | … after a read | JSON.parse |',
 )
-console.log('|---:|---:|---:|---:|---:|---:|---:|---:|---:|')
+console.log('|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|')
 for (const size of quick ? [1000, 10_000] : [1000, 100_000]) {
-  const store = orThrow(await sqliteStore({ path: join(folder, `${size}.db`), durability: 'os' })())
+  const path = join(folder, `${size}.db`)
+  const store = orThrow(await sqliteStore({ path, durability: 'os' })())
   const session = await createSession(store, { id: 's' })
   const texts: string[] = []
   for (let from = 0; from < size; from += 1000) {
@@ -64,6 +68,24 @@ for (const size of quick ? [1000, 10_000] : [1000, 100_000]) {
   }
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const parse = (): readonly Message[] => texts.map((text) => JSON.parse(text) as Message)
+  const database = new DatabaseSync(path, { readOnly: true })
+  const rows = database.prepare('select id, body, at, salt, erased from row where id > ? order by id limit 1000')
+  rows.setReturnArrays(true)
+  const node = 'n'.repeat(65)
+  const least = (): readonly unknown[] => {
+    const bodies: unknown[] = []
+    for (let last: unknown = 0, page = 1000; page === 1000;) {
+      const found = rows.all(last as number) as unknown as readonly [id: number, body: string][]
+      for (const [, body] of found) {
+        hash('sha256', body, 'latin1')
+        hash('sha256', node, 'latin1')
+        bodies.push(body)
+      }
+      page = found.length
+      last = found.at(-1)?.[0]
+    }
+    return bodies
+  }
   const open = async () => openSession(store, 's')
   const read = async () => {
     const opened = await openSession(store, 's')
@@ -72,6 +94,7 @@ for (const size of quick ? [1000, 10_000] : [1000, 100_000]) {
   }
   const works = new Map<string, Work>([
     ['parse', parse],
+    ['least', least],
     ['open', open],
     ['read', read],
     ['verify', () => verifySession(store, 's')],
@@ -88,12 +111,13 @@ for (const size of quick ? [1000, 10_000] : [1000, 100_000]) {
     size.toLocaleString('en'),
     `${(time('parse') / 1000).toFixed(2)} µs`,
     Math.round(bytes / size),
-    ...['open', 'read', 'verify'].map(timeCell),
+    ...['least', 'open', 'read', 'verify'].map(timeCell),
     await memoryCell(open),
     await memoryCell(read),
     await memoryCell(parse),
   ]
   console.log(`| ${cells.join(' | ')} |`)
+  database.close()
   await session.close()
   await store.close()
 }
