@@ -538,7 +538,7 @@ describe('the Anthropic codec', () => {
         content: [{ type: 'text', text: 'says' }, toolResultPart('a|b', ' '), toolResultPart('a_b', [bmp])],
       },
       assistant('so', reasoning('at the end', { signature: 'c2ln' })),
-      system('hoisted'),
+      system('late'),
       assistant(),
       user('  '),
       { ...assistant('bye \n'), meta: { 'openai-chat': { fields: { refusal: null } } } },
@@ -575,14 +575,13 @@ describe('the Anthropic codec', () => {
       "6 content.0: is next to results: written as the user's",
       '6 content.0: comes before a result; Anthropic requires results first',
       '7 content.1: Anthropic does not accept messages that end in thinking',
-      '8 : Anthropic accepts instructions only after a user message: moved before the conversation',
+      "8 : Anthropic accepts instructions only after a user message: written as the user's",
       '9 content: Anthropic does not accept empty messages',
       '10 content.0: Anthropic does not accept empty text',
       '11 meta.openai-chat: is known only to openai-chat',
       '11 content.0.text: the last assistant text must not end in white space: trimmed',
     ])
     expect(wire).toMatchObject({
-      system: 'hoisted',
       messages: [
         { role: 'user', content: '(start)' },
         { role: 'assistant', content: 'no' },
@@ -608,9 +607,11 @@ describe('the Anthropic codec', () => {
           ],
         },
         { role: 'assistant', content: 'so' },
+        { role: 'user', content: 'late' },
         { role: 'assistant', content: 'bye' },
       ],
     })
+    expect(wire).not.toHaveProperty('system')
   })
 
   it('rewrites content that the API refuses when `allow` asks for it', () => {

@@ -390,10 +390,11 @@ describe('the Gemini codec', () => {
     ]
     const { wire, losses } = write(gemini, mend(messages).messages)
     expect(wire).toEqual({
-      systemInstruction: { parts: [text('rules'), text('be brief')] },
+      systemInstruction: { parts: [text('be brief')] },
       contents: [
         asks(text('(start)')),
         says(text('hello')),
+        asks(text('rules')),
         asks(
           text('look'),
           { inlineData: { data: 'aGk=', mimeType: 'image/png' } },
@@ -409,7 +410,7 @@ describe('the Gemini codec', () => {
     })
     expect(losses.map(({ reason }) => reason)).toEqual(
       expect.arrayContaining([
-        'Gemini has no developer role: written as system',
+        "Gemini has no developer role: written as the user's",
         'Gemini only accepts its own reasoning',
         'Gemini has no refusal type: written as text',
         'is known only to anthropic',

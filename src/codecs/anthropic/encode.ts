@@ -182,30 +182,31 @@ class Request {
     this.#turns.push(turn)
   }
 
-  /** Places instructions after the user's message and before the assistant's, in one message. */
+  /**
+   * Places instructions after the user's message and before the assistant's, in one message. After an assistant's
+   * message they become the user's: before the conversation they would change the cached prefix, and leave a request
+   * that ends with the assistant.
+   */
   #place(writing: Writing): void {
     const [first] = this.#waiting
     if (first === undefined) return
-    const fits = this.#turns.at(-1)?.role === 'user'
+    const before = this.#turns.at(-1)?.role
     for (const { moved, position } of this.#waiting) {
-      if (!fits)
-        writing.lose(
-          [],
-          'Anthropic accepts instructions only after a user message: moved before the conversation',
-          position,
-        )
-      else if (moved)
-        writing.lose(
-          [],
-          'Anthropic accepts instructions only between user and assistant: moved after the next user message',
-          position,
-        )
+      const how =
+        before === 'assistant'
+          ? "after a user message: written as the user's"
+          : before !== 'user'
+            ? 'after a user message: moved before the conversation'
+            : moved
+              ? 'between user and assistant: moved after the next user message'
+              : undefined
+      if (how !== undefined) writing.lose([], `Anthropic accepts instructions only ${how}`, position)
     }
-    if (fits)
+    if (before === 'user' || before === 'assistant')
       this.#turns.push({
-        role: 'system',
+        role: before === 'user' ? 'system' : 'user',
         said: this.#waiting.flatMap(({ said }) => said),
-        kept: this.#waiting.flatMap(({ kept }) => kept),
+        kept: before === 'user' ? this.#waiting.flatMap(({ kept }) => kept) : [],
         position: first.position,
       })
     else this.#system.push(...this.#waiting)

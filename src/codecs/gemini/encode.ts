@@ -1,5 +1,6 @@
 /** Encodes Gemini contents: a model turn is one content, and all results of its calls the next. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import { hasField } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { Encoded, EncodeOptions } from '../codec.ts'
@@ -68,9 +69,11 @@ class Request {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'Gemini contents have no id')
     if (message.name !== undefined) writing.lose(['name'], 'Gemini contents have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer role: written as system')
     const kept = residualOf(format, message)
-    const own = speakerOf(message)
+    // A later one stays in its place: as an instruction, it would come before what it is about.
+    const own = message.role === 'developer' && this.#isUnderWay() ? 'user' : speakerOf(message)
+    if (message.role === 'developer')
+      writing.lose(['role'], `Gemini has no developer role: written as ${own === 'system' ? own : "the user's"}`)
     if (isMarked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Gemini does not accept empty contents')
     if (own === 'model') return this.#answer(message, kept, writing)
@@ -200,6 +203,12 @@ class Request {
       for (const one of parts) last.parts.push(one)
       last.onlyResults &&= onlyResults
     } else this.#turns.push(turn)
+  }
+
+  /** Whether contents precede. Between calls and their results, Gemini accepts nothing. */
+  #isUnderWay(): boolean {
+    const last = this.#turns.at(-1)
+    return last !== undefined && !last.parts.some((part) => typeof part !== 'string' && hasField(part, 'functionCall'))
   }
 
   /** Whether a turn continues the previous content: results stay together, and so do consecutive model turns. */
