@@ -8,8 +8,9 @@ import type { ModelResponse } from './response.ts'
 /**
  * Why a run ended. `end_turn`: the model was done. `max_steps`, `max_tool_calls`, `max_tokens`,
  * `max_dollars`, `timeout`: a limit. `cancelled`: by `cancel()`, the signal, or an interrupt
- * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `queued`:
- * another run answers or answered this turn's input. `error`: a fault.
+ * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `answered`:
+ * another run answered this turn's input, now or earlier. `queued`: the input is in the queue, without an answer yet.
+ * `error`: a fault.
  */
 export type StopReason =
   | 'end_turn'
@@ -21,6 +22,7 @@ export type StopReason =
   | 'cancelled'
   | 'custom'
   | 'approval'
+  | 'answered'
   | 'queued'
   | 'error'
 

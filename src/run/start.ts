@@ -1,12 +1,19 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, ownFields, right } from '../json/index.ts'
-import { developer, interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
+import { interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
 import type { OpenStep, Session, WriteFault } from '../session/index.ts'
-import { callIdsIn, cutAnswerNotice, messagesOf, whyUnanswered } from '../session/kit.ts'
+import {
+  callIdsIn,
+  cutAnswerNotice,
+  messagesOf,
+  remindedPosition,
+  unansweredReminder,
+  whyUnanswered,
+} from '../session/kit.ts'
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
@@ -124,29 +131,29 @@ export const continueTurn = async (
   return input === undefined && isOver ? right(undefined) : startOf(session)
 }
 
-/** A message for the model before the next call, if its answer was truncated or a message is unanswered. */
+/** A message for the model before the next call, if its answer was cut off or another message was asked last. */
 const reminderFor = (
   session: Session,
   settling: Message | undefined,
   input: Input | undefined,
 ): Message | undefined => {
+  const last = settling ?? session.conversation().at(-1)
+  const wasCut = last?.role === 'assistant' && isCut(last)
+  if (input?.at === undefined) return wasCut ? cutAnswerNotice() : undefined
+  if (lastAsked(session) !== input.at) return unansweredReminder(session.view().at(input.at), input.at)
+  if (wasCut) return cutAnswerNotice()
+  return last?.role === 'assistant' ? unansweredReminder(session.view().at(input.at), input.at) : undefined
+}
+
+/** The position of the message that the model was last asked to answer. */
+const lastAsked = (session: Session): number | undefined => {
   const conversation = session.conversation()
-  const last = settling ?? conversation.at(-1)
-  if (last?.role === 'assistant' && isCut(last)) return cutAnswerNotice()
-  if (input?.at === undefined) return undefined
-  let newer = 0
   for (let index = conversation.length - 1; index >= 0; index--) {
-    if ((conversation.positionAt(index) ?? 0) <= input.at) break
-    if (conversation.at(index)?.role === 'user') newer += 1
+    const message = conversation.at(index) as Message
+    const asked = message.role === 'user' ? conversation.positionAt(index) : remindedPosition(message)
+    if (asked !== undefined) return asked
   }
-  if (newer === 0 && last?.role !== 'assistant') return undefined
-  const which =
-    newer === 0
-      ? 'The last message of the user'
-      : newer === 1
-        ? 'The message that the user sent before the last one'
-        : `The message that the user sent before the last ${newer}`
-  return developer(`[${which} has no answer yet. Answer it now.]`)
+  return undefined
 }
 
 /** The step that waits for approval, in the form of a run's result. */

@@ -55,8 +55,8 @@ export interface TurnOptions extends SessionRunOptions {
  * the model and its tools, and records everything as it finishes. It holds the session, so runs go one at a time.
  *
  * The turn starts at once and is read like any run. If another run answered the input (`queue`, or a known `id`),
- * the only event is `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` if the
- * input waits for one, and `cancelled` if it was withdrawn. A run that lost the session to another process ends
+ * the only event is `run_complete`: `stopReason` is `answered`, and `response` is the answer. It is `queued` if the
+ * input still waits for its answer, `approval` if it waits for that, and `cancelled` if it was withdrawn. A run that lost the session to another process ends
  * with `LeaseLost`.
  *
  * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools.
@@ -65,7 +65,7 @@ export interface TurnOptions extends SessionRunOptions {
  *
  * @param input the user's text or message
  * @param given the model, the tools, the budget, and what to do while the session is busy
- * @throws TypeError if the input is not a message, or an option is invalid
+ * @throws TypeError if the input is not a user's message, or an option is invalid
  * @example
  * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)
  */
@@ -85,7 +85,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
     const known = id === undefined ? undefined : ownInput()
     if (known === undefined) return right(undefined)
     if (!saysSame(session, known, recorded)) return left({ _tag: 'InputMismatch', session: session.id, id: known.id })
-    if (known.state === 'answered') return right(turns.over('queued', known))
+    if (known.state === 'answered') return right(turns.over('answered', known))
     if (known.state === 'cancelled') return right(turns.over('cancelled', known))
     return right(known.state === 'waiting' ? turns.over('approval', known) : undefined)
   }
@@ -117,7 +117,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const withdrawCancelled = async (control: Control): Promise<Either<StartFault, NothingToRun>> => {
     for (;;) {
       const known = ownInput()
-      if (known?.state === 'answered') return right(turns.over('queued', known))
+      if (known?.state === 'answered') return right(turns.over('answered', known))
       if (known?.state === 'taken' && !turns.isHeld) {
         const held = await turns.take(control, 0)
         if (!isLeft(held)) continue // the run that took it is dead
@@ -209,9 +209,13 @@ export const runSettings = (
   return { settings, continuation: { tools, unfinished, decisions: {} } }
 }
 
-/** The input as a message. Throws a TypeError if it is not one. */
+/** The input as a message. Throws a TypeError if it is not a user's message. */
 const messageOf = (input: string | Message): Message => {
   const decoded = decodeMessage(typeof input === 'string' ? user(input.toWellFormed()) : input)
   if (isLeft(decoded)) throw new TypeError(`turn: the input is not a message: ${messageFaultText(decoded.left)}`)
+  if (decoded.right.role !== 'user')
+    throw new TypeError(
+      `turn: expected a message with the role user, found ${decoded.right.role}; append others to the session`,
+    )
   return decoded.right
 }

@@ -164,7 +164,7 @@ describe('turn', () => {
     expect((await first.result()).stopReason).toBe('end_turn')
     for (const stream of [queued, again]) {
       const { stopReason, response } = await stream.result()
-      expect([stopReason, textOf(response as Message)]).toEqual(['queued', 're: 2'])
+      expect([stopReason, textOf(response as Message)]).toEqual(['answered', 're: 2'])
     }
     await waiting.result()
     await other.refresh()
@@ -172,7 +172,7 @@ describe('turn', () => {
       ['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]),
     )
     const known = await turn(other, '2', { model: echo, id: 'two' }).result()
-    expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['queued', 're: 2', 8])
+    expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['answered', 're: 2', 8])
   })
 
   it('never answers an input cancelled while waiting', async () => {

@@ -10,7 +10,7 @@ import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type EraseSessionFault } from '../fault.ts'
-import { stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
+import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
@@ -147,7 +147,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
   const positions = asked.all
     ? messages.map((_, at) => at)
-    : sortedPositions([...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
+    : withReminders(messages, [...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
   const steps = stepsIn(
     notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
     messages,
@@ -171,11 +171,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
+    const shared = messages.slice(0, messagesBefore(mirror, one.rows))
     const {
       head: expected,
       found,
+      reminders,
       messages: all,
-    } = yield* rowsBehind(store, one.id, one.rows, messages.slice(0, messagesBefore(mirror, one.rows)))
+    } = yield* rowsBehind(store, one.id, one.rows, shared, answered)
     const given = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
@@ -183,7 +185,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
       const { position, note } = found[index] as (typeof found)[number]
       return { position, stub: noteStub(note) }
     })
-    logs.push({ id: one.id, expected, rows: own })
+    logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
   }
   const before = asked.all ? mirror.erased.keys() : []
   return {
@@ -192,6 +194,15 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     subject,
     sharing: sharing.map((one) => one.id),
   }
+}
+
+/** The positions, and those of the reminders that quote a message at one of them. */
+const withReminders = (messages: readonly Message[], positions: readonly number[]): readonly number[] => {
+  const asked = new Set(positions)
+  return sortedPositions([
+    ...positions,
+    ...messages.flatMap((message, at) => (asked.has(remindedPosition(message) ?? -1) ? [at] : [])),
+  ])
 }
 
 /** The requested inputs: the positions of their messages, and their contents. */
@@ -230,10 +241,18 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
 async function* stubOf(store: Store, mirror: Mirror, at: number): Steps<EraseSessionFault, string> {
   const position = rowOf(mirror, at)
   const [row] = (yield* need(store.read(mirror.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
-  const decoded = decodeRow(row.body)
-  if (isLeft(decoded))
-    return yield* fail({ _tag: 'DamagedLog', id: mirror.id, position, reason: `the row ${decoded.left}` })
-  return erasedBody(erasedMessage(mirror.history.view().at(at) as Message), decoded.right)
+  return yield* stubFor(mirror.id, position, row.body, mirror.history.view().at(at) as Message)
+}
+
+async function* stubFor(
+  id: string,
+  position: number,
+  body: string,
+  message: Message,
+): Steps<EraseSessionFault, string> {
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return yield* fail({ _tag: 'DamagedLog', id, position, reason: `the row ${decoded.left}` })
+  return erasedBody(erasedMessage(message), decoded.right)
 }
 
 const noteStub = (note: Note): string => JSON.stringify({ type: 'erased', was: note.type } satisfies Note)
@@ -246,30 +265,42 @@ interface PlacedNote extends NotePlace {
 interface OwnRows {
   readonly head: RowsToErase['expected']
   readonly found: readonly PlacedNote[]
+  /** The reminders that quote an erased message that it shares. */
+  readonly reminders: RowsToErase['rows']
   /** Its messages, the shared ones first, without the texts stored in blocks. */
   readonly messages: readonly Partial<Message>[]
 }
 
-/** @param shared the messages of the shared rows */
+/**
+ * @param shared the messages of the shared rows
+ * @param erased the positions of the messages to erase
+ */
 async function* rowsBehind(
   store: Store,
   id: string,
   from: number,
   shared: readonly Message[],
+  erased: ReadonlySet<number>,
 ): Steps<EraseSessionFault, OwnRows> {
   const { head } = yield* need(store.info(id))
   const found: PlacedNote[] = []
+  const reminders: RowsToErase['rows'][number][] = []
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += 1000) {
     const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
-    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], messages } // the receipt lists the session under `unread`
+    if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], reminders: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined
-      if (note === undefined) messages.push(messageOf(body))
-      else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
+      if (note === undefined) {
+        const message = messageOf(body)
+        const about = remindedPosition(message)
+        if (about !== undefined && about < shared.length && erased.has(about))
+          reminders.push({ position, stub: yield* stubFor(id, position, body, message as Message) })
+        messages.push(message)
+      } else if (!isLeft(note)) found.push({ position, note: note.right, len: messages.length })
     }
   }
-  return { head, found, messages }
+  return { head, found, reminders, messages }
 }
 
 /** A message without the texts stored in blocks; empty if it can't be read. */

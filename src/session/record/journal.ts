@@ -6,6 +6,7 @@ import { ownField, ownFields } from '../../json/index.ts'
 import {
   developer,
   text,
+  textOf,
   toolCallsOf,
   type Message,
   type Part,
@@ -290,6 +291,29 @@ export const cutAnswerNotice = (reason = 'The run was interrupted here'): Messag
   ...developer(`[${reason}. The answer above is incomplete.]`),
   meta: { indelible: { interrupted: true } },
 })
+
+/** What a reminder quotes of a message. */
+const quoted = /^.{0,200}/su
+
+/**
+ * A message for the model: an earlier message of the user has no answer yet. It quotes the beginning, because a context
+ * may show neither the messages between them nor that one in full. `remindedPosition` finds it when that message is erased.
+ */
+export const unansweredReminder = (message: Message | undefined, at: number): Message => {
+  const said = message === undefined ? '' : textOf(message)
+  const [quote = ''] = quoted.exec(said) ?? []
+  const which = said === '' ? '' : said === quote ? ` "${quote}",` : ` that begins "${quote}",`
+  return {
+    ...developer(`[The user's message${which} at position ${at}, has no answer yet. Answer it now.]`),
+    meta: { indelible: { interrupted: true, asks: at } },
+  }
+}
+
+/** The position of the message that a reminder is about; undefined if the message is no reminder. */
+export const remindedPosition = (message: Partial<Message>): number | undefined => {
+  const at = message.role === 'developer' ? ownField(indelibleMetaOf(message), 'asks') : undefined
+  return typeof at === 'number' ? at : undefined
+}
 
 /** The messages of a step. The first one names the step, which marks it as recorded. */
 export const nameStep = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {

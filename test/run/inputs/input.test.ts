@@ -1,11 +1,24 @@
 /** Inputs of turns: each is answered once, by its own answer, or cancelled, or failed and free to be asked again. */
+import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { assistant, textOf, toolCall, user, type Message } from 'indelible'
-import { resume, scriptedModel, tool, turn, type Model, type RunResult, type TurnOptions } from 'indelible/run'
-import { createSession, eraseMessages, openSession, type Session } from 'indelible/session'
+import { assistant, developer, orThrow, textOf, toolCall, toolResult, user, type Message } from 'indelible'
+import { anthropic } from 'indelible/codecs/anthropic'
+import { gemini } from 'indelible/codecs/gemini'
+import {
+  resume,
+  scriptedModel,
+  tool,
+  turn,
+  type Model,
+  type ModelRequest,
+  type RunResult,
+  type TurnOptions,
+} from 'indelible/run'
+import { createSession, eraseMessages, forkSession, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
+import { rounds } from '../../rounds.ts'
 
 const lastUser = (messages: Iterable<Message>): string =>
   textOf([...messages].findLast(({ role }) => role === 'user') as Message)
@@ -37,7 +50,7 @@ it('an input taken by a dead run is answered first, by its own answer, whoever a
     const session = await createSession(memoryStore())
     await session.append({ messages: [user('a')], notes: [{ type: 'input', id: 'a', state: 'taken', at: 0 }] })
     expect(await runTurn(session, 'b', { id: 'b', whenBusy })).toEqual(['end_turn', 're: b'])
-    expect(await runTurn(session, 'a', { id: 'a', whenBusy })).toEqual(['queued', 're: a'])
+    expect(await runTurn(session, 'a', { id: 'a', whenBusy })).toEqual(['answered', 're: a'])
     expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
   }
 })
@@ -86,25 +99,113 @@ it('an input whose run failed is answered when asked again, without repeating th
   expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['ModelFailed'])
   isDown = false
   expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
-  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['queued', 're: a'])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['answered', 're: a'])
   expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
 })
 
-it('for an input asked again after another one, the model is told which message to answer', async () => {
+const reminded = (message: Message): string | undefined => /^\[The user's message "(.*?)"/.exec(textOf(message))?.[1]
+/** A model that fails, breaks off after some text, or answers the message that it is asked to answer. */
+const wayward = (): Model & { how: 'fail' | 'break' | 'answer'; readonly seen: string[] } => ({
+  name: 'm',
+  how: 'fail',
+  seen: [],
+  async *stream(request, signal) {
+    const { messages } = request
+    const texts = [...messages].map((message) => (message.role === 'user' ? textOf(message) : reminded(message)))
+    const question = texts.findLast((said) => said !== undefined)
+    this.seen.push(...[...messages].slice(-1).map((last) => `${last.role}: ${textOf(last)}`))
+    if (this.how === 'fail') throw new Error('503')
+    if (this.how === 'break') {
+      yield { type: 'block_start', index: 0, block: 'text' }
+      yield { type: 'text_delta', index: 0, block: 'text', text: `partly: ${question}` }
+      throw new Error('connection reset')
+    }
+    yield* scriptedModel([assistant(`re: ${question}`)]).stream(request, signal)
+  },
+})
+
+it('whatever failed before, an input asked again is answered by its own answer: the model is told which message to answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('fail', 'break', 'answer')), { maxLength: 8 }),
+      async (asked) => {
+        const session = await createSession(memoryStore())
+        const model = wayward()
+        for (const [id, how] of [...asked, ...(['a', 'b', 'c'] as const).map((id) => [id, 'answer'] as const)]) {
+          model.how = how
+          await runTurn(session, `question ${id}`, { id, model })
+        }
+        for (const id of ['a', 'b', 'c'])
+          expect(await runTurn(session, `question ${id}`, { id, model })).toEqual(['answered', `re: question ${id}`])
+      },
+    ),
+    { numRuns: rounds(100, 2000) },
+  )
+})
+
+it('a message that is not the last one asked is named by its beginning and its position', async () => {
   const session = await createSession(memoryStore())
-  const down: Model = { name: 'm', stream: () => { throw new Error('503') } } // oxfmt-ignore
-  expect(await runTurn(session, 'a', { id: 'a', model: down })).toEqual(['ModelFailed'])
-  expect(await runTurn(session, 'b', { id: 'b' })).toEqual(['end_turn', 're: b'])
-  const seen: string[] = []
-  const model = scriptedModel([({ messages }) => (seen.push(...[...messages].map(textOf)), assistant('re: a'))])
-  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
-  expect(seen).toEqual([
-    'a',
-    'b',
-    're: b',
-    '[The message that the user sent before the last one has no answer yet. Answer it now.]',
-  ])
-  for (const id of ['a', 'b']) expect(await runTurn(session, id, { id })).toEqual(['queued', `re: ${id}`])
+  const model = wayward()
+  const long = `Why? ${'because '.repeat(100)}`
+  await runTurn(session, long, { id: 'a', model })
+  await runTurn(session, 'b', { id: 'b', model })
+  await runTurn(session, long, { id: 'a', model })
+  await runTurn(session, long, { id: 'a', model })
+  const told = `[The user's message that begins "${long.slice(0, 200)}", at position 0, has no answer yet. Answer it now.]`
+  expect(model.seen).toEqual([`user: ${long}`, 'user: b', `developer: ${told}`, `developer: ${told}`])
+  expect(session.len).toBe(3)
+  expect(session.pages().at(2)).toBe('conversation')
+})
+
+it('erasing a message erases the reminder that quotes it', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  const model = wayward()
+  for (const id of ['secret', 'b', 'secret']) await runTurn(session, id, { id, model })
+  expect(messageTexts(session)[2]).toContain('secret')
+  const receipt = await eraseMessages(store, 's', [0])
+  expect(receipt.messages).toEqual([0, 2])
+  expect(JSON.stringify((await openSession(store, 's')).view().toArray())).not.toContain('secret')
+})
+
+it('a fork loses the reminder of a message that it shares and that is erased', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  const model = wayward()
+  for (const id of ['secret', 'b']) await runTurn(session, id, { id, model })
+  const fork = await forkSession(store, 's', { id: 'fork' })
+  await runTurn(fork, 'secret', { id: 'secret', model })
+  expect(messageTexts(fork)[2]).toContain('secret')
+  await eraseMessages(store, 's', [0])
+  expect(JSON.stringify((await openSession(store, 'fork')).view().toArray())).not.toContain('secret')
+})
+
+it('after an answer that broke off, no request ends with an assistant message, which providers refuse', async () => {
+  for (const asked of [
+    ['a', 'a'],
+    ['b', 'a', 'b'],
+  ]) {
+    const session = await createSession(memoryStore())
+    const model = Object.assign(wayward(), { how: 'break' as const })
+    for (const id of asked.slice(0, -1)) await runTurn(session, id, { id, model })
+    const requests: ModelRequest['messages'][] = []
+    const last = scriptedModel([({ messages }) => (requests.push(messages), assistant('done'))])
+    await runTurn(session, asked.at(-1) as string, { id: asked.at(-1) as string, model: last })
+    const [request] = requests as [ModelRequest['messages']]
+    expect(request.at(-2)?.role).toBe('assistant')
+    expect(orThrow(anthropic.encode(request)).wire.messages.at(-1)?.role).toBe('user')
+    const { contents } = orThrow(gemini.encode(request)).wire
+    expect((contents as readonly { readonly role: string }[]).at(-1)?.role).toBe('user')
+  }
+})
+
+it("a turn takes a user's message only, and appends no other", async () => {
+  const session = await createSession(memoryStore())
+  for (const message of [assistant('a'), toolResult('c', 'x'), developer('d')])
+    expect(() => turn(session, message, { model: echo })).toThrow(
+      `turn: expected a message with the role user, found ${message.role}`,
+    )
+  expect(session.len).toBe(0)
 })
 
 it('a turn waiting for a queued input takes over when its run fails', async () => {
@@ -133,7 +234,7 @@ it('an input waiting for an approval is answered by the run that continues it', 
   expect([again.stopReason, again.open?.calls.map(({ id }) => id)]).toEqual(['approval', ['c']])
   const approve = again.open?.calls.map(({ approval }) => approval) ?? []
   expect((await resume(session, { model: options.model, tools: [pay], approve }).result()).stopReason).toBe('end_turn')
-  expect(await runTurn(session, 'pay', options)).toEqual(['queued', 'receipt 4711'])
+  expect(await runTurn(session, 'pay', options)).toEqual(['answered', 'receipt 4711'])
   expect(states(session)).toEqual(['a taken', 'a waiting', 'a taken', 'a answered'])
 })
 
@@ -166,7 +267,7 @@ it('reusing an input id with another message is a fault, and nothing is written'
   for (const whenBusy of ['fail', 'wait', 'queue'] as const)
     expect(await runTurn(session, 'pay bob', { id: '1', whenBusy })).toEqual(['InputMismatch'])
   expect(session.head()).toEqual(before)
-  expect((await runTurn(session, `what do I owe ann? ${secret}`, { id: '1' }))[0]).toBe('queued') // as it is recorded
+  expect((await runTurn(session, `what do I owe ann? ${secret}`, { id: '1' }))[0]).toBe('answered') // as it is recorded
   await session.note({ type: 'input', id: '2', state: 'queued', message: user('x') as never })
   expect(await runTurn(session, 'y', { id: '2' })).toEqual(['InputMismatch'])
 })
@@ -177,7 +278,7 @@ it('an erased input is still known by its id', async () => {
   await runTurn(session, 'my secret', { id: '1' })
   await eraseMessages(store, 's', [0], { reason: 'asked' } as never)
   const again = await openSession(store, 's')
-  expect(await runTurn(again, 'my secret', { id: '1' })).toEqual(['queued', 're: my secret'])
+  expect(await runTurn(again, 'my secret', { id: '1' })).toEqual(['answered', 're: my secret'])
 })
 
 it('a run that lost its session ends as LeaseLost without writing, and the next run answers its input', async () => {
@@ -258,7 +359,7 @@ it('an input whose message was retracted is cancelled, unless it was answered', 
     for (const whenBusy of ['fail', 'queue'] as const)
       expect([id, ...(await runTurn(session, text, { id, whenBusy }))]).toEqual([id, 'cancelled'])
   await session.rewind(0)
-  expect(await runTurn(session, 'first', { id: 'first' })).toEqual(['queued', 're: first'])
+  expect(await runTurn(session, 'first', { id: 'first' })).toEqual(['answered', 're: first'])
   expect(session.conversation().length).toBe(0)
   expect(states(session).filter((state) => /^[acd] /.test(state))).toEqual([
     'a taken',
