@@ -17,6 +17,8 @@ export interface Interrupt {
 
 export class Control {
   #cut: Interrupt | undefined
+  /** Messages for which the run was interrupted again before it took the pending signal. */
+  readonly #later: Interrupt[] = []
   #ended = false
   #abort = new AbortController()
   #stepTimer: Timer | undefined
@@ -41,11 +43,15 @@ export class Control {
   }
 
   /**
-   * Returns false if the run has ended or the pending signal stays. One that ends the run replaces one that does not.
+   * Returns false if the run has ended or is about to. A signal that ends it replaces a pending one; any other waits
+   * until the pending one is taken.
    */
   interrupt(cut: Interrupt): boolean {
-    if (this.#ended || (this.#cut !== undefined && (this.#cut.stop !== undefined || cut.stop === undefined)))
-      return false
+    if (this.#ended || this.#cut?.stop !== undefined) return false
+    if (this.#cut !== undefined && cut.stop === undefined) {
+      this.#later.push(cut)
+      return true
+    }
     this.#cut = cut
     this.#abort.abort(new Error(cut.reason))
     this.onCut?.()
@@ -79,7 +85,7 @@ export class Control {
   /** Takes the pending signal. */
   cut(): Interrupt | undefined {
     const cut = this.#cut
-    this.#cut = undefined
+    this.#cut = this.#later.shift()
     return cut
   }
 

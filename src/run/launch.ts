@@ -88,7 +88,8 @@ export interface InterruptOptions {
 /** A run in progress: its events, and methods to interrupt or end it. */
 export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
   /**
-   * Interrupts the answer that is streaming, or the running tools. Unfinished calls get results that report it.
+   * Interrupts the answer that is streaming, or the running tools. Unfinished calls get results that report it. A
+   * message given before an earlier interrupt took effect is added after that one's.
    *
    * @param options what to do with the answer, and a message with which the run continues
    * @returns false if the run has ended or is about to

@@ -163,7 +163,9 @@ export class Loop {
 
   async #untilStopped(): Promise<StopReason> {
     for (;;) {
-      let stop = await this.#between(this.#control.cut())
+      let stop: StopReason | undefined
+      do stop = await this.#between(this.#control.cut())
+      while (stop === undefined && this.#control.pending !== undefined)
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
       stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {

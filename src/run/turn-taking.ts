@@ -71,7 +71,7 @@ export class TurnTaking {
   ): Promise<Either<StartFault, NothingToRun | undefined>> {
     const until = this.#clock.now() + wait
     for (;;) {
-      if (control.pending?.stop !== undefined) return right(this.over('cancelled'))
+      if (control.pending?.stop !== undefined) return right(this.over(control.pending.stop))
       const held = await this.take(control, Math.max(0, Math.min(pollMs, until - this.#clock.now())))
       if (!isLeft(held)) return held
       if (held.left._tag !== 'SessionBusy' || this.#clock.now() >= until) return held

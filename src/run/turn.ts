@@ -135,7 +135,8 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   /** With the session held, decides what comes next, again after each append by another writer. */
   const start = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
     for (;;) {
-      if (control.pending?.stop !== undefined) return withdrawCancelled(control)
+      const stop = control.pending?.stop
+      if (stop !== undefined) return stop === 'cancelled' ? withdrawCancelled(control) : right(turns.over(stop))
       const over = finishedInput()
       if (isLeft(over)) return over
       if (over.right !== undefined) return right(over.right)

@@ -414,6 +414,21 @@ describe('an interrupt', () => {
     expect(cut.messages.slice(2)).toEqual([assistant('x')])
   })
 
+  it('again, before the first takes effect, adds its message: no word of the user is lost', async () => {
+    const { result } = await all({ model: scriptedModel([talk, assistant('fine')]), tools: [add] }, (event, stream) => {
+      if (!at(2)(event)) return
+      for (const message of ['in euros', 'and by mail', 'today'])
+        expect(stream.interrupt({ behavior: 'discard', message })).toBe(true)
+    })
+    expect(result.messages.slice(2).map((message) => [message.role, textOf(message)])).toEqual([
+      ['user', 'in euros'],
+      ['user', 'and by mail'],
+      ['user', 'today'],
+      ['assistant', 'fine'],
+    ])
+    expect([result.stopReason, result.counts.interrupts]).toEqual(['end_turn', 3])
+  })
+
   it('during tools keeps finished results and marks the others interrupted, whatever the behavior', async () => {
     const quick = tool({ name: 'quick', parameters: {}, run: () => 'done' })
     let aborted = false
@@ -434,7 +449,7 @@ describe('an interrupt', () => {
         tools: [quick, slow],
       },
       (event, stream) => {
-        if (event.type === 'tool_result') stream.interrupt({ behavior: 'discard', message: 'enough' })
+        if (event.type === 'tool_result' && !aborted) stream.interrupt({ behavior: 'discard', message: 'enough' })
       },
     )
     expect(aborted).toBe(true)

@@ -26,7 +26,7 @@ const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly n
   // Each turn that gave an answer gave the one to its own input; none was cancelled.
   for (const { id, answer } of world.ended)
     if (!isLeft(answer)) {
-      expect(['end_turn', 'queued']).toContain(answer.right.stopReason)
+      expect(['end_turn', 'answered']).toContain(answer.right.stopReason)
       if (answer.right.response !== undefined) expect([id, textOf(answer.right.response)]).toEqual([id, `re: ${id}`])
     }
 

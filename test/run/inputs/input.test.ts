@@ -168,6 +168,17 @@ it('erasing a message erases the reminder that quotes it', async () => {
   expect(JSON.stringify((await openSession(store, 's')).view().toArray())).not.toContain('secret')
 })
 
+it('a time limit that ends while an input waits leaves it in the queue', async () => {
+  const store = memoryStore()
+  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const held = await one.lease({ holder: 'me' })
+  const options = { id: 'q', whenBusy: 'queue', limits: { timeout: 50 } } as const
+  expect(await runTurn(other, 'q', options)).toEqual(['timeout'])
+  await held.release()
+  expect(states(other)).toEqual(['q queued'])
+  expect(await runTurn(other, 'q', { id: 'q' })).toEqual(['end_turn', 're: q'])
+})
+
 it('a fork loses the reminder of a message that it shares and that is erased', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's' })
