@@ -15,6 +15,8 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { removeRecorded, updateLedger, verifyLedger, type LedgerMismatch } from '@indelible/evidence'
 import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
+import { postgresStore } from '@indelible/postgres'
+import { startPostgres } from '../../postgres/test/postgres-server.ts'
 
 const ids = ['a', 'b', 'c'] as const
 /** Every session continues it. */
@@ -115,21 +117,28 @@ const run = async (handles: readonly [Store, Store], steps: readonly Step[]): Pr
 const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-property-'))
 const path = join(folder, 'ledger.db')
 const files = Promise.all([0, 1].map(async () => await ok(sqliteStore({ path, durability: 'os' }))))
+const server = await startPostgres()
+const schema = `ledgers ${process.pid}`
+const tables =
+  server && Promise.all([0, 1].map(async () => await ok(postgresStore({ connectionString: server.url, schema }))))
 afterAll(async () => {
-  for (const store of await files) await ok(store.close())
+  for (const store of [...(await files), ...((await tables) ?? [])]) await ok(store.close())
+  await server?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 let scopes = 0
+const inScope = async (stores: Promise<readonly Store[]>): Promise<readonly [Store, Store]> => {
+  const scope = `case ${scopes++}`
+  const [one, other] = (await stores).map((store) => orThrow(store.scoped(scope)))
+  return [one as Store, other as Store]
+}
 const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> } = {
   memory: async () => {
     const store = memoryStore()
     return [store, orThrow(store.scoped(store.scope))]
   },
-  SQLite: async () => {
-    const scope = `case ${scopes++}`
-    const [one, other] = (await files).map((store) => orThrow(store.scoped(scope)))
-    return [one as Store, other as Store]
-  },
+  SQLite: () => inScope(files),
+  ...(tables && { PostgreSQL: () => inScope(tables) }),
 }
 
 describe.each(Object.entries(places))('a ledger in %s', (_, open) => {
