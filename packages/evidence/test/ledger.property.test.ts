@@ -116,20 +116,21 @@ const run = async (handles: readonly [Store, Store], steps: readonly Step[]): Pr
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-property-'))
 const path = join(folder, 'ledger.db')
-const files = Promise.all([0, 1].map(async () => await ok(sqliteStore({ path, durability: 'os' }))))
+const inFile = { path, durability: 'os' } as const
+const files = [await ok(sqliteStore(inFile)), await ok(sqliteStore(inFile))]
 const server = await startPostgres()
 const schema = `ledgers ${process.pid}`
-const tables =
-  server && Promise.all([0, 1].map(async () => await ok(postgresStore({ connectionString: server.url, schema }))))
+const inTables = server && { connectionString: server.url, schema, timeout: 600_000 }
+const tables = inTables && [await ok(postgresStore(inTables)), await ok(postgresStore(inTables))]
 afterAll(async () => {
-  for (const store of [...(await files), ...((await tables) ?? [])]) await ok(store.close())
+  for (const store of [...files, ...(tables ?? [])]) await ok(store.close())
   await server?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 let scopes = 0
-const inScope = async (stores: Promise<readonly Store[]>): Promise<readonly [Store, Store]> => {
+const inScope = (stores: readonly Store[]): readonly [Store, Store] => {
   const scope = `case ${scopes++}`
-  const [one, other] = (await stores).map((store) => orThrow(store.scoped(scope)))
+  const [one, other] = stores.map((store) => orThrow(store.scoped(scope)))
   return [one as Store, other as Store]
 }
 const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> } = {
@@ -137,8 +138,8 @@ const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> 
     const store = memoryStore()
     return [store, orThrow(store.scoped(store.scope))]
   },
-  SQLite: () => inScope(files),
-  ...(tables && { PostgreSQL: () => inScope(tables) }),
+  SQLite: async () => inScope(files),
+  ...(tables && { PostgreSQL: async () => inScope(tables) }),
 }
 
 describe.each(Object.entries(places))('a ledger in %s', (_, open) => {
