@@ -1,5 +1,6 @@
 /** Bookkeeping of a SQLite file that somebody has changed: found, repaired where the rest proves it, and never obeyed. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -533,6 +534,23 @@ describe('store commands', () => {
     })
     expect(indelible(['verify', '--all', '--deep', '--store', path])).toMatchObject({ status: 0, stderr: '' })
     expect(indelible(['verify', '--deep', 'a', '--store', path]).status).toBe(2)
+  })
+  it('concurrent backups to one target do not touch each other, and remove what a killed one left', async () => {
+    const path = damaged('select 1')
+    const to = join(folder, 'same.db')
+    const { pid: dead } = spawnSync(process.execPath, ['-e', ''])
+    const left = [`${to}.${dead}-01234567.part`, `${to}.${dead}-01234567.part-wal`]
+    for (const file of left) writeFileSync(file, 'half')
+    writeFileSync(`${to}.${process.ppid}-01234567.part`, 'of a running process')
+    const answers = await Promise.all([1, 2, 3].map(() => backupSqlite({ path, to })()))
+    for (const answer of answers) expect(answer).toMatchObject({ right: [] })
+    const copy = await ok(sqliteStore({ path: to, create: false }))
+    expect(await bad(copy)).toEqual([])
+    await ok(copy.close())
+    expect(readdirSync(folder).filter((name) => name.startsWith('same.db'))).toEqual([
+      'same.db',
+      `same.db.${process.ppid}-01234567.part`,
+    ])
   })
   it('backup copies a store that is written to, and checks the copy', async () => {
     const path = damaged('select 1')

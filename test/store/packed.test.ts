@@ -1,16 +1,18 @@
 /** Blocks in a store file: compressed by a compaction where that pays, found by their texts, and whole again however they are stored. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { constants, zstdCompressSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
-import { createSession, user } from 'indelible'
+import { createSession, openSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
+import { leftOutIf } from '../skipped-tests.ts'
+import { smallDisk } from '../small-disk.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-packed-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -257,6 +259,43 @@ it("compaction waits for another connection's read, and names the reader if it d
   reader.close()
   await store.close()
 })
+
+const disk = smallDisk('4m')
+afterAll(() => disk?.remove())
+const noDisk = leftOutIf(disk === undefined, 'no file system can be mounted here')
+
+it(
+  'a full disk has as much space after a failed compaction as before, and a store there opens for reading',
+  noDisk,
+  async () => {
+    const on = disk?.path ?? ''
+    const free = (): number => statfsSync(on).bavail * statfsSync(on).bsize
+    const path = join(on, 'store.db')
+    const first = await sqliteStore({ path, durability: 'os' })
+    const long = (): string => randomBytes(8000).toString('hex')
+    await createSession(first, { id: 's', messages: Array.from({ length: 40 }, () => user(long())) })
+    await first.close()
+    const store = await sqliteStore({ path, durability: 'os' })
+    const session = await openSession(store, 's')
+    writeFileSync(join(on, 'other'), Buffer.alloc(free() - 300_000))
+    const before = free()
+    expect(await compactSqlite({ path })()).toMatchObject({ left: { _tag: 'Full' } })
+    expect(free()).toBe(before)
+    await session.append(user('there is space'))
+    await store.close()
+    writeFileSync(join(on, 'rest'), Buffer.alloc(free()))
+    const notices: unknown[] = []
+    const reading = await sqliteStore({ path, onNotice: (notice) => notices.push(notice) })
+    expect((await openSession(reading, 's')).len).toBe(41)
+    expect(notices).toMatchObject([{ _tag: 'OpenedReadOnly', reason: { _tag: 'Full' } }])
+    await reading.close()
+    rmSync(join(on, 'other'))
+    const again = await sqliteStore({ path })
+    expect((await openSession(again, 's')).len).toBe(41)
+    await again.close()
+    expect((await compactSqlite({ path })).readers).toBe(undefined)
+  },
+)
 
 it('compactSqlite throws at the call for an unknown option, a missing path or an invalid time', () => {
   const path = join(folder, 'store.db')

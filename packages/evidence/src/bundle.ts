@@ -112,10 +112,24 @@ export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> 
 }
 
 /** JSON text without white space, and with canonical strings. */
-const plainText = (json: string): string =>
-  json.replaceAll(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) =>
-    found.startsWith('"') ? JSON.stringify(JSON.parse(found)) : '',
-  )
+const plainText = (json: string): string => {
+  const parts: string[] = []
+  for (let at = 0, end = 0; at < json.length; at = end) {
+    const isString = json[at] === '"'
+    if (isString) end = stringEnd(json, at)
+    else end = (json.indexOf('"', at) + 1 || json.length + 1) - 1
+    const part = json.slice(at, end)
+    parts.push(isString ? JSON.stringify(JSON.parse(part)) : part.replaceAll(/[ \t\r\n]+/g, ''))
+  }
+  return parts.join('')
+}
+
+/** The position after a string in JSON text. A regular expression overflows its stack on millions of characters. */
+const stringEnd = (json: string, start: number): number => {
+  for (let at = start + 1; ; at++)
+    if (json[at] === '"') return at + 1
+    else if (json[at] === '\\') at++
+}
 
 /** A bundle with its members in the order of the grammar. */
 const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {

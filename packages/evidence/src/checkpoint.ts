@@ -8,6 +8,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, left, right } from 'indelible/json/kit'
 import type { Head } from 'indelible/store'
 import type { EvidenceFault } from './fault.ts'
+import { isNoteText } from './signed-note.ts'
 
 /** A parsed checkpoint. */
 export interface Checkpoint {
@@ -23,7 +24,7 @@ export interface Checkpoint {
  * Write the text of a checkpoint, which is what gets signed.
  *
  * @param checkpoint the origin, the head and further lines
- * @throws TypeError if the origin or an extension is empty or has a line break, or the head is invalid
+ * @throws TypeError if the origin or an extension is not one line of text, or the head is invalid
  */
 export const checkpointText = ({
   origin,
@@ -31,8 +32,10 @@ export const checkpointText = ({
   extensions = [],
 }: Omit<Checkpoint, 'extensions'> & Partial<Pick<Checkpoint, 'extensions'>>): string => {
   for (const line of [origin, ...extensions])
-    if (line === '' || line.includes('\n'))
-      throw new TypeError('the origin and each extension of a checkpoint must be one line that is not empty')
+    if (line === '' || line.includes('\n') || !isNoteText(line))
+      throw new TypeError(
+        'the origin and each extension of a checkpoint must be one line that is not empty, without control characters',
+      )
   const root = /^(?:[0-9a-f]{2})+$/.test(head.root) ? head.root : undefined
   if (root === undefined || !Number.isSafeInteger(head.size) || head.size < 0)
     throw new TypeError('the head of a checkpoint needs a size, and a root in hexadecimal digits')

@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isRight, eachRight, mapRight, ownFields, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { isRight, eachRight, mapRight, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
@@ -74,8 +74,7 @@ export interface KeptCheckpoint {
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
-    const { origin, memory = [] } = options
-    const memories: readonly SignerMemory[] = 'read' in memory ? [memory] : memory
+    const { origin, memories } = options
     for (;;) {
       const { head } = yield* need(readLedger(store))
       const kept = yield* need(listCheckpoints(store))
@@ -85,9 +84,10 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
         if (then?.root !== older.root)
           return yield* fail({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
       }
+      const text = checkpointText({ ...options, head }) // invalid lines throw before anything is remembered
       const isAdvanced = yield* need(rememberHead(memories, origin, remembered, head))
       if (!isAdvanced) continue // another signer was faster: sign again, continuing its head
-      const stored = yield* keepCheckpoint(store, yield* need(signedHead(head, options)), head)
+      const stored = yield* keepCheckpoint(store, yield* need(signedNote(text, options.signers)), head)
       if (stored !== undefined) return stored
     }
   }, 'signLedger')
@@ -96,7 +96,7 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
 /** The heads a ledger must continue: the last stored, the largest these signers signed, and those remembered. */
 const headsSignedBefore = (
   kept: readonly KeptCheckpoint[],
-  { origin, signers }: CheckpointOptions,
+  { origin, signers }: OwnOptions,
   remembered: readonly (Head | undefined)[],
 ): readonly Head[] => {
   const verifiers = signers.map(({ vkey }) => verifierOf(vkey)).filter(isRight)
@@ -154,25 +154,23 @@ export const signSession = (store: Store, id: string, given: CheckpointOptions):
   const options = ownOptions('signSession', given)
   return evidenceSteps(async function* () {
     const { head } = yield* need(describeSession(store, id))
-    return yield* need(signedHead(head, options))
+    return yield* need(signedNote(checkpointText({ ...options, head }), options.signers))
   }, 'signSession')
 }
 
-/** A copy, because the caller may change its own. */
-const ownOptions = (call: string, given: CheckpointOptions): CheckpointOptions => {
-  const { signers, extensions, ...others } = optionsOf(call, given)
-  return ownFields({
-    ...others,
-    signers: [...signers],
-    ...(extensions !== undefined && { extensions: [...extensions] }),
-  })
+const optionNames = { origin: true, signers: true, memory: true, extensions: true } as const
+
+interface OwnOptions extends Required<Omit<CheckpointOptions, 'memory'>> {
+  readonly memories: readonly SignerMemory[]
 }
 
-const signedHead = async (
-  head: Head,
-  { origin, signers, extensions = [] }: CheckpointOptions,
-): Promise<Either<AnyEvidenceFault, string>> => {
-  const text = checkpointText({ origin, head, extensions })
+/** A copy, because the caller may change its own. */
+const ownOptions = (call: string, given: CheckpointOptions): OwnOptions => {
+  const { origin, signers, memory = [], extensions = [] } = optionsOf(call, given, optionNames)
+  return { origin, signers: [...signers], memories: [memory].flat(), extensions: [...extensions] }
+}
+
+const signedNote = async (text: string, signers: readonly NoteSigner[]): Promise<Either<AnyEvidenceFault, string>> => {
   try {
     return right(await signNote(text, signers))
   } catch (cause) {

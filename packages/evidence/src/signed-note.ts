@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/json/kit'
 import type { EvidenceFault } from './fault.ts'
-import type { NoteSigner, NoteVerifier } from './keys.ts'
+import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 
 /** A signature line of a note. */
 export interface NoteSignature {
@@ -48,9 +48,7 @@ const maxSignatures = 100
  * const note = orThrow(parseNote(text)) // { text, signatures }
  */
 export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
-  if (!note.isWellFormed()) return badNote('it is not valid UTF-8')
-  // oxlint-disable-next-line no-control-regex -- matches them on purpose
-  if (/[\u0000-\u0009\u000b-\u001f]/.test(note)) return badNote('it contains a control character')
+  if (!isNoteText(note)) return badNote('it is not valid UTF-8, or contains a control character')
   const split = note.lastIndexOf('\n\n')
   if (split < 0) return badNote('no empty line separates its text from its signatures')
   const signatures = parseSignatures(note.slice(split + 2))
@@ -58,6 +56,11 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
     ? signatures
     : right(Object.freeze({ text: note.slice(0, split + 1), signatures: signatures.right }))
 }
+
+/** Whether a note may have this text. */
+export const isNoteText = (text: string): boolean =>
+  // oxlint-disable-next-line no-control-regex -- matches them on purpose
+  text.isWellFormed() && !/[\u0000-\u0009\u000b-\u001f]/.test(text)
 
 /**
  * Read signature lines alone, as in a witness's answer.
@@ -90,20 +93,27 @@ export const signatureLines = (signatures: readonly NoteSignature[]): string =>
     .join('')
 
 /**
- * Sign a text with each signer.
+ * Sign a text with each signer, and verify each signature.
  *
  * @param text the text, which ends with a newline
- * @param signers at least one
- * @throws TypeError if the text can't be that of a note; the error of a signer
+ * @param signers from 1 to 100
+ * @throws TypeError if the text can't be that of a note; the error of a signer; an Error if a signature does not match
  */
 export const signNote = async (text: string, signers: readonly NoteSigner[]): Promise<string> => {
-  // oxlint-disable-next-line no-control-regex -- matches them on purpose
-  if (!text.endsWith('\n') || !text.isWellFormed() || /[\u0000-\u0009\u000b-\u001f]/.test(text))
+  if (!text.endsWith('\n') || !isNoteText(text))
     throw new TypeError('the text of a note must be well-formed, end with a newline, and have no control characters')
   if (signers.length === 0) throw new TypeError('a note needs at least one signer')
-  const bytes = utf8Of(text)
+  if (signers.length > maxSignatures)
+    throw new TypeError(`a note has at most ${maxSignatures} signatures, found ${signers.length} signers`)
   const signatures: NoteSignature[] = []
-  for (const { name, keyId, sign } of signers) signatures.push({ name, keyId, signature: await sign(bytes) })
+  for (const { name, keyId, vkey, sign } of signers) {
+    const signature = (await sign(utf8Of(text))).slice()
+    const verifier = verifierOf(vkey)
+    const isOwn = !isLeft(verifier) && verifier.right.name === name && verifier.right.keyId === keyId
+    if (!isOwn || verifier.right.verify(utf8Of(text), signature) === undefined)
+      throw new Error(`the signature that the signer of ${JSON.stringify(name)} returned is not by the key ${vkey}`)
+    signatures.push({ name, keyId, signature })
+  }
   return noteText({ text, signatures })
 }
 

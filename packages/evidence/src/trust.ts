@@ -1,7 +1,7 @@
 /** Trust: the keys of a log with their rotations and revocations, and the required number of witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount } from 'indelible/task/kit'
-import { eachRight, isLeft, left, right } from 'indelible/json/kit'
+import { eachRight, hasOnly, isLeft, isObject, left, optionsOf, right } from 'indelible/json/kit'
 import { parseCheckpoint, type Checkpoint } from './checkpoint.ts'
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteVerifier } from './keys.ts'
@@ -53,12 +53,17 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  *
  * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log
  *         or its key was revoked before a witness signed, `TooFewWitnesses`
+ * @throws TypeError if the trust has a name that it does not have, such as a misspelled `quorum`
  */
-export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
+export const checkCheckpoint = (note: string, given: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
+  const trust = optionsOf('checkCheckpoint', given, trustNames)
   amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would disable the quorum
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
 }
+
+const trustNames = { origin: true, keys: true, rotations: true, witnesses: true, quorum: true } as const
+const keyNames = { vkey: true, revoked: true } as const
 
 interface Keys {
   readonly logs: readonly (Pick<TrustedKey, 'revoked'> & { readonly verifier: NoteVerifier })[]
@@ -72,11 +77,10 @@ const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
   const witnesses = cosigners.right
   const logs: Keys['logs'][number][] = []
   const add = (key: string | TrustedKey): Either<EvidenceFault, void> => {
-    const { vkey, revoked } = typeof key === 'string' ? { vkey: key } : { revoked: undefined, ...key }
+    const { vkey, revoked } = optionsOf('a key', typeof key === 'string' ? { vkey: key } : key, keyNames)
     const verifier = verifierOfKind('log', vkey)
     if (isLeft(verifier)) return verifier
-    if (!logs.some(({ verifier: known }) => known.vkey === vkey))
-      logs.push({ verifier: verifier.right, ...(revoked !== undefined && { revoked }) })
+    logs.push({ verifier: verifier.right, ...(revoked !== undefined && { revoked }) })
     return right(undefined)
   }
   const added = eachRight(trust.keys, add)
@@ -118,10 +122,10 @@ const checkWith = (
   const seen = verifySignatures(opened.right.text, opened.right.signatures, witnesses)
   if (isLeft(seen)) return seen
   const witnessed = seen.right
-  const isNotRevoked = (keyId: string, name: string): boolean => {
-    const revoked = logs.find(({ verifier }) => verifier.keyId === keyId && verifier.name === name)?.revoked
-    return revoked === undefined || witnessed.some(({ at }) => at !== undefined && at <= revoked)
-  }
+  const isNotRevoked = (keyId: string, name: string): boolean =>
+    logs
+      .filter(({ verifier }) => verifier.keyId === keyId && verifier.name === name)
+      .every(({ revoked }) => revoked === undefined || witnessed.some(({ at }) => at !== undefined && at <= revoked))
   const signedBy = opened.right.verified.filter(({ keyId, name }) => isNotRevoked(keyId, name)).map(({ name }) => name)
   if (signedBy.length === 0)
     return bad('only revoked keys signed it, and no trusted witness signed it before they were revoked')
@@ -146,15 +150,18 @@ const isText = (value: unknown): value is string => typeof value === 'string'
  */
 export const readTrust = (value: unknown): Either<EvidenceFault, Trust> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadTrust', reason })
-  if (typeof value !== 'object' || value === null) return bad('is not a JSON object')
-  const { origin, keys, rotations, witnesses, quorum } = value as { readonly [key: string]: unknown }
+  if (!isObject(value)) return bad('is not a JSON object')
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(trustNames, name))
+  if (unknown !== undefined)
+    return bad(`has an unknown member ${JSON.stringify(unknown)}; expected ${Object.keys(trustNames).join(', ')}`)
+  const { origin, keys, rotations, witnesses, quorum } = value
   if (!isText(origin) || origin === '') return bad('has no "origin": the name of the log')
   const isKey = (key: unknown): key is string | TrustedKey =>
     isText(key) ||
-    (typeof key === 'object' &&
-      key !== null &&
-      isText((key as { readonly vkey?: unknown }).vkey) &&
-      ['number', 'undefined'].includes(typeof (key as { readonly revoked?: unknown }).revoked))
+    (isObject(key) &&
+      hasOnly(key, Object.keys(keyNames)) &&
+      isText(key['vkey']) &&
+      ['number', 'undefined'].includes(typeof key['revoked']))
   if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isKey))
     return bad('needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }')
   const texts = { rotations, witnesses }

@@ -11,3 +11,10 @@ it('checkBundle accepts and refuses the bundles of the table as listed', () => {
   })
   expect(verdicts).toEqual(bundleCases.map(([name, good]) => [name, good]))
 })
+
+it.each(['x', '\\"', ' '])('readBundle reads millions of %j in a bundle', (many) => {
+  const inside = many.repeat(16_000_000)
+  const text =
+    many === ' ' ? bundleText({ text: (json) => `${json}${inside}` }) : bundleText().replace('"s"', `"${inside}"`)
+  expect(readBundle(text)._tag).toBe('Right')
+})

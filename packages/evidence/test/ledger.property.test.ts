@@ -15,6 +15,8 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { removeRecorded, updateLedger, verifyLedger, type LedgerMismatch } from '@indelible/evidence'
 import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
+import { postgresStore } from '@indelible/postgres'
+import { startPostgres } from '../../postgres/test/postgres-server.ts'
 
 const ids = ['a', 'b', 'c'] as const
 /** Every session continues it. */
@@ -114,22 +116,30 @@ const run = async (handles: readonly [Store, Store], steps: readonly Step[]): Pr
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-property-'))
 const path = join(folder, 'ledger.db')
-const files = Promise.all([0, 1].map(async () => await ok(sqliteStore({ path, durability: 'os' }))))
+const inFile = { path, durability: 'os' } as const
+const files = [await ok(sqliteStore(inFile)), await ok(sqliteStore(inFile))]
+const server = await startPostgres()
+const schema = `ledgers ${process.pid}`
+const inTables = server && { connectionString: server.url, schema, timeout: 600_000 }
+const tables = inTables && [await ok(postgresStore(inTables)), await ok(postgresStore(inTables))]
 afterAll(async () => {
-  for (const store of await files) await ok(store.close())
+  for (const store of [...files, ...(tables ?? [])]) await ok(store.close())
+  await server?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 let scopes = 0
+const inScope = (stores: readonly Store[]): readonly [Store, Store] => {
+  const scope = `case ${scopes++}`
+  const [one, other] = stores.map((store) => orThrow(store.scoped(scope)))
+  return [one as Store, other as Store]
+}
 const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> } = {
   memory: async () => {
     const store = memoryStore()
     return [store, orThrow(store.scoped(store.scope))]
   },
-  SQLite: async () => {
-    const scope = `case ${scopes++}`
-    const [one, other] = (await files).map((store) => orThrow(store.scoped(scope)))
-    return [one as Store, other as Store]
-  },
+  SQLite: async () => inScope(files),
+  ...(tables && { PostgreSQL: async () => inScope(tables) }),
 }
 
 describe.each(Object.entries(places))('a ledger in %s', (_, open) => {

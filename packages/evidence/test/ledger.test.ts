@@ -27,7 +27,15 @@ import {
   witnessLedger,
   type Trust,
 } from '@indelible/evidence'
-import { claimedHead, lastCheckpoint, ledgerId, listCheckpoints, signSession, tlogProofText } from '../src/kit.ts'
+import {
+  claimedHead,
+  lastCheckpoint,
+  ledgerId,
+  listCheckpoints,
+  readTrust,
+  signSession,
+  tlogProofText,
+} from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession, eraseMessages } from 'indelible/session'
 import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
@@ -507,6 +515,39 @@ describe('ledger signing keys', () => {
     expect(orThrow(checkCheckpoint(note, { ...trust, rotations })).signedBy).toEqual(['example.com/agents-2'])
     const forged = [await signed([rotation(next.vkey)], nextSigners)] // by the key that it names
     expect(checkCheckpoint(note, { ...trust, rotations: forged })).toMatchObject({ left: { _tag: 'NotSigned' } })
+  })
+
+  it('are revoked if any mention of them is, in whichever order, and also if a rotation names them again', async () => {
+    const note = await signed([])
+    const revoked = { vkey: key.vkey, revoked: 5 }
+    const rotations = [await signed([rotation(key.vkey)], nextSigners)]
+    for (const keys of [[revoked], [revoked, key.vkey], [key.vkey, revoked]])
+      expect(checkCheckpoint(note, { origin, keys })).toMatchObject({ left: { _tag: 'BadCheckpoint' } })
+    expect(checkCheckpoint(note, { origin, keys: [next.vkey, revoked], rotations })).toMatchObject({
+      left: { _tag: 'BadCheckpoint' },
+    })
+  })
+
+  it('are trusted by known names only: a misspelled "quorum" or "revoked" is no weaker check', async () => {
+    const note = await signed([])
+    for (const misspelled of [
+      { ...trust, quorom: 1 },
+      { ...trust, keys: [{ vkey: key.vkey, revokedAt: 5 }] },
+    ]) {
+      expect(() => checkCheckpoint(note, misspelled as Trust)).toThrow(/has no option "(?:quorom|revokedAt)"/)
+      expect(readTrust(misspelled)).toMatchObject({ left: { _tag: 'BadTrust' } })
+    }
+    expect(readTrust({ ...trust, quorom: 1 })).toMatchObject({ left: { reason: expect.stringContaining('quorom') } })
+  })
+
+  it('are those of the trust, whatever is added to Object.prototype', async () => {
+    const note = await signed([], nextSigners)
+    const rotations = [await signed([rotation(next.vkey)])]
+    // oxlint-disable-next-line no-extend-native -- this is the attack
+    Object.defineProperty(Object.prototype, 'rotations', { value: rotations, configurable: true })
+    const checked = checkCheckpoint(note, trust)
+    Reflect.deleteProperty(Object.prototype, 'rotations')
+    expect(checked).toMatchObject({ left: { _tag: 'NotSigned' } })
   })
 })
 

@@ -3,10 +3,13 @@ import { createSession, memoryStore, orThrow, user, type Store } from 'indelible
 import {
   newKey,
   readLedger,
+  remoteSigner,
   signerOf,
   signLedger,
   updateLedger,
   witnessLedger,
+  type CheckpointOptions,
+  type NoteSigner,
   type SignerMemory,
 } from '@indelible/evidence'
 import { lastCheckpoint, ledgerId, listCheckpoints } from '../src/kit.ts' // oxfmt-ignore
@@ -137,4 +140,46 @@ it('an endless witness response is read up to a limit', async () => {
   // What has no body is asked for its text.
   const text = await witnessLedger(store, [witness], { fetch: async () => ({ status: 400, text: async () => ' no such log ' }) }) // oxfmt-ignore
   expect(text.refusals).toMatchObject([{ _tag: 'WitnessRefused', status: 400, reason: 'no such log' }])
+})
+
+it.each<[string, NoteSigner]>([
+  ['no bytes', orThrow(remoteSigner(signer.vkey, () => new Uint8Array()))],
+  ['the wrong bytes', orThrow(remoteSigner(signer.vkey, () => new Uint8Array(64)))],
+  ["another key's signature", orThrow(remoteSigner(signer.vkey, another.sign))],
+  ['the signature of a name that the key does not have', { ...signer, name: 'two words' }],
+])('a signer that returns %s has nothing stored, and the next one signs', async (_, bad) => {
+  const store = memoryStore()
+  await growLedger(store, 'a')
+  const refused = await signLedger(store, { origin, signers: [signer, bad] })()
+  expect(refused).toMatchObject({ left: { _tag: 'CallbackThrew', callback: 'sign' } })
+  expect(await listCheckpoints(store)).toEqual([])
+  await signLedger(store, { origin, signers: [signer] })
+})
+
+it('no more signers sign than a note may have', async () => {
+  const store = memoryStore()
+  await growLedger(store, 'a')
+  const signers = Array.from({ length: 101 }, () => signer)
+  await expect(signLedger(store, { origin, signers })()).resolves.toMatchObject({ left: { _tag: 'CallbackThrew' } })
+  await signLedger(store, { origin, signers: signers.slice(1) })
+  expect(await listCheckpoints(store)).toHaveLength(1)
+})
+
+it.each(['a\tb', 'a\nb', 'a\ud800', ''])(
+  'an origin or extension of %j is invalid, and nothing is remembered',
+  async (line) => {
+    const store = memoryStore()
+    const memory = memoryOf()
+    await growLedger(store, 'a')
+    await expect(signLedger(store, { origin: line, signers: [signer], memory })()).rejects.toThrow(TypeError)
+    await expect(signLedger(store, { origin, signers: [signer], memory, extensions: [line] })()).rejects.toThrow(
+      TypeError,
+    )
+    expect(memory.heads).toEqual([])
+  },
+)
+
+it('an option that signLedger does not have is refused: a misspelled memory would remember nothing', () => {
+  const options = { origin, signers: [signer], memroy: memoryOf() }
+  expect(() => signLedger(memoryStore(), options as CheckpointOptions)).toThrow(/no option "memroy".*`memory`/)
 })

@@ -1,6 +1,7 @@
 /** Copies a store file while others write to it, with SQLite's own backup: the whole store at one moment. */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
@@ -48,9 +49,10 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       })
     const opened = await openDatabase(path, { wait: 5000, create: false, readOnly: true })
     if (isLeft(opened)) return opened
-    const part = `${target}.part`
+    // A name of its own: another backup to the same target must not write or remove it.
+    const part = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
     try {
-      rmSync(part, { force: true }) // left by a killed backup
+      removePartsOfKilled(target)
       let told: Either<CallbackThrew, void> = right(undefined)
       // All pages in one step: otherwise a write by another process between two steps makes SQLite start over.
       await sqlite.backup(opened.right.db, part, {
@@ -76,6 +78,23 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
 }
 
 const allPages = 2 ** 31 - 1
+
+/** Removes what killed backups to this target have left. */
+const removePartsOfKilled = (target: string): void => {
+  const [folder, name] = [dirname(target), basename(target)]
+  for (const file of readdirSync(folder)) {
+    const [, pid] = (file.startsWith(`${name}.`) && /^(\d+)-[0-9a-f]{8}\.part/.exec(file.slice(name.length + 1))) || []
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, file), { force: true })
+  }
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH' // another user's
+  }
+}
 
 const check = async (path: string): Answer<readonly StoreFinding[]> => {
   const store = await sqliteStore({ path, create: false })()

@@ -70,12 +70,18 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
           }
         }),
       )
+      emptyLog(db) // the log of a rewriting that fails can then be emptied even on a full disk
       await patiently(wait, () => db.exec('vacuum'))
       const emptied = await untilDone<StoreFault>(wait, async () => right(emptyLog(db)))
       if (isLeft(emptied)) return emptied
       const readers = emptied.right ? undefined : (readersOf(`${file}-wal`) ?? [])
       return right(Object.freeze({ before, after: sizes(), ...(readers && { readers: Object.freeze(readers) }) }))
     } catch (error) {
+      try {
+        emptyLog(db) // what was written there may have filled the disk
+      } catch {
+        // The fault below says why.
+      }
       const code = codeOf(error)
       return left(
         code === busy || code === locked ? { _tag: 'Busy', waited: wait } : faultOf(error, path, 'compact it'),

@@ -17,13 +17,16 @@ export const locked = 6
 export const corrupt = 11
 const readOnly = 8
 export const full = 13
+const noSharedMemory = 10 | (19 << 8) // the file of shared memory beside the store could not be extended
 const cantOpen = 14
 const notADatabase = 26
 
 export const faultOf = (error: unknown, path: string, operation: string): OpenStoreFault => {
   const code = codeOf(error)
   const errno = (error as NodeJS.ErrnoException | null)?.code
-  if (code === full || errno === 'ENOSPC' || errno === 'EDQUOT') return { _tag: 'Full', path }
+  const extended = (error as { readonly errcode?: unknown } | null)?.errcode
+  if (code === full || extended === noSharedMemory || errno === 'ENOSPC' || errno === 'EDQUOT')
+    return { _tag: 'Full', path }
   if (code === readOnly || errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS')
     return { _tag: 'ReadOnly', path }
   if (code === notADatabase) return { _tag: 'NotAStore', path, found: 'a file that is not a SQLite database' }
