@@ -160,6 +160,9 @@ describe('the search index of a store file', () => {
     expect(documents(file)).toBe(0)
     expect(isOnDisk(file, 'confidentialword')).toBe(false)
     expect(places(await all(withKeys(store, ring), 'confidentialword', { sort: 'time' }))).toEqual(['a:1', 'a:0'])
+    const reader = await sqliteStore({ path: file, readOnly: true })
+    expect(await searchStore(reader, 'confidentialword')).toMatchObject({ hits: [], indexed: true, encrypted: ['a'] })
+    await reader.close()
     await store.close()
   })
 
