@@ -24,10 +24,12 @@ export const inputOf = (text: string): Input => {
   const { value, findings } = read.right
   if (findings.length === 0) return { input: value as { [name: string]: unknown }, losses: none }
   const admitted = admit(value)
+  if (isLeft(admitted)) {
+    const { path, reason } = admitted.left
+    return { input: { arguments: text }, losses: [`${formatPath(path)} ${reason}: written as { "arguments": … }`] }
+  }
   return {
-    input: isLeft(admitted)
-      ? { arguments: text }
-      : (mutableCopy(admitted.right.value as Json) as { [name: string]: unknown }), // an object stays an object
+    input: mutableCopy(admitted.right.value as Json) as { [name: string]: unknown }, // an object stays an object
     losses: findings.map(({ path, reason }) => `${formatPath(path)} ${reason}`),
   }
 }

@@ -7,7 +7,17 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
-import { isLeft, jsonEqual, right, type Json, type JsonObject, ownFields, optionsOf, present } from '../json/index.ts'
+import {
+  isLeft,
+  jsonEqual,
+  right,
+  type Json,
+  type JsonObject,
+  ownFields,
+  optionsOf,
+  present,
+  type OptionNames,
+} from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
@@ -72,7 +82,7 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  *         one for results that arrive together, and one at the end, which includes the last results (bench: run)
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
-  handlerOf(new Recording(session, optionsOf('sessionHandler', options), undefined, undefined))
+  handlerOf(new Recording(session, optionsOf('sessionHandler', options, optionNames), undefined, undefined))
 
 /** The same with a lease that is already held and is not released here. The last delta marks `input` as answered. */
 export const recordingHandler = (
@@ -510,3 +520,5 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }
+
+const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, lease: true, redact: true }

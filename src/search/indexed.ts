@@ -4,6 +4,7 @@ import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entr
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
+import { isRecorded } from '../store/kit.ts'
 import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
@@ -225,12 +226,18 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
   return matched
 }
 
-/** Adds the hits of matching rows. */
+/** Adds the hits of matching rows. The index may have the terms of a row that was altered since. */
 async function* pushHits(search: Search, rows: readonly MatchedRow[], hits: SearchHit[]): Steps<SearchFault, void> {
   yield* loadLogs(search, rows)
-  for (const row of rows) {
-    const hit = hitOf(search, row)
-    if (hit !== undefined) hits.push(hit)
+  const found = rows.flatMap(({ row, ...matched }) => {
+    const hit = hitOf(search, { row, ...matched })
+    return hit === undefined ? [] : [{ hit, recorded: isRecorded(search.store, hit.session, row)() }]
+  })
+  for (const { hit, recorded } of found) {
+    const is = await recorded
+    if (isLeft(is) && !isEmptyPage.has(is.left._tag)) yield* fail(is.left)
+    if (!isLeft(is) && is.right) hits.push(hit)
+    else search.unread.add(hit.session)
   }
 }
 

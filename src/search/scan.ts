@@ -1,8 +1,9 @@
 /** Searches a store without an index: reads its messages, newest first. */
-import { isLeft, jsonIn, ownFields, present } from '../json/index.ts'
+import { isLeft, jsonIn, ownFields, present, right } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
+import { isRecorded } from '../store/kit.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
@@ -130,7 +131,9 @@ async function* scanLogs(
       const found = judgeRow(row, blocks, query, wanted)
       if (found === undefined) continue
       if (row.index < own.from && !isInRanges(own.retracted, row.index)) continue // its original session has it
-      if (found === 'unread') {
+      const recorded = found === 'unread' ? right(false) : await isRecorded(store, info.id, row)()
+      if (isLeft(recorded)) return yield* recordUnread(state, info, recorded.left)
+      if (found === 'unread' || !recorded.right) {
         if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
         continue
       }

@@ -81,7 +81,7 @@ export {
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
 export { planAppend } from './port/plan.ts'
-export { consistencyPath, inclusionPath } from './rules/prove.ts'
+export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
 export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'

@@ -13,11 +13,15 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { deriveContext } from 'indelible/context'
-import { run, scriptedModel } from 'indelible/run'
-import { copySession } from 'indelible/session'
-import { sqliteStore } from 'indelible/store/sqlite'
+import { deriveContext, recall, recallTool, replay } from 'indelible/context'
+import { run, scriptedModel, sessionHandler } from 'indelible/run'
+import { copySession, follow, proveEntry } from 'indelible/session'
+import { followLog } from 'indelible/store'
+import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
+import { agentsSession } from '@indelible/openai-agents'
+import { postgresStore } from '@indelible/postgres'
+import { openCallLog } from '@indelible/records'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
 
 const session = await createSession(memoryStore(), { id: 's' })
@@ -54,6 +58,17 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['session.lease', 'tll', 'ttl', (o) => session.lease(o)],
     ['deriveContext', 'bugdet', 'budget', (o) => deriveContext(view, o)],
     ['run', 'tool', 'tools', (o) => run(o)],
+    ['proveEntry', 'sizes', 'size', (o) => proveEntry(store, 's', 0, o)],
+    ['follow', 'froms', 'from', (o) => follow(session, o)],
+    ['follow', 'signals', 'signal', (o) => followLog(store, 's', o)],
+    ['backupSqlite', 'target', undefined, (o) => backupSqlite(o)],
+    ['recall', 'limits', 'limit', (o) => recall(view, { query: 'a' }, o)],
+    ['recallTool', 'maxCharacter', 'maxCharacters', (o) => recallTool(() => view, o)],
+    ['replay', 'note', 'notes', (o) => replay(view, o)],
+    ['sessionHandler', 'leases', 'lease', (o) => sessionHandler(session, o)],
+    ['agentsSession', 'sessionID', 'sessionId', (o) => agentsSession(store, o)],
+    ['postgresStore', 'connexions', 'connections', (o) => postgresStore(o)],
+    ['openCallLog', 'durables', 'durable', (o) => openCallLog(o)],
   ]
 
 describe('an unknown option', () => {

@@ -102,6 +102,27 @@ describe('a message with a damaged block', () => {
   })
 })
 
+it.each([
+  ['with an index', true, "body = replace(body, 'needle', 'needle forged')"],
+  ['without an index', false, "body = replace(body, 'needle', 'needle forged')"],
+  ['with an index, erased', true, "erased = zeroblob(32), body = replace(body, 'needle', 'needle forged')"],
+])('a message altered since is not a hit, and its session is listed as damaged: %s', async (_, index, change) => {
+  const file = path()
+  const store = await sqliteStore({ path: file })
+  if (index) await indexStore(store)
+  await createSession(store, { id: 'a', messages: [user('one'), user('two'), user('a needle'), user('needle two')] })
+  await createSession(store, { id: 'b', messages: [user('needle b')] })
+  const db = new DatabaseSync(file)
+  expect(db.prepare(`update row set ${change} where body like '%a needle%'`).run().changes).toBe(1)
+  db.close()
+  for (const sort of ['time', 'relevance'] as const) {
+    const page = await searchStore(store, 'needle', { sort })
+    expect(places(page.hits).toSorted()).toEqual(['a:3', 'b:0'])
+    expect(page).toMatchObject({ indexed: index, damaged: ['a'] })
+  }
+  await store.close()
+})
+
 it('a truncated store file gives advice, also on repair', async () => {
   const file = path()
   const store = await sqliteStore({ path: file })
@@ -160,6 +181,9 @@ describe('the search index of a store file', () => {
     expect(documents(file)).toBe(0)
     expect(isOnDisk(file, 'confidentialword')).toBe(false)
     expect(places(await all(withKeys(store, ring), 'confidentialword', { sort: 'time' }))).toEqual(['a:1', 'a:0'])
+    const reader = await sqliteStore({ path: file, readOnly: true })
+    expect(await searchStore(reader, 'confidentialword')).toMatchObject({ hits: [], indexed: true, encrypted: ['a'] })
+    await reader.close()
     await store.close()
   })
 

@@ -95,6 +95,7 @@ const doings: { readonly [name: string]: Doing } = {
   readSession: (store) => readSession(store, 's'),
   describeSession: (store) => describeSession(store, 's'),
   listSessions: (store) => listSessions(store),
+  forkSession: (store) => forkSession(store, 's', { id: 'new' }),
   createFork: (store) => createFork(store, 's', { id: 'new' }),
   readRange: (store) => readRange(store, 's', 0, 2),
   findMessages: (store) => findMessages(store, 's', { matching: /secret/ }),
@@ -150,6 +151,7 @@ const fails = async (name: string, does: Doing, keys: 'none' | 'both' | 'setup')
     if (name === 'holdSession' && failed() === 'info' && !isLeft(answer)) continue
     // Keys are looked for in more places than one: it may go well all the same.
     if (keys === 'both' && !isLeft(answer)) continue
+    if (name === 'forkSession') expect([at, await inner.info('new')()]).toMatchObject([at, { _tag: 'Left' }])
     expect([name, at, failed(), answer]).toEqual([name, at, failed(), { _tag: 'Left', left: injected }])
   }
   throw new Error(`${name} gives more than ${most} commands`)

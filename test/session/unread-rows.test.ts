@@ -148,6 +148,12 @@ describe('an invalid row by another writer', () => {
     const store = await made(body, 300)
     await ok(verifySession(store, 's')) // it is what was appended
     const session = await ok(openSession(store, 's'))
+    const reading = session.rebase((conversation) => user(`${conversation.toArray().length}`))
+    expect(await reading()).toMatchObject({ left: damage(reason) })
+    const mine = session.rebase(() => {
+      throw new FaultError({ _tag: 'DamagedLog', id: 'another' }, 'of another session')
+    })
+    expect(await mine()).toMatchObject({ left: { _tag: 'CallbackThrew', callback: 'make' } })
     for (const read of [
       () => session.view().at(bad),
       () => session.view().toArray(),

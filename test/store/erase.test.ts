@@ -75,6 +75,9 @@ describe('a store file with erased rows', () => {
     expect(await store.check()).toEqual([
       { table: 'row', where: '"s" of scope "default" at 0', what, repairable: false },
     ])
+    const reader = await sqliteStore({ path, readOnly: true })
+    expect(await reader.check()).toEqual(await store.check())
+    await reader.close()
     expect(await verifySession(store, 'f')()).toMatchObject({ left: { position: 0, reason: what } })
     await store.close()
   })

@@ -1,4 +1,5 @@
 /** The parts of a SQLite file that nothing refers to, and what they still say. */
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,4 +44,16 @@ it('residue search looks for every nested text of a row except kept members', ()
   ] as const)
     expect([text, needles.isIn(Buffer.from(`....${text}....`))]).toEqual([text, isThere])
   expect(needles.isIn(Buffer.from('ab'.repeat(16), 'hex'))).toBe(true)
+})
+
+it('a block with more pieces than are searched for counts as unknown, so that the file is rewritten', () => {
+  for (const [length, hasUnknown] of [
+    [20_000, false],
+    [17 << 20, true],
+  ] as const) {
+    const needles = new Needles()
+    needles.addContent({ bytes: randomBytes(length), size: null })
+    needles.finish()
+    expect([length, needles.hasUnknown]).toEqual([length, hasUnknown])
+  }
 })

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -204,6 +205,28 @@ describe('a SQLite store', () => {
       chmodSync(closed, 0o755)
     }
   })
+
+  it(
+    'names a file that this user may not read, and says so, also if it is in a folder of another user',
+    leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights'),
+    async () => {
+      const closed = mkdtempSync(join(folder, 'closed-'))
+      const path = join(closed, 'a.db')
+      await done((await filled(path, ['first'])).close())
+      const before = readFileSync(path)
+      const denied = [expect.stringContaining(`Io: the store failed to open ${path}: EACCES: permission denied`)]
+      for (const [ofFile, ofFolder] of [
+        [0o600, 0o755],
+        [0o644, 0o700],
+      ] as const) {
+        chmodSync(path, ofFile)
+        chmodSync(closed, ofFolder)
+        for (const readOnly of [false, true]) expect(asNobody(folder, path, readOnly)).toEqual(denied)
+      }
+      expect(readdirSync(closed)).toEqual(['a.db'])
+      expect(readFileSync(path).equals(before)).toBe(true)
+    },
+  )
 
   it('reports when segment numbers are exhausted and creates no more logs', async () => {
     const path = fresh()
@@ -535,13 +558,13 @@ const asked = async (path: string): Promise<readonly string[]> => {
 }
 
 /** The same, asked by somebody without rights. */
-const asNobody = (top: string, path: string): readonly string[] => {
+const asNobody = (top: string, path: string, readOnly = false): readonly string[] => {
   chmodSync(top, 0o755)
   const code = `
     const { faultMessage, sqliteStore } = await import(${JSON.stringify(programUrl('test/library.ts'))})
     process.setuid(65534)
     const told = []
-    const opened = await sqliteStore({ path: ${JSON.stringify(path)}, onNotice: ({ _tag }) => told.push(_tag) })()
+    const opened = await sqliteStore({ path: ${JSON.stringify(path)}, readOnly: ${readOnly}, onNotice: ({ _tag }) => told.push(_tag) })()
     if (opened._tag === 'Left') console.log(JSON.stringify([opened.left._tag + ': ' + faultMessage(opened.left)]))
     else {
       const rows = await opened.right.read('log')()

@@ -165,7 +165,7 @@ const storeChunks = async (
     failed = true
   }
   if (failed) waiting.push(JSON.stringify(cutOffChunk))
-  const isWhole = (await (writing ?? write())) && (await write())
+  const isWhole = await (writing ?? write()) // a running write also stores what was added since it began
   clearInterval(renewal)
   if (isWhole) await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })()
   await store.release(id, number)()

@@ -1,10 +1,13 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { JsonPlusSerializer, type SerializerProtocol } from '@langchain/langgraph-checkpoint'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Json } from 'indelible'
+import type { Json, Session } from 'indelible'
 import { IndelibleSaver } from '@indelible/langgraph'
 import { Reviver } from '../src/revive.ts'
+import { itemsOf, noteOf, Thread } from '../src/thread.ts'
 import { langgraphCases, put, tuples } from './langgraph-cases.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
@@ -29,6 +32,34 @@ it('the saver returns the fault of a store that fails at any step', () =>
     await saver.prune('t', { keep: 1 })
     await saver.deleteThread('t')
   }))
+
+it('a thread keeps the items of a few lists, not of each checkpoint that was read', async () => {
+  const dumped = ['json', '{}'] as const
+  const notes = Array.from({ length: 30 }, (_, at) =>
+    noteOf({
+      type: 'checkpoint',
+      ns: '',
+      id: `${at}`,
+      parent: null,
+      base: at === 0 ? null : `${at - 1}`,
+      rest: dumped,
+      metadata: dumped,
+      values: { list: { keep: at, add: [`${at}`] } },
+      versions: { list: at },
+    }),
+  )
+  const thread = new Thread({ notes: () => notes } as unknown as Session).update()
+  const read = (at: number): WeakRef<object> => {
+    const items = itemsOf(thread.checkpoint('', `${at}`)?.values.get('list') as Parameters<typeof itemsOf>[0])
+    expect(items.map(({ ref }) => ref)).toEqual(Array.from({ length: at + 1 }, (_, index) => `${index}`))
+    return new WeakRef(items)
+  }
+  const lists = [...notes.keys(), ...notes.keys()].map(read)
+  setFlagsFromString('--expose-gc')
+  await new Promise((resolve) => setImmediate(resolve)) // until then a WeakRef keeps what it was made of
+  ;(runInNewContext('gc') as () => void)()
+  expect(lists.filter((each) => each.deref() !== undefined).length).toBeLessThan(10)
+})
 
 it("the saver keeps another serializer's format byte for byte", async () => {
   const given: Uint8Array[] = []

@@ -51,7 +51,11 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    * @param options the id, the first items and the metadata
    */
   constructor(store: Store, options: AgentsSessionOptions = {}) {
-    const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = optionsOf('agentsSession', options)
+    const {
+      sessionId = crypto.randomUUID(),
+      initialItems = [],
+      metadata = {},
+    } = optionsOf('agentsSession', options, { sessionId: true, initialItems: true, metadata: true })
     this.#sessionId = sessionId
     this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
     this.#kept = adapterSession(store, sessionId, mark, metadata)

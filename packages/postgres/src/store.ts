@@ -3,7 +3,7 @@
  * database and schema share it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf } from 'indelible/json/kit'
+import { isLeft, left, right, optionsOf, type OptionNames } from 'indelible/json/kit'
 import { amount, type Task } from 'indelible/task/kit'
 import { Pool } from 'pg'
 import { type OpenStoreFault, type Store, storeOf, storeTask } from 'indelible/store/kit'
@@ -77,7 +77,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     scope,
     timeout = 30_000,
     now = Date.now,
-  } = optionsOf('postgresStore', options)
+  } = optionsOf('postgresStore', options, optionNames)
   amount('timeout', timeout, { unit: 'milliseconds' })
   return storeTask(async () => {
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63)
@@ -158,4 +158,15 @@ const nameOf = (connectionString: string | undefined): string => {
   if (connectionString === undefined || !URL.canParse(connectionString)) return 'the database'
   const { host, pathname } = new URL(connectionString)
   return host === '' && pathname.length < 2 ? 'the database' : `${host}${pathname}`
+}
+
+const optionNames: OptionNames<PostgresOptions> = {
+  connectionString: true,
+  connections: true,
+  pool: true,
+  schema: true,
+  create: true,
+  scope: true,
+  timeout: true,
+  now: true,
 }

@@ -3,7 +3,7 @@
  * log of the store, so it is a leaf of that log's tree.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownFields, isLeft, jsonIn, left, optionsOf, right } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonIn, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
 import type { History } from 'indelible/history'
 import type {
@@ -80,7 +80,13 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * await opened.flush()
  */
 export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
-  const { store, id, durable = false, writer: name = 'writer', ...rest } = optionsOf('openCallLog', options)
+  const {
+    store,
+    id,
+    durable = false,
+    writer: name = 'writer',
+    ...rest
+  } = optionsOf('openCallLog', options, optionNames)
   const others = ownFields(rest)
   return storeTask(async () => {
     const info = await findOrCreate(store, id)
@@ -279,3 +285,17 @@ const writerOf = (
 
 /** The most records in one append. */
 const mostRows = 500
+
+const optionNames: OptionNames<StoredCallLogOptions> = {
+  store: true,
+  id: true,
+  durable: true,
+  writer: true,
+  limits: true,
+  redact: true,
+  content: true,
+  telemetry: true,
+  scope: true,
+  now: true,
+  newId: true,
+}

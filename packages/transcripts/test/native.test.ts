@@ -185,11 +185,11 @@ const someMessages = fc.array(
 )
 
 const digests: Readonly<Record<NativeProgram, string>> = {
-  'claude-code': 'ec427366e0d26455',
-  codex: '8019757e2eab1476',
-  gemini: '9d585305f3c15543',
-  opencode: 'd5a51efc1ff48e31',
-  pi: '1bd9993c6fe6d65d',
+  'claude-code': '5001a25d574c8d0a',
+  codex: '4ef2742259e2832f',
+  gemini: '197ca3361d5fda93',
+  opencode: 'bfe66905a41f06d6',
+  pi: '81d08102c6fbff73',
 }
 
 describe.each(nativePrograms)('a written session of %s', (program) => {

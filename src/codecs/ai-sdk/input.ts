@@ -25,8 +25,9 @@ export const inputOf = (args: string): { readonly input: unknown; readonly losse
   const { value, findings } = read.right
   if (findings.length === 0) return { input: value, losses: none }
   const admitted = admit(value)
+  if (isLeft(admitted)) return { input: args, losses: none }
   return {
-    input: isLeft(admitted) ? args : mutableCopy(admitted.right.value),
+    input: mutableCopy(admitted.right.value),
     losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
   }
 }

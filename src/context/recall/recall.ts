@@ -3,7 +3,16 @@
  * search; for the application, or as a tool for the model.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, isLeft, left, optionsOf, ownFields, right, type JsonObject } from '../../json/index.ts'
+import {
+  hasField,
+  isLeft,
+  left,
+  optionsOf,
+  ownFields,
+  right,
+  type JsonObject,
+  type OptionNames,
+} from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
@@ -65,7 +74,7 @@ export const recall = (
   asked: RecallRequest,
   given: RecallOptions = {},
 ): Either<RecallFault, readonly Recalled[]> => {
-  const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given)]
+  const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given, optionNames)]
   const { limit = 5, around = 1, search = lexicalSearch() } = options
   amount('limit', limit, { unit: 'results', whole: true })
   amount('around', around, { unit: 'messages', whole: true })
@@ -168,7 +177,7 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
     maxCharacters = 12_000,
     search = lexicalSearch(),
     ...rest
-  } = optionsOf('recallTool', options)
+  } = optionsOf('recallTool', options, toolOptionNames)
   return Object.freeze<RecallTool>({
     name,
     description,
@@ -256,3 +265,6 @@ const excerptAround = ({ message, words = [] }: Recalled, most: number): string 
     ? headAndTail(said, most, elidedCharacters)
     : `…${sliceWhole(said, from, most)}…`
 }
+
+const optionNames: OptionNames<RecallOptions> = { allow: true, limit: true, around: true, search: true }
+const toolOptionNames: OptionNames<RecallToolOptions> = { ...optionNames, name: true, maxCharacters: true }

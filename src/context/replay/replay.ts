@@ -1,5 +1,5 @@
 /** Replay: shows what a policy would have sent before each answer of a recorded conversation, and judges it. */
-import { isLeft, optionsOf } from '../../json/index.ts'
+import { isLeft, optionsOf, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { toolCallsOf, type Message, type ToolCallPart } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
@@ -89,7 +89,7 @@ export interface Replay {
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
 export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
-  const options = optionsOf('replay', asked)
+  const options = optionsOf('replay', asked, optionNames)
   const {
     policy = paged(),
     notes = [],
@@ -207,3 +207,16 @@ const sortKeys = (value: unknown): unknown => {
 /** A quantile of sorted numbers; 0 if there are none. */
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+
+const optionNames: OptionNames<ReplayOptions> = {
+  budget: true,
+  policy: true,
+  notes: true,
+  prices: true,
+  toolTokens: true,
+  systemTokens: true,
+  estimate: true,
+  onAnswer: true,
+  now: true,
+  onProgress: true,
+}

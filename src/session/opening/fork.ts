@@ -32,7 +32,7 @@ export interface ForkOptions {
  * @param store the store that has the session, and gets the fork
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
- * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
+ * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`. If it can't be opened, no fork remains
  * @example
  * const fork = await forkSession(store, 'build-fix', { at: 2 })
  * await fork.append(user('Try the other file.'))
@@ -42,8 +42,16 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(async function* () {
     const forked = yield* forkRows(store, id, plan)
-    return yield* need(openSession(store, forked.id, redact === undefined ? {} : { redact }))
+    const opened = await openSession(store, forked.id, redact === undefined ? {} : { redact })()
+    if (isLeft(opened)) await removeUnread(store, forked)
+    return yield* need(opened)
   }, 'forkSession')
+}
+
+/** Removes a fork that can't be opened, unless another process appended to it. A failure does not change the result. */
+const removeUnread = async (store: Store, { id, head }: SessionInfo): Promise<void> => {
+  const found = await store.info(id)()
+  if (!isLeft(found) && found.right.head.root === head.root) await store.remove(id)()
 }
 
 /**

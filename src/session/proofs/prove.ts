@@ -104,7 +104,7 @@ export const proveEntry = (
   ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'MessageErased' | 'MessageEncrypted'>,
   EntryProof
 > => {
-  const { size } = optionsOf('proveEntry', options)
+  const { size } = optionsOf('proveEntry', options, { size: true })
   return sessionSteps(async function* () {
     const { row, info } = yield* rowOfMessage(store, id, position)
     const { head: now } = info

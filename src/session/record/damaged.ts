@@ -2,9 +2,9 @@
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'
-import { emptyRange, equalBytes, nodeHash, rootOf, hexOf, type CompactRange } from '../../proof/kit.ts'
+import { emptyRange, rootOf, hexOf, type CompactRange } from '../../proof/kit.ts'
 import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
-import { rangeAt, rowLeaf } from '../../store/kit.ts'
+import { isInTree, rangeAt } from '../../store/kit.ts'
 import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
 
 /** Read all rows into an empty mirror, and list the altered ones in its `damaged`. */
@@ -19,7 +19,7 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
     if (failure !== undefined) return failure
     nodes.push(isLeft(node) ? undefined : node.right[0])
     const { row, damage } = found.right
-    const reason = damage ?? (isInTree(row, position, nodes, store) ? undefined : alteredRow)
+    const reason = damage ?? (isInTree(row, position, (at) => nodes[at], store.hash) ? undefined : alteredRow)
     const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
     const untaken = taken && failureOf(taken)
     if (untaken !== undefined && untaken.left._tag !== 'NoKey') return untaken
@@ -64,23 +64,6 @@ const rowAt = async (
   const damage = isLeft(read) ? reasonIn(read.left) : 'the row is missing'
   const nothing: StoredRow = { position, kind: 'entry', index: 0, body: '', at: times.at(-1) ?? 0 }
   return right({ row: stored ?? nothing, damage })
-}
-
-/** Whether the tree contains the row at this position, by the stored nodes here and before it. */
-const isInTree = (
-  row: StoredRow,
-  position: number,
-  nodes: readonly (Uint8Array | undefined)[],
-  { hash }: Store,
-): boolean => {
-  let node = rowLeaf(row, hash)
-  for (let rest = position, width = 1; rest % 2 === 1; rest = (rest - 1) / 2, width *= 2) {
-    const before = nodes[position - width]
-    if (before === undefined) return false
-    node = nodeHash(before, node, hash)
-  }
-  const stored = nodes[position]
-  return stored !== undefined && equalBytes(node, stored)
 }
 
 const markDamaged = (mirror: Mirror, row: number, { kind, at }: StoredRow, reason: string): void => {

@@ -1,10 +1,10 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
-import { callCallback, type CallbackThrew } from '../../task/index.ts'
+import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
 import { hasOwn, isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import type { LogFault, Store } from '../../store/index.ts'
+import type { LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
@@ -119,7 +119,10 @@ export class Appending {
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
       const { called: before } = this.#writer
       const makeSummary = callCallback('make', () => make(conversation))
-      if (isLeft(makeSummary)) return makeSummary
+      if (isLeft(makeSummary)) {
+        const unread = readFaultIn(makeSummary.left, this.#mirror.id)
+        return unread === undefined ? makeSummary : left(unread)
+      }
       if (this.#writer.called !== before) return left(selfAppending)
       const rows = messageRows(this.#mirror, listOf(makeSummary.right), page, this.#store)
       if (isLeft(rows)) return rows
@@ -232,6 +235,12 @@ const selfAppending: CallbackThrew = Object.freeze({
   callback: 'make',
   cause: new TypeError('it appended to the session itself: return the messages instead'),
 })
+
+/** The damage of a message that `make` read: messages are parsed when they are first read. */
+const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'DamagedLog'> | undefined => {
+  const fault = cause instanceof FaultError ? (cause as FaultError<StoreFault>).fault : undefined
+  return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
+}
 
 export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
   isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]

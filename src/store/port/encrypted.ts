@@ -133,8 +133,7 @@ const keysOfTexts = new Map<string, string | undefined>()
 /** Like `ownKeyOf`, for stored metadata; also undefined if it can't be read. */
 export const ownKeyIn = (text: string): string | undefined => {
   if (!text.includes(encryptionMark)) return undefined
-  const known = keysOfTexts.get(text)
-  if (known !== undefined) return known
+  if (keysOfTexts.has(text)) return keysOfTexts.get(text)
   const meta: unknown = parseOrText(text)
   const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
   if (keysOfTexts.size >= 1000) keysOfTexts.clear()

@@ -35,7 +35,7 @@ export const followLog = (
   id: string,
   options: FollowOptions = {},
 ): AsyncIterable<StoredRow> => {
-  const { from = 0, signal } = optionsOf('follow', options)
+  const { from = 0, signal } = optionsOf('follow', options, { from: true, signal: true })
   if (!Number.isSafeInteger(from) || from < 0)
     throw new TypeError(`from is ${String(from)}; expected a whole number of at least 0`)
   return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }

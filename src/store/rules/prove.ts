@@ -1,8 +1,18 @@
 /** Proofs about a log, from the nodes that the store keeps beside its rows. Few rows are read. */
 import { isLeft, left, right } from '../../json/index.ts'
-import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../../proof/kit.ts'
+import {
+  equalBytes,
+  nodeHash,
+  peakEnds,
+  rootOf,
+  siblingsOf,
+  subtreesBetween,
+  type Hash,
+  type Subtree,
+} from '../../proof/kit.ts'
 import type { Task } from '../../task/index.ts'
 import { storeTask, type LogFault } from '../fault.ts'
+import type { StoredRow } from '../port/row.ts'
 import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
@@ -35,6 +45,52 @@ export const consistencyPath = (
   oldSize: number,
   size: number,
 ): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
+
+/**
+ * Whether a row is as it was appended, by the nodes stored at its position and before it.
+ *
+ * @param nodeAt returns the node stored at a position; undefined if it can't be read
+ */
+export const isInTree = (
+  row: StoredRow,
+  position: number,
+  nodeAt: (position: number) => Uint8Array | undefined,
+  hash: Hash,
+): boolean => {
+  let node = rowLeaf(row, hash)
+  for (const at of leftSiblings(position)) {
+    const before = nodeAt(at)
+    if (before === undefined) return false
+    node = nodeHash(before, node, hash)
+  }
+  const stored = nodeAt(position)
+  return stored !== undefined && equalBytes(node, stored)
+}
+
+/** The positions with the roots of the subtrees that end before a row and are merged with it, bottom up. */
+const leftSiblings = (position: number): readonly number[] => {
+  const found: number[] = []
+  for (let rest = position, width = 1; rest % 2 === 1; rest = (rest - 1) / 2, width *= 2) found.push(position - width)
+  return found
+}
+
+/**
+ * Whether a row that an index found is the row of a log, as it was appended; a row without a text, as it was erased.
+ *
+ * Cost    one read, of two nodes on average
+ */
+export const isRecorded = (store: Store, id: string, row: StoredRow): Task<LogFault, boolean> =>
+  storeTask(async () => {
+    const { position, erased } = row
+    const positions = [position, ...leftSiblings(position)]
+    const found =
+      erased === undefined
+        ? await store.nodes(id, positions)()
+        : await store.read(id, { from: position, to: position + 1 })() // compares it with the ledger
+    if (isLeft(found)) return found.left._tag === 'DamagedLog' ? right(false) : found
+    const nodes = found.right as readonly Uint8Array[]
+    return right(erased !== undefined || isInTree(row, position, (at) => nodes[positions.indexOf(at)], store.hash))
+  }, 'isRecorded')
 
 const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): Task<LogFault, readonly Uint8Array[]> =>
   storeTask(async () => {

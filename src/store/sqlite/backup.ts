@@ -38,7 +38,11 @@ export interface BackupOptions {
  * @returns the findings of the check, empty for a valid copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
 export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> => {
-  const { path: given, to, progress = () => {} } = optionsOf('backupSqlite', options)
+  const {
+    path: given,
+    to,
+    progress = () => {},
+  } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true })
   return storeTask(async () => {
     const [path, target] = [resolve(given), resolve(to)]
     if (existsSync(target))

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/kit.ts'
-import type { CheckedAppend, StoreDriver } from '../port/driver.ts'
+import type { CheckedAppend, ErasingDriver, IndexDriver, StoreDriver } from '../port/driver.ts'
 import { removalIncompleteFault } from '../rules/rules.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
@@ -19,7 +19,18 @@ import { States } from './states.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
-export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: () => number): StoreDriver => {
+/** All of the port except `turn`, with nothing optional. */
+export interface SqliteDriver extends Omit<Required<StoreDriver>, 'turn'> {
+  readonly erasing: Required<ErasingDriver>
+  readonly index: Required<IndexDriver>
+}
+
+export const sqliteDriver = (
+  db: DatabaseSync,
+  writer: Writer,
+  hash: Hash,
+  now: () => number,
+): Omit<SqliteDriver, 'check' | 'repair'> => {
   const scopes = new Scopes(db, writer)
   const rows = new Rows(db, writer)
   const logs = new Logs(db, scopes, rows, hash, now)

@@ -20,7 +20,7 @@ import type { Appender } from './append.ts'
 import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { pack, packedColumns, unpack, type Packed } from './packed.ts'
+import { packedColumns, unpack, type Packed } from './packed.ts'
 import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { Needles } from './needles.ts'
@@ -87,7 +87,9 @@ export class Eraser {
         this.#secure(was)
       }
     })
-    return isLeft(done) ? done : this.#cleaned(done.right, needles)
+    if (isLeft(done)) return done
+    needles.finish()
+    return this.#cleaned(done.right, needles)
   }
 
   containing(scope: string, texts: readonly string[]): TextPlaces {
@@ -165,12 +167,8 @@ export class Eraser {
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
-      for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[]) {
-        const whole = unpack(content)
-        needles.addBytes(whole)
-        // An earlier row may have compressed it, to bytes that differ with the version of zstd.
-        if (whole !== content.bytes || pack(whole).size !== null) needles.addUnknown()
-      }
+      for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
+        needles.addContent(content)
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)

@@ -5,9 +5,13 @@
 import { isArray, isObject } from '../../json/index.ts'
 import { charactersOf, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
+import { pack, unpack, type Packed } from './packed.ts'
 
 /** The length of a piece, in bytes. */
 const pieceBytes = 16
+
+/** The maximum number of pieces, about 16 MB of texts. A larger block counts as unknown. */
+const mostPieces = 1 << 20
 
 /** Message fields whose texts are not content, or are not erased. */
 const keptMembers: ReadonlySet<string> = new Set([
@@ -25,6 +29,7 @@ const keptMembers: ReadonlySet<string> = new Set([
 export class Needles {
   /** The pieces, with one character for each byte. */
   readonly #pieces = new Set<string>()
+  readonly #contents: Packed[] = []
   #find: ((text: string) => boolean) | undefined
   /** Whether something without pieces was erased. */
   hasUnknown = false
@@ -46,7 +51,24 @@ export class Needles {
 
   /** Add the content of a block. */
   addBytes(bytes: Uint8Array): void {
-    this.#addPieces(bytes, undefined)
+    if (this.#pieces.size + bytes.length / pieceBytes > mostPieces) this.addUnknown()
+    else this.#addPieces(bytes, undefined)
+  }
+
+  /** Add a stored block. Its pieces are made by `finish`, outside the transaction that erases it. */
+  addContent(content: Packed): void {
+    this.#contents.push(content)
+  }
+
+  /** Make the pieces of the blocks, if they will be searched for. */
+  finish(): void {
+    for (const content of this.#contents.splice(0)) {
+      if (this.hasUnknown) continue
+      const whole = unpack(content)
+      this.addBytes(whole)
+      // An earlier row may have compressed it, to bytes that differ with the version of zstd.
+      if (!this.hasUnknown && (whole !== content.bytes || pack(whole).size !== null)) this.addUnknown()
+    }
   }
 
   /** Record something without pieces to search for. The file is then assumed to contain it. */

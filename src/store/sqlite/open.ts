@@ -39,7 +39,12 @@ export const openDatabase = async (
   path: string,
   { wait, create, readOnly }: OpenOptions,
 ): Promise<Either<OpenStoreFault, Opened>> => {
-  if (!existsSync(path) && (readOnly || !create)) return left({ _tag: 'NoStore', path })
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) !== undefined) accessSync(path, constants.R_OK)
+    else if (readOnly || !create) return left({ _tag: 'NoStore', path })
+  } catch (cause) {
+    return left({ _tag: 'Io', operation: `open ${path}`, cause }) // of another user, or in a folder of one
+  }
   if (readOnly) return openToRead(path, wait, undefined)
   const opened = await openToWrite(path, wait)
   if (!isLeft(opened) || !(opened.left._tag === 'ReadOnly' || opened.left._tag === 'Full') || !existsSync(path))

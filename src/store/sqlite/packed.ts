@@ -75,7 +75,6 @@ export const sizeAgain = (bytes: Uint8Array, isBlock: (bytes: Uint8Array) => boo
 }
 
 /**
-/**
  * The end of the first zstd frame, because zstd ignores all bytes after it; and the uncompressed size, if the frame states
  * it. Throws if the frame is truncated.
  *
@@ -103,27 +102,32 @@ const frameIn = (bytes: Uint8Array): { readonly end: number; readonly size: numb
  *
  * @param atOnce runs a transaction
  */
-export const packBlocks = async (db: DatabaseSync, atOnce: <T>(work: () => T) => Promise<T>): Promise<void> => {
+export const packBlocks = async (db: DatabaseSync, atOnce: (work: () => void) => Promise<void>): Promise<void> => {
   if (zstdCompressSync === undefined) throw noZstd('write')
   const next =
     db.prepare(`select block, length(bytes) as length from content where block > ? and size is null and length(bytes) >= ${least}
     order by block limit ${piece}`)
   const get = db.prepare('select bytes from content where block = ?')
-  const put = db.prepare('update content set bytes = ?, size = ? where block = ?')
-  const packAfter = (key: number): number | undefined => {
-    let last: number | undefined
+  const put = db.prepare('update content set bytes = ?, size = ? where block = ? and size is null and bytes = ?')
+  const gone = { bytes: new Uint8Array() } // another process removed the block
+  const packAfter = (
+    key: number,
+  ): readonly { readonly block: number; readonly bytes: Uint8Array; readonly packed: Packed }[] => {
+    const some = []
     let read = 0
     for (const { block, length } of next.all(key) as unknown as readonly { block: number; length: number }[]) {
-      if (last !== undefined && read + length > pieceBytes) break
+      if (read > 0 && read + length > pieceBytes) break
       read += length
-      last = block
-      const packed = pack((get.get(block) as unknown as { readonly bytes: Uint8Array }).bytes)
-      put.run(packed.bytes, packed.size ?? doesNotPay, block)
+      const { bytes } = (get.get(block) ?? gone) as { readonly bytes: Uint8Array }
+      some.push({ block, bytes, packed: pack(bytes) })
     }
-    return last
+    return some
   }
-  for (let last: number | undefined = 0; last !== undefined;) {
-    const before: number = last
-    last = await atOnce(() => packAfter(before))
+  // Compressed before the transaction, so that other writers wait only for the write. A block changed meanwhile is left.
+  for (let last = 0, some = packAfter(last); some.length > 0; some = packAfter(last)) {
+    await atOnce(() => {
+      for (const { block, bytes, packed } of some) put.run(packed.bytes, packed.size ?? doesNotPay, block, bytes)
+    })
+    last = some.at(-1)?.block ?? last
   }
 }

@@ -1,11 +1,13 @@
 /** A driver for a file that can't be written: every write is a fault. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../../json/index.ts'
-import type { Answer, IndexDriver, StoreDriver } from '../port/driver.ts'
+import type { Answer } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
+import type { SqliteDriver } from './driver.ts'
 import type { Reading } from './open.ts'
 
-export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: Reading): StoreDriver => {
+/** It lists each member, and is complete by its type: a method that is left out would be missing in silence. */
+export const readOnlyDriver = (driver: SqliteDriver, path: string, { isStale }: Reading): SqliteDriver => {
   const refuse = async (): Promise<Either<StoreFault, never>> => left({ _tag: 'ReadOnly', path })
   const withFreshRead =
     <Given extends readonly unknown[], T>(read: (...given: Given) => Answer<T>) =>
@@ -19,9 +21,12 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
           })
         : answered
     }
-  const { index, states } = driver
+  const { hash, now, watch, close, erasing, index, states } = driver
   return {
-    ...driver,
+    hash,
+    now,
+    watch,
+    close,
     create: refuse,
     update: refuse,
     append: refuse,
@@ -30,34 +35,29 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
     lease: (scope, id, change) => (change.type === 'look' ? withFreshRead(driver.lease)(scope, id, change) : refuse()),
     putBlocks: refuse,
     repair: refuse,
+    check: withFreshRead(driver.check),
     info: withFreshRead(driver.info),
     list: withFreshRead(driver.list),
-    ...(driver.pieces && { pieces: withFreshRead(driver.pieces) }),
-    ...(driver.scopes && { scopes: withFreshRead(driver.scopes) }),
+    pieces: withFreshRead(driver.pieces),
+    scopes: withFreshRead(driver.scopes),
     read: withFreshRead(driver.read),
     nodes: withFreshRead(driver.nodes),
-    ...(driver.erasing !== undefined && {
-      erasing: {
-        erase: refuse,
-        sharing: withFreshRead(driver.erasing.sharing),
-        containing: withFreshRead(driver.erasing.containing),
-      },
-    }),
+    erasing: {
+      erase: refuse,
+      sharing: withFreshRead(erasing.sharing),
+      containing: withFreshRead(erasing.containing),
+      erased: withFreshRead(erasing.erased),
+    },
     getBlocks: withFreshRead(driver.getBlocks),
     hasBlocks: withFreshRead(driver.hasBlocks),
-    ...(states !== undefined && {
-      states: { read: withFreshRead((scope: string, id: string) => states.read(scope, id)), write: refuse },
-    }),
-    ...(index !== undefined && {
-      index: {
-        find: withFreshRead((scope: string, query: Parameters<IndexDriver['find']>[1]) => index.find(scope, query)),
-        findIn: withFreshRead((scope: string, logs: readonly string[], term: string) =>
-          index.findIn(scope, logs, term),
-        ),
-        make: refuse,
-        add: refuse,
-        drop: refuse,
-      },
-    }),
+    states: { read: withFreshRead(states.read.bind(states)), write: refuse },
+    index: {
+      find: withFreshRead(index.find.bind(index)),
+      findIn: withFreshRead(index.findIn.bind(index)),
+      encrypted: withFreshRead(index.encrypted.bind(index)),
+      make: refuse,
+      add: refuse,
+      drop: refuse,
+    },
   }
 }

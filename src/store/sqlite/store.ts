@@ -11,13 +11,12 @@ import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
 import { portableSha256 as sha256 } from '../../proof/kit.ts'
 import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
-import { type StoreDriver } from '../port/driver.ts'
 import { storeOf } from '../rules/handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
 import { checkDatabase, type Finding } from './check.ts'
-import { sqliteDriver } from './driver.ts'
+import { sqliteDriver, type SqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
 import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
@@ -94,7 +93,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const network = networkFileSystem(path)
       if (network !== undefined) onNotice({ _tag: 'NetworkFileSystem', path, type: network })
       const writer = new Writer(db, { path, durability, wait, onNotice })
-      const driver: StoreDriver = {
+      const driver: SqliteDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         check: () => checkFileOf(again),
         repair: () => writer.write(() => right(repairStore(db))),

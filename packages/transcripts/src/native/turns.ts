@@ -181,7 +181,7 @@ class TurnBuilder {
       this.#lose(position, [...path, 'name'], `is not a name that providers accept: written as ${name}`)
     const args = isObject(valueOf(part.arguments)) ? (valueOf(part.arguments) as JsonObject) : undefined
     if (args === undefined && !this.#holds.anyArguments)
-      this.#lose(position, [...path, 'arguments'], 'is not a JSON object: written as the field "input" of one')
+      this.#lose(position, [...path, 'arguments'], 'are not a JSON object: written as { "input": … }')
     if (subAgents.has(part.name))
       this.#lose(position, path, 'calls a sub-agent: its result is written, but not its own conversation')
     const isError = result.isError === true
@@ -257,7 +257,8 @@ class TurnBuilder {
 
   #text(text: string, position: number, path: Path): Text | undefined {
     const written = text.toWellFormed()
-    if (written !== text) this.#lose(position, path, 'has an unpaired surrogate: written as U+FFFD')
+    if (written !== text)
+      this.#lose(position, path, 'has half a surrogate pair, which is no character: written as U+FFFD')
     if (written.trim() !== '') return { type: 'text', text: written }
     if (text !== '') this.#lose(position, path, 'is blank: left out')
     return undefined

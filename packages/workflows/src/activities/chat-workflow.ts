@@ -295,6 +295,7 @@ export const createChat = (options: ChatOptions): Chat => {
       }
     } catch (error) {
       if (stopped && canCancel(host)) return
+      if (error instanceof EndingError) throw error.cause
       failure = host.failure?.(error)
       if (failure === undefined) throw error
     } finally {
@@ -353,7 +354,7 @@ export const createChat = (options: ChatOptions): Chat => {
       else {
         // A tool whose activity failed permanently has no result. The record stays settled, and the model reads why.
         const reason = host.failure?.(outcome.error)
-        if (reason === undefined) throw outcome.error
+        if (reason === undefined) throw new EndingError(outcome.error)
         history.append(await runOne(call, `The tool could not be run: ${reason}`, '/failed'))
       }
     }
@@ -388,6 +389,15 @@ export const createChat = (options: ChatOptions): Chat => {
     ...(failure !== undefined && { failure }),
   })
   return Object.freeze({ signal, status, history, run })
+}
+
+/** A tool's error for which the host has no text, so that it is not asked again. */
+class EndingError {
+  readonly cause: unknown
+
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
 }
 
 /** The number of signal ids remembered. */

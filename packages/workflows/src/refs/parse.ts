@@ -100,7 +100,8 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
 
 /** Refs are names, so a changed value would name something else. */
 const refuseReplaced = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
-  if (first !== undefined) return unreadableFault(first.path, 'an unambiguous value', `a value that ${first.reason}`)
+  if (first !== undefined)
+    return unreadableFault(first.path, 'an unambiguous value', `a value that ${first.reason.split(': ')[0]}`)
   try {
     return right(read())
   } catch (error) {

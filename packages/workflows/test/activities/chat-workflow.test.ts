@@ -8,6 +8,7 @@ import {
   assistant,
   memoryStore,
   textOf,
+  toolCall,
   toolResult,
   user,
   type Message,
@@ -237,4 +238,26 @@ describe('a lost block in a chat', () => {
     expect(step).toMatchObject({ tag: 'MissingBlock' })
     expect(sent).toEqual([])
   })
+})
+
+it("a tool's error for which the host has no text ends the chat with that error, and is asked about once", async () => {
+  const store = memoryStore()
+  const calling: Model = {
+    name: 'm',
+    stream: (request, signal) => scriptedModel([assistant(toolCall('c', 'f', {}))]).stream(request, signal),
+  }
+  const broken = new Error('the tool is gone')
+  const asked: unknown[] = []
+  const chat = createChat({ id: 'chat', model: wanted })
+  chat.signal(await message(store, 'go'))
+  const ran = chat.run({
+    activities: {
+      ...historyActivities({ store, registry: registryOf(calling) }),
+      runTool: () => Promise.reject(broken),
+    },
+    wait: () => Promise.reject(new Error('it waits for more')),
+    failure: (error) => void asked.push(error),
+  })
+  await expect(ran).rejects.toBe(broken)
+  expect(asked).toEqual([broken])
 })

@@ -67,7 +67,7 @@ describe('a saved ref history', () => {
       expect(refused(saved)).toContain(
         'scope should be an unambiguous value, found a value that has half a surrogate pair',
       )
-    expect(refused('{"type":"indelible.refs","version":1,"scope":"a","scope":"b","refs":[]}')).toContain(
+    expect(refused('{"type":"indelible.refs","version":1,"scope":"a","scope":"b","refs":[]}')).toBe(
       'scope should be an unambiguous value, found a value that occurs twice',
     )
     expect(refused({ type: 'llm2', refs: [{ blockKeys: ['k\udc00'], role: 'user' }] })).toContain(
