@@ -98,9 +98,11 @@ const copyProject = (): void => {
     if (!/^(@?indelible|\.vite.*)$/.test(name)) link(join(root, 'node_modules', name), name)
   link(copy, 'indelible')
   for (const name of fs.readdirSync(join(copy, 'packages'))) link(join(copy, 'packages', name), `@indelible/${name}`)
-  // Some tests bundle what was built.
+  // Some tests bundle what was built, and some serve its page; none may build it anew because a source is newer.
   for (const path of fs.globSync(['dist', 'packages/*/dist'], { cwd: root }))
-    fs.symlinkSync(join(root, path), join(copy, path))
+    fs.cpSync(join(root, path), join(copy, path), { recursive: true })
+  const page = join(copy, 'packages/cli/dist/view/page/index.html')
+  if (fs.existsSync(page)) fs.utimesSync(page, new Date(), new Date('2100-01-01'))
   fs.chmodSync(copy, 0o755) // a test reads as nobody
   // A test's own processes write at once what they reach: nobody knows how they end.
   fs.writeFileSync(

@@ -204,30 +204,28 @@ const noteOf = (entry: ClaudeEntry): ApplicationNote => {
 
 const taggedNamespace = `${namespace}.tagged`
 
-const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] => {
-  const entries: ClaudeEntry[] = []
+/** Lines as stored, from a note on. */
+function* linesIn(session: SessionReader, from: number): Generator<{ readonly entry: Json; readonly tags: Json }> {
   for (const note of session.notes().slice(from)) {
-    if (note.type !== 'application' || !isObject(note.content)) continue
-    // Safe casts: notes with these namespaces come from `noteOf`.
-    if (note.namespace === namespace) entries.push(structuredClone(note.content) as unknown as ClaudeEntry)
-    if (note.namespace !== taggedNamespace) continue
-    const { entry, tags } = note.content
-    entries.push(revivePlain(structuredClone(entry), tags as unknown as readonly Tag[]) as ClaudeEntry)
+    if (note.type !== 'application') continue
+    if (note.namespace === namespace) yield { entry: note.content, tags: [] }
+    // Safe cast: notes with this namespace come from `noteOf`.
+    if (note.namespace === taggedNamespace) yield note.content as { readonly entry: Json; readonly tags: Json }
   }
-  return entries
 }
+
+const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] =>
+  Array.from(
+    linesIn(session, from),
+    ({ entry, tags }) => revivePlain(structuredClone(entry), tags as unknown as readonly Tag[]) as ClaudeEntry,
+  )
 
 /** The ids of a session's lines. Each handle reads each note once. */
 const uuidsIn = (session: Session): ReadonlySet<string> => {
   const known = seenIds.get(session) ?? { ids: new Set<string>(), notes: 0 }
-  const notes = session.notes()
-  for (const note of notes.slice(known.notes)) {
-    if (note.type !== 'application' || !isObject(note.content)) continue
-    const line = note.namespace === taggedNamespace ? note.content['entry'] : note.content
-    const uuid = isObject(line) ? line['uuid'] : undefined
-    if (typeof uuid === 'string') known.ids.add(uuid)
-  }
-  known.notes = notes.length
+  for (const { entry } of linesIn(session, known.notes))
+    if (isObject(entry) && typeof entry['uuid'] === 'string') known.ids.add(entry['uuid'])
+  known.notes = session.notes().length
   seenIds.set(session, known)
   return known.ids
 }
