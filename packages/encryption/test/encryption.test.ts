@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -774,6 +774,13 @@ describe('a plain session in an encrypted store', () => {
         await ok(openSession(withKeys(inner, keys, { plain: 'read' }), 'c'))
         await ok(inner.remove('c'))
       }
+  })
+  it('is not read while the key store cannot tell whether it was encrypted', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    const busy: Store['info'] = () => storeTask(async () => left({ _tag: 'Busy', waited: 1 }), 'store.info')
+    const keysIn: Store = { ...memoryStore(), info: busy, scoped: () => right(keysIn) }
+    await fault('Busy', openSession(withKeys(inner, keyRing([host], { keysIn }), { plain: 'read' }), 'c'))
   })
   it('keeps its id, where an encrypted one cannot be created', async () => {
     const inner = memoryStore()
