@@ -32,6 +32,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   notes: ['test/notes/*', 'test/session/session'],
   proof: ['test/proof/*', 'test/session/{prove,tamper}', 'packages/evidence/test/ledger'],
   entry: ['test/entry/*', 'test/session/{session,copy,tamper,erase,prove,transfer}', 'test/store/check'],
+  records: ['packages/records/test/**/*', 'test/store/own-logs'],
   session: [
     'test/session/{session,conversation.property,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}',
   ],

@@ -78,7 +78,7 @@ it.each(['time', 'relevance'] as const)('a page by %s judges at most 5000 propos
   await createSession(store, { id: 's', messages: [user('hay')] })
   const [row] = await orThrow(store.read('s', { from: 0, to: 1 }))
   let proposed = 0
-  const find: RowIndex['find'] = ({ all, limit }) => {
+  const find: RowIndex['find'] = ({ all, limit = 0 }) => {
     if (all.some(({ term }) => term === unreadTerm))
       // a log that was removed meanwhile is not damaged
       return searched({ rows: [{ row: row as StoredRow, logs: ['gone'], cursor: '' }], behind: 0 })
