@@ -131,6 +131,15 @@ const seen = Object.create(null)
 afterAll(() => appendFileSync(reach, Object.keys(seen).join('\\n') + '\\n'))
 `,
   )
+  // Each file's command lines run in a thread of its own, which loads the changed code and writes what that file reaches.
+  fs.appendFileSync(
+    join(copy, 'packages/cli/test/indelible.ts'),
+    `forEachFile.add(() => {
+  void started?.terminate()
+  started = undefined
+})
+`,
+  )
 }
 
 /** Runs tests, up to so many failures; undefined if they take longer than `limit` milliseconds. */
