@@ -150,7 +150,8 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     const session = await orThrow(openSession(store, sessions[0]?.id ?? ''))
     await orThrow(session.update((metadata) => void (metadata['summary'] = { data: 'none', folded: 2 })))
     await session.close()
-    expect((await summing.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([
+    const another = claudeSessionStore(store, { fold }) // the other one has its metadata
+    expect((await another.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([
       { lines: 2, last: 'b' },
     ])
   })
