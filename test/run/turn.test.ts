@@ -17,6 +17,7 @@ import {
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
+import { thawed } from '../thawed.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -486,6 +487,7 @@ describe('tool approvals', () => {
       ran,
     ]).toEqual(['approval', ['c', 'd'], ['a', 'b'], ['look', 'pay']])
     expect(first.messages.length).toBe(1)
+    expect(thawed(first.open)).toBeUndefined()
 
     const session = await openSession(store, 's')
     expect([messageTexts(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
