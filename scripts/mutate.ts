@@ -131,14 +131,13 @@ const seen = Object.create(null)
 afterAll(() => appendFileSync(reach, Object.keys(seen).join('\\n') + '\\n'))
 `,
   )
-  // Each file's command lines run in a thread of its own, which loads the changed code and writes what that file reaches.
-  fs.appendFileSync(
-    join(copy, 'packages/cli/test/indelible.ts'),
-    `forEachFile.add(() => {
-  void started?.terminate()
-  started = undefined
-})
-`,
+  // Each file's command lines run in a thread and processes of its own, from the changed code, and write what they reach.
+  const helper = join(copy, 'packages/cli/test/indelible.ts')
+  const passed = ['NODE_OPTIONS', 'INDELIBLE_REACH'].map((name) => `${name}: process.env['${name}'],`).join(' ')
+  const renewed = 'forEachFile.add(() => {\n  void started?.terminate()\n  started = undefined\n})\n'
+  fs.writeFileSync(
+    helper,
+    fs.readFileSync(helper, 'utf8').replace('NODE_COMPILE_CACHE: compiled,\n  ...env', `${passed} $&`) + renewed,
   )
 }
 
