@@ -32,6 +32,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   notes: ['test/notes/*', 'test/session/session'],
   proof: ['test/proof/*', 'test/session/{prove,tamper}', 'packages/evidence/test/ledger'],
   entry: ['test/entry/*', 'test/session/{session,copy,tamper,erase,prove,transfer}', 'test/store/check'],
+  records: ['packages/records/test/**/*', 'test/store/own-logs'],
   session: [
     'test/session/{session,conversation.property,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}',
   ],
@@ -40,7 +41,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */
 const leftOut =
-  /attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/(session|start|output|import-from)\.test/
+  /attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/start\.test/
 
 const { values } = parseArgs({
   options: {
@@ -98,9 +99,11 @@ const copyProject = (): void => {
     if (!/^(@?indelible|\.vite.*)$/.test(name)) link(join(root, 'node_modules', name), name)
   link(copy, 'indelible')
   for (const name of fs.readdirSync(join(copy, 'packages'))) link(join(copy, 'packages', name), `@indelible/${name}`)
-  // Some tests bundle what was built.
+  // Some tests bundle what was built, and some serve its page; none may build it anew because a source is newer.
   for (const path of fs.globSync(['dist', 'packages/*/dist'], { cwd: root }))
-    fs.symlinkSync(join(root, path), join(copy, path))
+    fs.cpSync(join(root, path), join(copy, path), { recursive: true })
+  const page = join(copy, 'packages/cli/dist/view/page/index.html')
+  if (fs.existsSync(page)) fs.utimesSync(page, new Date(), new Date('2100-01-01'))
   fs.chmodSync(copy, 0o755) // a test reads as nobody
   // A test's own processes write at once what they reach: nobody knows how they end.
   fs.writeFileSync(
@@ -127,6 +130,14 @@ const seen = Object.create(null)
 ;(globalThis as any).reach = (index: number) => void (seen[index] = 1)
 afterAll(() => appendFileSync(reach, Object.keys(seen).join('\\n') + '\\n'))
 `,
+  )
+  // Each file's command lines run in a thread and processes of its own, from the changed code, and write what they reach.
+  const helper = join(copy, 'packages/cli/test/indelible.ts')
+  const passed = ['NODE_OPTIONS', 'INDELIBLE_REACH'].map((name) => `${name}: process.env['${name}'],`).join(' ')
+  const renewed = 'forEachFile.add(() => {\n  void started?.terminate()\n  started = undefined\n})\n'
+  fs.writeFileSync(
+    helper,
+    fs.readFileSync(helper, 'utf8').replace('NODE_COMPILE_CACHE: compiled,\n  ...env', `${passed} $&`) + renewed,
   )
 }
 

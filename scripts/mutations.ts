@@ -44,6 +44,7 @@ export const mutationsOf = (path: string, code: string): readonly Mutation[] => 
     const isInside = /Function|PropertyDefinition|StaticBlock/.test(node.type)
     for (const [key, value] of Object.entries(node)) {
       if (key === 'key' && node.computed !== true) continue
+      if (key === 'init' && isOptionNames(node['id'], textOf)) continue
       for (const child of Array.isArray(value) ? (value as unknown[]) : [value])
         if (isCode(child)) visit(child, node, isTop && !isInside, from)
     }
@@ -94,6 +95,10 @@ const changesOf = (node: Node, textOf: (node: unknown) => string): readonly (rea
       return []
   }
 }
+
+/** Whether a variable is a table of option names, of which only the names are read. */
+const isOptionNames = (id: unknown, textOf: (node: unknown) => string): boolean =>
+  isCode(id) && /^\w*(option|setting)Names\b/i.test(textOf(id))
 
 const isCode = (child: unknown): child is Node => {
   const type = (child as Partial<Node> | null)?.type

@@ -490,14 +490,14 @@ export class Loop {
     this.#toolCalls += todo.length
     if (waiting.size > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
-      const left = {
+      const left = [...waiting].map((call) => withApproval(this.#deltaId, call))
+      this.#open = Object.freeze({
         step: this.#deltaId,
         response,
         results: inOrder(),
-        calls: Object.freeze([...waiting].map((call) => withApproval(this.#deltaId, call))),
-      }
-      const still = started.filter((id) => left.calls.some((call) => call.id === id))
-      this.#open = Object.freeze(still.length === 0 ? left : { ...left, started: Object.freeze(still) })
+        calls: Object.freeze(left),
+        started: Object.freeze(started.filter((id) => left.some((call) => call.id === id))),
+      })
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }

@@ -199,7 +199,7 @@ const continuationOf = (
     response: { message: answer, reason: 'tool_calls', usage: noUsage },
     results,
     calls: waiting,
-    ...(started.length > 0 && { started }),
+    started,
   }
   return { open, decisions: { ...decisions, approve: [...(decisions.approve ?? []), ...retried] } }
 }

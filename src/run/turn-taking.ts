@@ -41,6 +41,8 @@ export class TurnTaking {
   readonly #taking: HoldOptions
   readonly #clock: Clock
   #lease: RunLease | undefined
+  /** Of the turn that holds the session. */
+  #control: Control | undefined
   #going: Pick<RunStream, 'cancel'> | undefined
   /** The id of the input answered by this turn's run. */
   #input: string | undefined
@@ -95,6 +97,7 @@ export class TurnTaking {
     )
     if (isLeft(held)) return held
     this.#lease = held.right
+    this.#control = control
     return right(undefined)
   }
 
@@ -241,11 +244,11 @@ export class TurnTaking {
     else if (this.#input !== undefined) await this.#end(this.#input, reason)
     await this.#session.refresh()()
     if (this.#stopped || nextOf(this.inputs()) === undefined) return lease.release()
-    void this.#drain(lease)
+    void this.#drain()
   }
 
   /** Answers all waiting inputs, including those that arrive meanwhile. */
-  async #drain(lease: RunLease): Promise<void> {
+  async #drain(): Promise<void> {
     const answered = await this.#decided<void>(async () => {
       for (;;) {
         const next = this.#stopped ? undefined : nextOf(this.inputs())
@@ -254,18 +257,13 @@ export class TurnTaking {
         if (isLeft(done) || done.right === 'anew') return done
       }
     })
-    await lease.release()
+    await this.#lease?.release()
     if (isLeft(answered) || this.#stopped) return
     // An input may have arrived between the last check and the release, from a process that does not wait.
     await this.#session.refresh()()
     if (nextOf(this.inputs()) === undefined) return
-    const held = await acquireRunLease(this.#session, leaseOf(this.#taking), () => {
-      this.#stopped = true
-      this.#going?.cancel()
-    })
-    if (isLeft(held) || held.right === undefined) return // the new holder answers them
-    this.#lease = held.right
-    await this.#drain(held.right)
+    const held = await this.take(this.#control as Control, 0) // it was held
+    if (!isLeft(held)) await this.#drain() // otherwise the new holder answers them
   }
 }
 

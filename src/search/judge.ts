@@ -23,7 +23,7 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
     if (decoded !== undefined && !isLeft(decoded)) for (const { id, key } of decoded.right.blocks) keys.set(id, key)
   }
   const wanted = [...keys.keys()]
-  const found = new Map<BlockId, Uint8Array>()
+  const found = new Map<BlockId, Uint8Array | undefined>()
   if (wanted.length === 0) return () => undefined
   const { encryption } = store
   const stored = encryption?.bare ?? store
@@ -32,8 +32,7 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
     const one = isLeft(all) ? await stored.getBlocks([id])() : undefined // one is damaged; still read the others
     const bytes = isLeft(all) ? (one === undefined || isLeft(one) ? undefined : one.right[0]) : all.right[index]
     const key = keys.get(id)
-    const plain = bytes === undefined || key === undefined ? bytes : encryption?.block(key, bytes)
-    if (plain !== undefined) found.set(id, plain)
+    found.set(id, bytes === undefined || key === undefined ? bytes : encryption?.block(key, bytes))
   }
   return (id) => found.get(id)
 }

@@ -507,6 +507,12 @@ describe('the Anthropic codec', () => {
     return encoded.right.losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)
   }
 
+  it('lists the summary of reasoning that it can write', () => {
+    const thought = (summary: readonly string[]) => assistant(reasoning('hm', { signature: 'c2ln', summary }), 'so')
+    expect(lost([user('go'), thought(['s'])])).toEqual(['1 content.0.summary: Anthropic has no reasoning summaries'])
+    expect(lost([user('go'), thought([])])).toEqual([])
+  })
+
   it('lists every loss with path and reason', () => {
     const bmp = image({ type: 'base64', mediaType: 'image/bmp', data: 'aGk=' })
     const { wire, losses } = write(anthropic, [

@@ -4,23 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
 import { run, tool, type Model, type ModelEvent, type RunEvent, type RunOptions } from 'indelible/run'
 import { toolOutput } from '../../src/run/kit.ts'
+import { thawed } from '../thawed.ts'
 
 const start = ((): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: [user('go')] }).view())
   if (isLeft(found)) throw new Error('not settled')
   return found.right
 })()
-
-/** The first path below a value that is not frozen. */
-const thawed = (value: unknown, path = 'event'): string | undefined => {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (!Object.isFrozen(value)) return path
-  for (const key of Reflect.ownKeys(value)) {
-    const found = thawed((value as { readonly [key: PropertyKey]: unknown })[key], `${path}.${String(key)}`)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
 
 /** A model that gives plain objects out and keeps them. */
 const mine = (answers: readonly (readonly ModelEvent[])[], results: NonNullable<Model['results']>): Model => {

@@ -167,8 +167,32 @@ describe('run', () => {
         },
         run: () => 1,
       }),
+      tool({
+        name: 'picky',
+        parameters: {},
+        schema: {
+          '~standard': {
+            version: 1,
+            vendor: 'x',
+            validate: () => ({ issues: [{ message: 'nothing fits' }, { message: 'odd', path: ['a', { key: 0 }] }] }),
+          },
+        },
+        run: () => 1,
+      }),
     ]
-    const names = ['slow', 'throws', 'cyclic', 'half', 'nothing', 'parts', 'declines', 'wrong', 'proxy', 'unknown']
+    const names = [
+      'slow',
+      'throws',
+      'cyclic',
+      'half',
+      'nothing',
+      'parts',
+      'declines',
+      'wrong',
+      'proxy',
+      'picky',
+      'unknown',
+    ]
     const calls = [
       toolCall('a', 'add', '{"a": 1'),
       toolCall('b', 'add', { a: 'x', b: 1 }),
@@ -197,9 +221,10 @@ describe('run', () => {
       [true, 'not today'],
       [true, "The tool's output can't be recorded."],
       [true, 'The arguments could not be checked: no. The tool was not run.'],
+      [true, 'The arguments are not what the tool takes: nothing fits; a.0: odd. The tool was not run.'],
       [
         true,
-        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy.',
+        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy, picky.',
       ],
     ])
   })

@@ -17,6 +17,7 @@ import {
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
+import { thawed } from '../thawed.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -254,6 +255,38 @@ describe('resume', () => {
     expect([session.openSteps(), session.interrupted()]).toEqual([[], []])
   })
 
+  it('settles a cut answer whose model reuses call ids, each call under an id of its own', async () => {
+    const store = memoryStore()
+    const call = toolCall('call_0', 'charge', '{}')
+    const cut: Model = {
+      name: 'cut',
+      async *stream() {
+        yield { type: 'block_start', index: 0, block: 'tool_call', callId: call.id, name: call.name }
+        yield { type: 'arguments_delta', index: 0, block: 'tool_call', text: call.arguments }
+        yield { type: 'block_end', index: 0, block: 'tool_call', part: call }
+        await never()
+      },
+    }
+    const session = await createSession(store, { id: 's' })
+    await turn(session, 'go', {
+      model: scriptedModel([assistant(call), assistant('Done.')]),
+      tools: [charge([])],
+    }).result()
+    await upTo(
+      turn(session, 'again', { model: cut, tools: [charge([])] }),
+      (event) => event.type === 'model_event' && event.event.type === 'block_end',
+    )
+    await session.held()?.release()
+    const next = await openSession(store, 's')
+    await turn(next, 'and now?', { model: echo, tools: [] }).result()
+    const calls = next
+      .view()
+      .toArray()
+      .flatMap(({ content }) => content.filter((part) => part.type === 'tool_call'))
+    expect([calls.length, new Set(calls.map(({ id }) => id)).size]).toEqual([2, 2])
+    expect(messageTexts(next).slice(-2)).toEqual(['user: and now?', 'assistant: re: and now?'])
+  })
+
   it('runs tools again if they are marked as repeatable', async () => {
     for (const idempotent of [true, false]) {
       const store = memoryStore()
@@ -454,6 +487,7 @@ describe('tool approvals', () => {
       ran,
     ]).toEqual(['approval', ['c', 'd'], ['a', 'b'], ['look', 'pay']])
     expect(first.messages.length).toBe(1)
+    expect(thawed(first.open)).toBeUndefined()
 
     const session = await openSession(store, 's')
     expect([messageTexts(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])

@@ -130,19 +130,18 @@ const codec = codecs['ai-sdk-ui']
 /** The metadata that identifies chats. */
 const mark: Mark = { 'ai-sdk': 'chat' }
 
-/** @param call the caller for which ids must be unique: clients and `loadChat` identify messages by id */
-const decodeMessages = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
-  if (call !== undefined) {
-    const known = new Map<string, number>()
-    for (const [index, message] of messages.entries()) {
-      const { id } = (message ?? {}) as Partial<UIMessage>
-      const first = id === undefined ? undefined : known.get(id)
-      if (first !== undefined)
-        throw new TypeError(
-          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message its own id (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
-        )
-      if (id !== undefined) known.set(id, index)
-    }
+/** @param call the caller, for the error if two have one id: clients and `loadChat` identify messages by id */
+const decodeMessages = (messages: readonly UIMessage[], call: string): readonly Message[] => {
+  const known = new Map<string, number>()
+  for (const [index, message] of messages.entries()) {
+    const { id } = (message ?? {}) as Partial<UIMessage>
+    if (id === undefined) continue
+    const first = known.get(id)
+    if (first !== undefined)
+      throw new TypeError(
+        `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message its own id (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
+      )
+    known.set(id, index)
   }
   const read = codec.decode(messages.map(tagMessage))
   if (isLeft(read)) throw faultOf(read.left)
@@ -216,7 +215,7 @@ const replaceMessages = (
   let same = 0
   while (same < there.length && same < wire.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
-  const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same)).length
+  const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same), 'saveChat').length
   const kept = same === there.length ? conversation.length : messagesFor(conversation, same, from)
   const more = equalCountFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined

@@ -243,6 +243,27 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await openChat(chatId)).head().size).toBe(size)
   })
 
+  it('saves any beginning of a chat that runs wrote, with another message, and stores only that one', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const tools = [tool({ name: 'look', parameters: { type: 'object' }, run: () => 'rain' })]
+    const call = (id: string): Part => toolCall(id, 'look', '{}')
+    for (const kept of [0, 1, 2, 3, 4]) {
+      const chatId = await createChat()
+      const session = await openChat(chatId)
+      const answers = ['1', '2'].flatMap((run) => [
+        assistant('I look.', call(`a${run}`), call(`b${run}`)),
+        assistant(call(`c${run}`)),
+        assistant('It rains.'),
+      ])
+      const model = scriptedModel(answers)
+      for (const text of ['Look.', 'Again.']) await turn(session, text, { model, tools }).result()
+      const messages = [...(await loadChat(chatId)).slice(0, kept), uiMessage('new', 'user', 'Else?')]
+      await saveChat({ chatId, messages })
+      expect(asJson(await loadChat(chatId))).toEqual(asJson(messages))
+      expect((await openChat(chatId)).len).toBe(session.len + 1)
+    }
+  })
+
   it("resumes an abandoned stream at its reader's position and ends it for all readers", async () => {
     const store = ownStore(await fresh())
     const streams = chatStreams(store)

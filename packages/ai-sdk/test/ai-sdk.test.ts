@@ -129,11 +129,25 @@ it('a stored call waits for its approval and continues once approved', async () 
   expect(settle(session.conversation())._tag).toBe('Right')
 })
 
-it("a run's stream is a response that a useChat client reads", async () => {
-  const answer = run({
-    model: scriptedModel([assistant('I look.', toolCall('c', 'nothing', {})), assistant('There is no such tool.')]),
-    view: orThrow(settle([user('hi')])),
-  })
+it.each([
+  ['', []],
+  [', also of a model that gives the id of a call late', ['callId']],
+  [', also of a model that gives the name of a call late', ['name']],
+])("a run's stream is a response that a useChat client reads%s", async (_, late) => {
+  const scripted = scriptedModel([
+    assistant('I look.', toolCall('c', 'nothing', {})),
+    assistant('There is no such tool.'),
+  ])
+  const model: Model = {
+    name: 'late',
+    async *stream(...asked) {
+      for await (const event of scripted.stream(...asked))
+        yield event.type === 'block_start'
+          ? (Object.fromEntries(Object.entries(event).filter(([name]) => !late.includes(name))) as typeof event)
+          : event
+    },
+  }
+  const answer = run({ model, view: orThrow(settle([user('hi')])) })
   const response = createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { messageId: 'm' }) })
   const chunks = parseJsonEventStream({ stream: response.body as ReadableStream, schema: uiMessageChunkSchema })
   const stream = chunks.pipeThrough(

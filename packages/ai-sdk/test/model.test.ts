@@ -159,6 +159,18 @@ describe('the AI SDK model', () => {
     expect(ended.right.stopReason).toBe('end_turn')
   })
 
+  it('takes an answer as complete if its provider gives any reason for its end', async () => {
+    const endOf = async (unified: 'stop' | 'other', raw: string | undefined): Promise<unknown> => {
+      const end: Streamed = { type: 'finish', usage, finishReason: { unified, raw } }
+      const ended = await run({ model: aiSdkModel(speaking([...text('so'), end])), view: start() }).result()()
+      return isRight(ended) && ended.right.messages.at(-1)?.content
+    }
+    const said = [{ type: 'text', text: 'so' }]
+    expect(await endOf('stop', undefined)).toEqual(said)
+    expect(await endOf('other', 'of_its_own')).toEqual(said)
+    expect(await endOf('other', undefined)).toBe(false) // `ai` says so of a stream that broke off
+  })
+
   it('reports a stream error as a fault and keeps the text on an interrupt', async () => {
     const failed = await run({
       model: aiSdkModel(speaking([...text('so').slice(0, 2), { type: 'error', error: new Error('overloaded') }])),

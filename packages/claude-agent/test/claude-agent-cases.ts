@@ -150,7 +150,8 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     const session = await orThrow(openSession(store, sessions[0]?.id ?? ''))
     await orThrow(session.update((metadata) => void (metadata['summary'] = { data: 'none', folded: 2 })))
     await session.close()
-    expect((await summing.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([
+    const another = claudeSessionStore(store, { fold }) // the other one has its metadata
+    expect((await another.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([
       { lines: 2, last: 'b' },
     ])
   })
@@ -178,6 +179,9 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(await sessions.readSession({ ...key, sessionId: 'never' })).toBeUndefined()
     await annotated(store, sessions.idOf(key))
     expect((await sessions.load(key))?.length).toBe(3)
+    const last = line('4', '3', 'in the end')
+    await claudeSessionStore(store).append(key, [last])
+    expect((await sessions.load(key))?.slice(3)).toEqual([last])
   })
 }
 
@@ -185,5 +189,7 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
 const annotated = async (store: Store, id: string): Promise<void> => {
   const session = await openSession(store, id)
   await session.append(user('beside the lines'))
+  await session.note({ type: 'pin', position: 0 })
+  for (const content of [null, { uuid: '4' }]) await session.note({ type: 'application', namespace: 'other', content })
   await verified(store, id)
 }

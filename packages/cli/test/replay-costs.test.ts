@@ -1,6 +1,7 @@
 /** What the contexts of a replay cost: where a cache has expired, and in US dollars. */
 import { describe, expect, it } from 'vitest'
-import { estimateTokens, pricesOf, replay, type Replay } from 'indelible/context'
+import { estimateTokens, pricesOf, replay, type DerivedContext, type Replay } from 'indelible/context'
+import { unitsOf } from 'indelible/context/kit'
 import { createHistory } from 'indelible/history'
 import { assistant, type Message } from 'indelible/message'
 import { conversation } from '../../../test/messages.ts'
@@ -26,8 +27,19 @@ describe('replay costs', () => {
     const model = pricesOf('claude-opus-4-5')
     if (model === undefined) throw new Error('the table has no claude-opus-4-5')
     const { dollars } = after(300_001, { model, reserved: 100 })
-    expect(dollars?.input).toBeCloseTo(((usual.tokens + 200) * model.cacheWrite) / 1e6)
+    expect(dollars?.input).toBeCloseTo(((usual.tokens + 200) * model.cacheWrite) / 1e6, 12)
+    expect(after(300_000, { model }).dollars?.input).toBeCloseTo(
+      replay(view, { budget: 1000, prices: unitsOf(model) }).cost * (model.input / 1e6),
+      12,
+    )
     expect(usual).toMatchObject({ cost: replay(view, { budget: 1000 }).cost, expired: 0 })
+  })
+  it('count from the last answer that has a time, also of one that had no context', () => {
+    const context = { tokens: 1000, stableTokens: 900, cost: 100 } as DerivedContext
+    const times = [5, undefined, 300_005, undefined, 600_006]
+    const costs = costCounter({ timeOf: (_, position) => times[position] })
+    for (const position of times.keys()) costs.add(assistant('Done.'), position, position === 2 ? undefined : context)
+    expect(costs.sum()).toEqual({ cost: 3 * 100 + 1.25 * 1000, expired: 1 })
   })
   it('without times match those of a plain replay', () => {
     const report = replay(view, { budget: 1000 })

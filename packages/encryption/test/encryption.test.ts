@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -293,6 +294,30 @@ describe('session keys', () => {
     expect(() => keyRing([{ id: 'a', key: new Uint8Array(31) }])).toThrow(TypeError)
     expect(hostKeyOf(hostKeyText(host))).toEqual({ id: 'one', key: host.key })
     expect(() => hostKeyOf('one:AAAA')).toThrow(TypeError)
+  })
+
+  it('are found in metadata whose keys a store returns in another order', async () => {
+    const bare = memoryStore()
+    const metadata = { title: 'a', clear: { b: 1, a: [{ d: 1, c: { f: 1, e: 2 } }] } }
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said, metadata }))
+    const backwards = (value: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map(backwards)
+        : typeof value === 'object' && value !== null
+          ? Object.fromEntries(
+              Object.entries(value)
+                .toReversed()
+                .map(([key, inner]) => [key, backwards(inner)]),
+            )
+          : value
+    const info: Store['info'] = (id) =>
+      storeTask(async () => {
+        const found = await orThrow(bare.info(id))
+        return right({ ...found, meta: backwards(found.meta) as typeof found.meta })
+      }, 'store.info')
+    const session = await ok(openSession(withKeys({ ...bare, info }, ring), 's'))
+    expect(session.metadata()).toEqual(metadata)
+    expect([...session.view()]).toEqual(said)
   })
 
   it("without a scope's key no attachment is stored or read, with the reason in the fault", async () => {
@@ -749,6 +774,13 @@ describe('a plain session in an encrypted store', () => {
         await ok(openSession(withKeys(inner, keys, { plain: 'read' }), 'c'))
         await ok(inner.remove('c'))
       }
+  })
+  it('is not read while the key store cannot tell whether it was encrypted', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    const busy: Store['info'] = () => storeTask(async () => left({ _tag: 'Busy', waited: 1 }), 'store.info')
+    const keysIn: Store = { ...memoryStore(), info: busy, scoped: () => right(keysIn) }
+    await fault('Busy', openSession(withKeys(inner, keyRing([host], { keysIn }), { plain: 'read' }), 'c'))
   })
   it('keeps its id, where an encrypted one cannot be created', async () => {
     const inner = memoryStore()

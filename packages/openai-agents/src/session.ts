@@ -272,27 +272,20 @@ function* ownNotes(session: SessionReader): Generator<JsonObject> {
 
 /** A snapshot of a transaction that the SDK's own session accepts. Throws its errors. */
 const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
-  let once: SessionHistoryTransactionArgs = args
-  let suffix: AgentInputItem[] = []
-  try {
-    once = { operationId: args.operationId, transaction: args.transaction }
-    if (once.transaction.type === 'replace_suffix') suffix = structuredClone(once.transaction.expectedSuffix)
-  } catch {
-    // the SDK reports the problem below
-  }
+  const snapshot = snapshotOf(args)
+  const transaction: Partial<SessionHistoryTransactionArgs['transaction']> | undefined = snapshot?.transaction
   // With exactly the expected suffix, a transaction fails only if it is invalid.
+  const suffix = transaction?.type === 'replace_suffix' ? transaction.expectedSuffix : []
   const scratch = new MemorySession({ initialItems: Array.isArray(suffix) ? suffix : [] })
-  const judged = scratch.applyHistoryTransaction(once)
-  const snapshot = snapshotOf(once)
-  await judged
-  return snapshot ?? once
+  await scratch.applyHistoryTransaction(args)
+  return snapshot as SessionHistoryTransactionArgs // the SDK refuses what has none
 }
 
 const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs | undefined => {
   try {
-    return structuredClone(args)
+    return structuredClone({ operationId: args.operationId, transaction: args.transaction })
   } catch {
-    return undefined // it was refused above
+    return undefined
   }
 }
 

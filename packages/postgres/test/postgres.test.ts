@@ -678,6 +678,24 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('gives a lease that several ask for at once to one of them', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    await done(store.create({ id: 'log', encrypt: false }))
+    const { number } = await done(store.lease('log', { holder: 'before', ttl: 60_000 }))
+    await done(store.release('log', number))
+    const locker = new Client({ connectionString: url })
+    await locker.connect()
+    await locker.query('begin')
+    await locker.query(`select 1 from ${quoted(schema)}.lease for update`) // so that all have asked before one gets it
+    const asked = ['a', 'b', 'c'].map((holder) => outcomeText(store.lease('log', { holder, ttl: 60_000 })))
+    while ((await blocked(schema)) < 3) await new Promise((resolve) => setImmediate(resolve))
+    await locker.query('commit')
+    await locker.end()
+    expect((await Promise.all(asked)).filter((outcome) => outcome === 'went well')).toEqual(['went well'])
+    await done(store.close())
+  })
+
   it('retries reads after a cut connection', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })

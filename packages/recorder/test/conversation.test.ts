@@ -5,7 +5,7 @@ import { assistant, createSession, memoryStore, textOf, user, type Message } fro
 import type { Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { Conversation } from '../src/conversation.ts'
-import { compactionOf, type Compaction, type IndexedMessages } from '../src/compaction.ts'
+import { baseOf, compactionOf, noBase, noteOfBase, type Compaction, type IndexedMessages } from '../src/compaction.ts'
 import { identityOf } from '../src/identity.ts'
 
 const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
@@ -56,4 +56,16 @@ it('an external summary belongs to a conversation only if it quotes its user', (
   const quoting = about('Summarize this: "Plan a journey to Rome." and its answer.')
   expect(compactionOf(conversation, given, 0, [quoting])?.summary).toBe(summary.trim())
   expect(compactionOf(conversation, given, 0, [about('Summarize something else that is long.')])).toBeUndefined()
+})
+
+it('a base is read from the recorder’s own notes, and from no newer form of them', async () => {
+  const session = await createSession(memoryStore(), { id: 's', messages: [user('a')] })
+  const base = { entries: [0], identities: [identityOf(user('a'))], from: 1 }
+  const note = noteOfBase(base)
+  await session.note({ ...note, namespace: 'other' })
+  expect(baseOf(session)).toEqual(noBase)
+  await session.note(note)
+  for (const content of ['newer', { sent: 'newer' }, { ...(note.content as object), from: 'newer' }])
+    await session.note({ ...note, content })
+  expect(baseOf(session)).toEqual(base)
 })

@@ -1,8 +1,10 @@
 /** Which messages are the same one, however a client writes them, and which are not. */
 import { expect, it } from 'vitest'
-import { assistant, image, reasoning, text, toolCall, toolResult, user, type Message } from 'indelible'
+import { assistant, image, orThrow, reasoning, text, toolCall, toolResult, user, type Message } from 'indelible'
+import { codecs } from 'indelible/codecs'
 import { provider, refusal } from 'indelible/message'
 import { chainOf, emptyChain, extendChain, identityOf } from '../src/identity.ts'
+import { withoutMarks } from '../src/wire.ts'
 
 const url = 'https://example.com/a.png'
 
@@ -68,4 +70,22 @@ it('a chain has a digest for each prefix of a conversation', () => {
   for (const length of [0, 1, 2, 3]) expect(chainOf(talk.slice(0, length))).toEqual(chain.slice(0, length + 1))
   expect(chainOf(talk.slice(1), chain[1])).toEqual(chain.slice(1))
   expect(extendChain(chain[2] as string, user('a'))).toBe(chain[3])
+})
+
+it('a message without its cache marks is the message that a client without them sends', () => {
+  const sent = (marks: object) => [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a', ...marks },
+        { type: 'text', text: 'b', other: { kept: 1 }, ...marks },
+        { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'c' }, title: 'd', ...marks },
+      ],
+    },
+  ]
+  const read = (marks: object) => orThrow(codecs.anthropic.decode(sent(marks) as never)).messages
+  const marked = read({ cache_control: { type: 'ephemeral' } })
+  expect(JSON.stringify(marked)).toContain('cache_control')
+  expect(marked.map(withoutMarks)).toEqual(read({}))
+  expect(read({}).map(withoutMarks)).toEqual(read({}))
 })

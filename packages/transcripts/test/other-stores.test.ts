@@ -17,6 +17,10 @@ it('a Cursor transcript has Anthropic-like blocks, also without ids', () => {
   expect([format, damage]).toEqual(['cursor', []])
   expect(outline(messages)).toEqual(['user: Look.', 'assistant: I look. ?', 'assistant: A cat.'])
   expect(messages[2]?.meta?.['cursor']).toEqual({ timestamp: 't' })
+  const result = { type: 'tool_result', tool_use_id: 'c1', content: 'A cat.' }
+  const both = read(lines([{ ...line('user', result, text('And now?')), timestamp: 't' }])).messages
+  expect(outline(both)).toEqual(['tool: ◂ c1 A cat.', 'user: And now?'])
+  expect(both.map(({ meta }) => meta?.['cursor'])).toEqual([{ timestamp: 't' }, undefined]) // of a line, once
 })
 
 it('OpenAI Agents items pair calls with results', () => {

@@ -19,6 +19,7 @@ import { createSession, eraseMessages, forkSession, openSession, type Session } 
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { rounds } from '../../rounds.ts'
+import type { Clock } from '../../../src/task/index.ts'
 
 const lastUser = (messages: Iterable<Message>): string =>
   textOf([...messages].findLast(({ role }) => role === 'user') as Message)
@@ -317,6 +318,35 @@ it('a run that lost its session ends as LeaseLost without writing, and the next 
   await other.refresh()
   expect(messageTexts(other)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
   expect(states(other)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
+})
+
+it('a run that is cancelled because another one took its session ends as LeaseLost, too', async () => {
+  let now = 1_000_000
+  const store = memoryStore({ now: () => now })
+  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const due = new Set<() => void>()
+  const clock: Clock = {
+    now: () => now,
+    after: (_, work) => {
+      due.add(work)
+      return { cancel: () => void due.delete(work) }
+    },
+  }
+  const { promise: asked, resolve: begun } = Promise.withResolvers<void>()
+  const silent: Model = {
+    name: 'silent',
+    async *stream(_, signal) {
+      begun()
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+      yield undefined as never
+    },
+  }
+  const first = runTurn(one, 'a', { id: 'a', model: silent, ttl: 60_000, clock })
+  await asked
+  now += 60_000
+  expect(await runTurn(other, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
+  for (const renew of due) renew()
+  expect(await first).toEqual(['LeaseLost'])
 })
 
 it('a turn that loses the session before its run starts asks again: nobody cancelled it', async () => {

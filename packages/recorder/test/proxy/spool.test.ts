@@ -234,6 +234,17 @@ it('the next recorder records leftovers: complete answers, partial ones, and mis
   expect((await replayed(store)).calls).toBe(0)
 })
 
+it('a request that its client aborted is recorded by no later recorder either, however whole it looks', async () => {
+  const spool = openTestSpool()
+  const call = untaken(spool).observe('default', { ...request, header: () => undefined })
+  call.piece(Buffer.from('{"model":"m","messages":[{"role":"user","content":"aborted"}]}'))
+  call.sent(new Error('the client aborted its request'))
+  spool.close()
+  const store = memoryStore()
+  expect((await replayed(store)).summary).toMatchObject({ calls: 0, lost: 1 })
+  expect(await recordedIn(store)).toEqual([])
+})
+
 it('a call with a stored receipt is not recorded again, whenever the kill came', async () => {
   const store = memoryStore()
   const spool = openTestSpool()

@@ -24,7 +24,7 @@ import {
   type ChatState,
 } from '@indelible/workflows/activities'
 import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
-import { scriptedModel, type Model } from 'indelible/run'
+import { scriptedModel, tool, type Model } from 'indelible/run'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../../../../test/task-results.ts'
 import { begun, registryOf, wanted } from './engine.ts'
@@ -73,6 +73,49 @@ it('a signal delivered twice counts once, also after the chat continued as new',
   const { state } = first.end
   const next = await talk(store, { id: 'w', state }, [hello, more, { type: 'stop', id: 's' }, more, { type: 'end' }])
   expect(next.said).toEqual(['user: hello', 'assistant: re: hello', 'user: more', 'assistant: re: more'])
+})
+
+it('its status tells a query which activity a chat is at, and what waits', async () => {
+  const store = memoryStore()
+  const model = scriptedModel([assistant(toolCall('a', 'look', '{}'), toolCall('b', 'pay', '{}')), assistant('Paid.')])
+  const activities = historyActivities({
+    store,
+    registry: registryOf(model),
+    tools: ['look', 'pay'].map((name) => tool({ name, parameters: {}, run: () => 'done' })),
+  })
+  const chat = createChat({ id: 'w', model: wanted, needsApproval: ({ name }) => name === 'pay' })
+  const seen: unknown[] = []
+  const see = (): void => {
+    const { phase, turn, len, waiting } = chat.status()
+    seen.push([phase, turn, len, waiting.map(({ id }) => id)])
+  }
+  const signals: ChatSignal[] = [
+    await message(store, 'go'),
+    { type: 'approval', callId: 'b', allowed: true },
+    { type: 'end' },
+  ]
+  await chat.run({
+    activities: {
+      ...activities,
+      stream: (input) => (see(), activities.stream(input)),
+      runTool: (input) => (see(), activities.runTool(input)),
+    },
+    wait: async () => {
+      see()
+      chat.signal(signals.shift() as ChatSignal)
+    },
+  })
+  see()
+  expect(seen).toEqual([
+    ['idle', 0, 0, []],
+    ['model', 1, 1, []],
+    ['approval', 1, 2, ['b']],
+    ['tools', 1, 2, []],
+    ['tools', 1, 2, []],
+    ['model', 1, 4, []],
+    ['idle', 1, 5, []],
+    ['idle', 1, 5, []],
+  ])
 })
 
 it('an id reused after its chat ended is a new chat if it names its run', async () => {
