@@ -14,7 +14,7 @@ import { Verdicts } from './verdict.ts'
 /** Overviews of sessions, each cached until its session grows or part of it is erased. */
 export const overviewsOf = (
   store: Store,
-  verdicts: Pick<Verdicts, 'problemOf'> = new Verdicts(store),
+  verdicts: Pick<Verdicts, 'foundIn'> = new Verdicts(store),
 ): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
   const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
   let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
@@ -44,7 +44,7 @@ export const overviewsOf = (
     known.delete(id)
     if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
     if (known.size > mostKept) known.delete(known.keys().next().value as string)
-    return { ...kept.overview, ...held, ...present({ problem: verdicts.problemOf(info) }) }
+    return { ...kept.overview, ...held, ...present({ found: verdicts.foundIn(info) }) }
   }
   return async (ids) => {
     const found = await ledgerContent(store)

@@ -114,8 +114,8 @@ export interface Overview {
    * The ledger's entries about erasures: when, by whom, why, and the rows of this session. Absent if there are none.
    */
   readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
-  /** What a verification since the server started found wrong with it, as a clause. */
-  readonly problem?: string
+  /** What the last verification since the server started found wrong with it; absent if nothing, or it was not verified. */
+  readonly found?: Pick<Verdict, 'problem' | 'damaged'>
   /** Whether it accepts no more appends. */
   readonly sealed?: true
   /** Why it can't be read, as a sentence. The other fields are then empty. */

@@ -15,7 +15,7 @@ import {
 import type { Store, StoreFault } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'
 import { placeText } from './about.ts'
-import type { Verdict } from './protocol.ts'
+import type { Overview, Verdict } from './protocol.ts'
 
 export type VerdictFault = SessionFault | StoreFault | CallbackThrew
 
@@ -39,7 +39,11 @@ export const damageOf = async (store: Store, fault: VerdictFault): Promise<Verdi
   const { id, position: row, reason } = fault
   const read = await readSession(store, id)()
   const damaged = isLeft(read) ? undefined : read.right.damaged.find((one) => one.row === row)
-  return { row, reason, ...present({ position: damaged?.position }) }
+  if (damaged !== undefined) return { row, reason, ...present({ position: damaged.position }) }
+  // The row is as it was appended, but not the file that its message has, say.
+  const found = await store.read(id, { from: row, to: row + 1 })()
+  const [only] = isLeft(found) ? [] : found.right
+  return { row, reason, ...(only?.kind === 'entry' && { position: only.index }) }
 }
 
 /** `damaged at row 7 (message 5): block … is missing`. */
@@ -55,7 +59,10 @@ export const missingText = (missing: readonly BlockId[]): string | undefined =>
 /** Verifies sessions for the page, and remembers what was found. */
 export class Verdicts {
   readonly #store: Store
-  readonly #known = new Map<string, { readonly created: number; readonly problem: string | undefined }>()
+  readonly #known = new Map<
+    string,
+    { readonly created: number; readonly found: Pick<Verdict, 'problem' | 'damaged'> }
+  >()
 
   constructor(store: Store) {
     this.#store = store
@@ -70,13 +77,14 @@ export class Verdicts {
     if (isLeft(verified) && damaged === undefined) throw new FaultError(verified.left, faultMessage(verified.left))
     const missing = isLeft(verified) ? [] : verified.right.missing
     const problem = damaged === undefined ? missingText(missing) : damageText(damaged)
-    this.#known.set(id, { created, problem })
-    return { missing, ...present({ damaged, problem }) }
+    const found = present({ damaged, problem })
+    this.#known.set(id, { created, found })
+    return { missing, ...found }
   }
 
   /** The problem of a session that was verified before; undefined if none is known. */
-  problemOf({ id, created }: Pick<SessionInfo, 'id' | 'created'>): string | undefined {
+  foundIn({ id, created }: Pick<SessionInfo, 'id' | 'created'>): Overview['found'] {
     const known = this.#known.get(id)
-    return known?.created === created ? known.problem : undefined
+    return known?.created === created && known.found.problem !== undefined ? known.found : undefined
   }
 }

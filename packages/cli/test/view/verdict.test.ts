@@ -3,7 +3,8 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { createSession, user, type BlockId, type Store } from 'indelible'
+import { createSession, user, type Store } from 'indelible'
+import type { BlockId } from 'indelible/proof/kit'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { overviewsOf } from '../../src/view/overview.ts'
 import { blocksOf } from '../../src/view/read-view.ts'
@@ -57,7 +58,7 @@ it('a good session is good for both', () =>
     ({ printed, verdict, verdicts }) => {
       expect(printed).toMatch(/^s: good, 2 messages/)
       expect(verdict).toEqual({ missing: [] })
-      expect(verdicts.problemOf({ id: 's', created: 0 })).toBeUndefined()
+      expect(verdicts.foundIn({ id: 's', created: 0 })).toBeUndefined()
     },
   ))
 
@@ -95,9 +96,9 @@ it('an altered row is named with its message by both, and in the list once it is
       expect(verdict).toMatchObject({ damaged: { row: 0, position: 0, reason } })
       expect(printed).toBe(`indelible: s: damaged at row 0 (message 0): ${reason}\n`)
       const [before] = await overviewsOf(store)(['s'])
-      expect(before).not.toHaveProperty('problem')
+      expect(before).not.toHaveProperty('found')
       const [after] = await overviewsOf(store, verdicts)(['s'])
-      expect(after).toMatchObject({ problem: verdict.problem })
+      expect(after).toMatchObject({ found: { problem: verdict.problem, damaged: { row: 0, position: 0 } } })
     },
   ))
 
