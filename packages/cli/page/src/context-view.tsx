@@ -411,7 +411,7 @@ const ShownMessages = ({
         {lost.length === 0 ? null : (
           <p class="chosen">
             {countText(lost.length, 'message')} of this context {lost.length === 1 ? 'is' : 'are'}{' '}
-            {[...new Set(lost)].join(' or ')}: the figures above are without the lost text.
+            {[...new Set(lost)].join(' or ')}: the figures above do not count the recorded text.
           </p>
         )}
         {context.broke === undefined ? null : <p class="chosen">Cache break: {visibleText(context.broke)}.</p>}
@@ -508,12 +508,13 @@ const SentMessages = ({
   const [from, to] = rangeOf(source)
   const why = from === undefined ? 'not in the record' : reason(from)
   const changed = source.type === 'representation' || source.type === 'summary'
+  const loss = source.type === 'clone' ? lossOf(record.entries[source.position]) : undefined
   return (
     <div class={`message ${message.role}${cached ? ' cached' : ''}`}>
       <header>
         <span class="role">{message.role}</span>
         <span>
-          {(source.type === 'clone' ? lossOf(record.entries[source.position]) : undefined) ?? levelWords(source)}
+          {loss ?? levelWords(source)}
           {from === undefined ? null : (
             <>
               {' '}
@@ -523,7 +524,7 @@ const SentMessages = ({
             </>
           )}
         </span>
-        <span>{countText(tokens, 'token')}</span>
+        {loss === undefined ? <span>{countText(tokens, 'token')}</span> : null}
       </header>
       <div class="content">
         <MessageContent

@@ -5,6 +5,7 @@ import { isObject, type Json } from 'indelible/json/kit'
 import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { breaksOf } from './call-figures.ts'
 import { damagedNotesAt } from './filter.ts'
 import { useLoaded } from './use-loaded.ts'
@@ -17,8 +18,11 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
   const { position } = entry
   const kind = record.pageOf(entry)
   const retracted = record.retractedAt(position)
-  const notes = notesOf(record, entry)
-  const damaged = damagedNotesAt(record, entry)
+  const version = record.version.value
+  const [notes, damaged] = useMemo(
+    () => [notesOf(record, entry), damagedNotesAt(record, entry)] as const,
+    [record, entry, version],
+  )
   const told = notes.filter((one) => !quiet.has(one.note.type) && !isReplaced(one))
   const journal = notes.filter(({ note }) => quiet.has(note.type)).length
   const broken = record.whole.value ? breaksOf(record, position, notes) : []

@@ -222,8 +222,7 @@ const Damage = ({
   return (
     <>
       <p class="bad">
-        <strong>The record is damaged.</strong> {countText(damaged.size, 'row')} {damaged.size === 1 ? 'is' : 'are'} not
-        as appended:
+        <strong>The record is damaged</strong> at {countText(damaged.size, 'row')}:
       </p>
       <ul class="signatures bad">
         {[...damaged].slice(0, mostDamageShown).map(([row, { reason }]) => {
@@ -298,13 +297,13 @@ const rowsText = (record: SessionRecord, { stated: { size }, hashed, encrypted }
     `${hashed === size ? '' : `${groupedNumber(hashed)} of `}${groupedNumber(size)} hashed: ${countText(messages, 'message')}`,
     calls === 0 ? [] : countText(calls, 'call record'),
     others === 0 ? [] : countText(others, calls === 0 ? 'note' : 'other note'),
-    byLeaf.length === 0 ? [] : `of them by their leaf hash alone: ${byLeaf.join(', ')}`,
     encrypted === 0
       ? []
       : `${groupedNumber(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`,
   ]
     .flat()
     .join(', ')
+    .concat(byLeaf.length === 0 ? '' : `; by their leaf hash alone: ${byLeaf.join(', ')}`)
 }
 
 const leafWords = { erased: 'erased', 'left-out': 'not in this file', redacted: 'redacted' } as const
@@ -314,13 +313,14 @@ const blocksText = ({ blocks, source }: SessionRecord, verdict: Verdict | undefi
     [...blocks.values()].filter(({ state }) => state === wanted).length
   const [good, altered] = [count('good'), count('altered')]
   const missing = Math.max(count('missing'), verdict?.missing.length ?? 0)
-  return [
-    `${countText(good, 'block')}${good === 0 ? '' : ', each with the digest in its row'}`,
+  if (altered + missing === 0)
+    return `${countText(good, 'block')}${good === 0 ? '' : ', each with the digest in its row'}`
+  const states = [
+    good === 0 ? [] : `${groupedNumber(good)} with the digest in its row`,
     altered === 0 ? [] : `${groupedNumber(altered)} altered`,
     missing === 0 ? [] : `${groupedNumber(missing)} ${source.exported ? 'not in this file' : 'missing'}`,
   ]
-    .flat()
-    .join('; ')
+  return `${countText(good + altered + missing, 'block')}: ${states.flat().join(', ')}`
 }
 
 const compareHead = (proof: Proof, text: string): string => {
