@@ -44,7 +44,7 @@ export const overviewsOf = (
     known.delete(id)
     if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
     if (known.size > mostKept) known.delete(known.keys().next().value as string)
-    return { ...kept.overview, ...held, ...present({ found: verdicts.foundIn(info) }) }
+    return { ...verdicts.foundIn(info), ...kept.overview, ...held }
   }
   return async (ids) => {
     const found = await ledgerContent(store)

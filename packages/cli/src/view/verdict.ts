@@ -15,6 +15,7 @@ import {
 import type { Store, StoreFault } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'
 import { placeText } from './about.ts'
+import { importedBreaks } from './imported-breaks.ts'
 import type { Overview, Verdict } from './protocol.ts'
 
 export type VerdictFault = SessionFault | StoreFault | CallbackThrew
@@ -61,7 +62,7 @@ export class Verdicts {
   readonly #store: Store
   readonly #known = new Map<
     string,
-    { readonly created: number; readonly found: Pick<Verdict, 'problem' | 'damaged'> }
+    { readonly created: number; readonly root: string; readonly found: Pick<Overview, 'found' | 'breaks'> }
   >()
 
   constructor(store: Store) {
@@ -70,7 +71,7 @@ export class Verdicts {
 
   /** The verdict on a session, as `indelible verify` gives it. Throws a fault that is no damage. */
   async verify(id: string, gone: AbortSignal): Promise<Verdict> {
-    const { created } = await describeSession(this.#store, id)
+    const info = await describeSession(this.#store, id)
     const progress = (): void => gone.throwIfAborted() // nobody waits any more
     const verified = await verifyStored(this.#store, id, { progress })
     const damaged = isLeft(verified) ? await damageOf(this.#store, verified.left) : undefined
@@ -78,13 +79,25 @@ export class Verdicts {
     const missing = isLeft(verified) ? [] : verified.right.missing
     const problem = damaged === undefined ? missingText(missing) : damageText(damaged)
     const found = present({ damaged, problem })
-    this.#known.set(id, { created, found })
+    const { created, head } = info
+    const before = this.#known.get(id)
+    const breaks =
+      before?.created === created && before.root === head.root
+        ? before.found.breaks
+        : isLeft(verified) || verified.right.unread
+          ? undefined
+          : (await importedBreaks(this.#store, info)) || undefined
+    this.#known.set(id, {
+      created,
+      root: head.root,
+      found: { ...(problem !== undefined && { found }), ...present({ breaks }) },
+    })
     return { missing, ...found }
   }
 
-  /** The problem of a session that was verified before; undefined if none is known. */
-  foundIn({ id, created }: Pick<SessionInfo, 'id' | 'created'>): Overview['found'] {
+  /** What was found in a session that was verified before. */
+  foundIn({ id, created }: Pick<SessionInfo, 'id' | 'created'>): Pick<Overview, 'found' | 'breaks'> {
     const known = this.#known.get(id)
-    return known?.created === created && known.found.problem !== undefined ? known.found : undefined
+    return known?.created === created ? known.found : {}
   }
 }

@@ -173,7 +173,7 @@ describe('a store changed by somebody', () => {
     await good.close()
     tamper(`update row set body = replace(body, 'answer 20', 'answer 2O') where body like '%answer 20"%'`)
     const page = await here.at('#/s/sound')
-    await page.getByText(/^Altered at row 41( |$)/).click()
+    await page.getByText(/^Damaged at row 41( |$)/).click()
     await page.getByText('the row was altered after it was appended').waitFor()
     await page.getByRole('link', { name: 'message 41' }).click()
     await page.locator('#m41').waitFor()

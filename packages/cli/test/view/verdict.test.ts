@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { createSession, user, type Store } from 'indelible'
+import { createSession, memoryStore, user, type Message, type Store } from 'indelible'
 import type { BlockId } from 'indelible/proof/kit'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { overviewsOf } from '../../src/view/overview.ts'
@@ -58,7 +58,7 @@ it('a good session is good for both', () =>
     ({ printed, verdict, verdicts }) => {
       expect(printed).toMatch(/^s: good, 2 messages/)
       expect(verdict).toEqual({ missing: [] })
-      expect(verdicts.foundIn({ id: 's', created: 0 })).toBeUndefined()
+      expect(verdicts.foundIn({ id: 's', created: 0 })).toEqual({})
     },
   ))
 
@@ -117,3 +117,29 @@ it('a verification that nobody waits for ends', () =>
       await expect(verdicts.verify('s', AbortSignal.abort())).rejects.toThrow('abort')
     },
   ))
+
+it('the cache breaks of an imported session are in the list once it was verified', async () => {
+  const store = memoryStore()
+  const answer = (fresh: number, cacheRead: number): Message => ({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'done' }],
+    meta: {
+      'anthropic-response': {
+        model: 'm',
+        usage: {
+          input_tokens: fresh,
+          cache_read_input_tokens: cacheRead,
+          cache_creation_input_tokens: 0,
+          output_tokens: 5,
+        },
+      },
+    },
+  })
+  const messages = [[9000, 0], [1000, 9000], [11_000, 0], [1000, 11_000]].flatMap(([fresh, cached]) => [user('more'), answer(fresh as number, cached as number)]) // oxfmt-ignore
+  await createSession(store, { id: 's', messages, metadata: { from: { format: 'claude-code' } } })
+  const verdicts = new Verdicts(store)
+  const overviews = overviewsOf(store, verdicts)
+  expect((await overviews(['s']))[0]).not.toHaveProperty('breaks')
+  await verdicts.verify('s', never)
+  expect(await overviews(['s'])).toMatchObject([{ breaks: 1 }])
+})
