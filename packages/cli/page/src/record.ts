@@ -82,7 +82,7 @@ export class SessionRecord {
   /** The rows as they came, for the proof. */
   readonly rows: ViewedRow[] = []
   /** The blocks that were compared with their ids. */
-  readonly blocks = new Map<BlockId, NamedBlock>()
+  readonly blocks: Map<BlockId, NamedBlock> = new Map()
   #join = new Join()
   readonly #marked = new Set<number>()
   readonly #retracted = new Map<number, number>()

@@ -20,7 +20,13 @@ const recorded = async (store: Store, id: string): Promise<string> => {
       contextDigest: '0'.repeat(64),
       model: 'gpt-5.5',
       usage: { input: 1000 * len, output: 10, cacheRead: 0 },
-      details: { api: 'openai-chat', at: 1, duration: 1, sent: [[0, len]], ...(len === 1 && { tools: tools as string }) },
+      details: {
+        api: 'openai-chat',
+        at: 1,
+        duration: 1,
+        sent: [[0, len]],
+        ...(len === 1 && { tools: tools as string }),
+      },
     })
   }
   await session.close()
@@ -105,7 +111,10 @@ describe('an altered row', () => {
     const page = await here.at('#/s/receipt')
     await page.getByRole('button', { name: 'Damaged at row 3', exact: true }).waitFor()
     await page.locator('#m2 .marks').getByText('row 3: the row was altered after it was appended').waitFor()
-    await page.locator('.count').getByText(/ · 3K tokens/).waitFor()
+    await page
+      .locator('.count')
+      .getByText(/ · 3K tokens/)
+      .waitFor()
     await page.getByRole('combobox', { name: 'show' }).selectOption('Erased or damaged')
     await page.getByText(/^1 message of /).waitFor()
     await page.close()

@@ -143,3 +143,19 @@ it('the cache breaks of an imported session are in the list once it was verified
   await verdicts.verify('s', never)
   expect(await overviews(['s'])).toMatchObject([{ breaks: 1 }])
 })
+
+it('an altered file of a message is damage of that message', async () => {
+  const path = join(folder, 'image.db')
+  const store = await sqliteStore({ path })
+  const [image] = (await store.putBlocks([Buffer.from('an image')])) as readonly BlockId[]
+  const source = { type: 'block', id: image as BlockId, mediaType: 'image/png' } as const
+  const messages: readonly Message[] = [user('look'), { role: 'user', content: [{ type: 'image', source }] }]
+  await createSession(store, { id: 's', messages })
+  const db = new DatabaseSync(path)
+  db.exec(`update content set bytes = cast('another' as blob) where ${contentOf(image as BlockId)}`)
+  db.close()
+  expect((await new Verdicts(store).verify('s', never)).problem).toBe(
+    `damaged at row 1 (message 1): block ${image} is not what was appended`,
+  )
+  await store.close()
+})
