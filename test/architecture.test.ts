@@ -56,7 +56,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal', 'view'],
     model: ['sources', 'terminal'],
-    prove: ['sources', 'terminal'],
+    prove: ['sources', 'terminal', 'view'],
     keep: ['sources', 'terminal', 'record', 'prove'],
     look: ['sources', 'terminal', 'view', 'change', 'files'],
     agents: ['sources', 'terminal', 'model', 'view'],

@@ -17,5 +17,6 @@ export {
   requireMark,
   removeMarked,
 } from './opening/adapter-session.ts'
+export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { checkStore, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

@@ -253,6 +253,34 @@ describe('referenced blocks', () => {
       ])
         expect([position, sql, await verdict((db) => db.exec(sql))]).toEqual([position, sql, position])
   })
+  it('that a receipt names are told apart: altered is damage at the receipt, missing is listed', async () => {
+    const path = join(folder, 'recorded.db')
+    const store = await ok(sqliteStore({ path }))
+    const [tools, system] = await ok(store.putBlocks(['the tools', 'the system'].map((text) => Buffer.from(text))))
+    const session = await ok(createSession(store, { id: 's', messages: [user('hello')] }))
+    const details = { tools: tools as string, system: system as string, sent: [[0, 1]] }
+    const receipt = { type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'm', details } as const
+    await ok(session.note(receipt))
+    await ok(session.note(receipt))
+    await ok(store.close())
+    const found = async (sql: string): Promise<unknown> => {
+      const copy = join(folder, `altered-${copies++}.db`)
+      copyFileSync(path, copy)
+      const db = new DatabaseSync(copy)
+      db.exec(sql)
+      db.close()
+      const altered = await ok(sqliteStore({ path: copy }))
+      const verified = await verifySession(altered, 's')()
+      await ok(altered.close())
+      return isLeft(verified) ? verified.left : verified.right.missing
+    }
+    const alter = `update content set bytes = cast('other tools' as blob) where ${contentOf(tools as string)}`
+    const remove = `delete from content where ${contentOf(system as string)}`
+    const damage = { _tag: 'DamagedLog', id: 's', position: 1, reason: `block ${tools} is not what was appended` }
+    expect(await found(alter)).toEqual(damage)
+    expect(await found(remove)).toEqual([system])
+    expect(await found(`${alter}; ${remove}`)).toEqual(damage)
+  })
   it('are reported by the first damage of any type', async () => {
     const [, second] = bodies.flatMap((body) =>
       [...body.matchAll(/"id":"([0-9a-f]{64})"/g)].map((match) => match[1] as string),

@@ -1,6 +1,6 @@
 /** Verifies a session: checks that its rows and blocks are unchanged since they were appended. */
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, optionsOf, right } from '../../json/index.ts'
+import { isLeft, optionsOf } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
@@ -10,7 +10,7 @@ import { isEncrypted, ledgerId, readEncrypted, undoneErasures, undoneText } from
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
-import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
+import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
 /** The options of `verifySession`. */
@@ -33,7 +33,8 @@ export interface VerifiedSession extends SessionInfo {
   readonly erased: readonly number[]
   /**
    * The blocks that a recorder's receipts name and the store lacks. Without them, the requests of those calls can't
-   * be reconstructed. The record itself is valid. Without keys, the receipts of an encrypted session can't be read.
+   * be reconstructed. The record itself is valid: one that is altered is `DamagedLog`, with the row of its first receipt.
+   * Without keys, the receipts of an encrypted session can't be read.
    */
   readonly missing: readonly BlockId[]
 }
@@ -67,8 +68,8 @@ export const verifySession = (
   const { head, progress } = optionsOf('verifySession', options, optionNames)
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
-    const named = new Set<BlockId>()
-    const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, named)))
+    const missing = new Set<BlockId>()
+    const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, missing)))
     if (erased.size > 0) yield* need(verifyLog(store, ledgerId))
     const undone = await undoneErasures(store.encryption?.bare ?? store, id)
     if (isLeft(undone) && (undone.left._tag === 'Io' || undone.left._tag === 'Busy')) return yield* fail(undone.left)
@@ -76,10 +77,7 @@ export const verifySession = (
     if (first !== undefined)
       return yield* fail({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
     const info = yield* need(sessionInfo(log))
-    const there = named.size === 0 ? right([]) : await store.hasBlocks([...named])()
-    if (isLeft(there)) return yield* fail(there.left as VerifySessionFault) // never `DamagedBlock`: no bytes are read
-    const missing = Object.freeze([...named].filter((_, index) => there.right[index] !== true))
-    return Object.freeze({ ...info, erased: Object.freeze([...erased]), missing })
+    return Object.freeze({ ...info, erased: Object.freeze([...erased]), missing: Object.freeze([...missing]) })
   }, 'verifySession')
 }
 
@@ -88,10 +86,11 @@ const inspector = (
   id: string,
   progress: VerifyOptions['progress'],
   erased: Set<number>,
-  named: Set<BlockId>,
+  missing: Set<BlockId>,
 ): InspectRows => {
   let sealed = false
   let seen = 0
+  const known = new Set<BlockId>() // receipts name the same tools again and again
   return async (rows) => {
     const done = await untilFault(() => inspect(rows))
     return isLeft(done) ? done.left : undefined
@@ -109,6 +108,7 @@ const inspector = (
     const blocks = yield* need(blocksOf(store, id, good))
     const history = createHistory<Message>()
     const attachments = new Map<BlockId, number>() // with the first row that names it
+    const named = new Map<BlockId, number>()
     let damage: Damage | undefined
     for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
@@ -123,12 +123,16 @@ const inspector = (
         break
       }
       sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
-      if (note !== undefined && !isLeft(note)) for (const block of recordedBlocks(note.right)) named.add(block)
+      if (note !== undefined && !isLeft(note))
+        for (const block of recordedBlocks(note.right))
+          if (!known.has(block) && !named.has(block)) named.set(block, row.position)
       if (reads)
         for (const block of attachedTo(history.view().at(-1) as Message))
           if (!attachments.has(block)) attachments.set(block, row.position)
     }
     yield* need(readBlocks(store, id, attachments))
+    for (const block of yield* need(missingBlocks(store, id, named))) missing.add(block)
+    for (const block of named.keys()) known.add(block)
     if (damage !== undefined) return yield* fail(damage)
     yield* need(all)
     for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)

@@ -346,15 +346,35 @@ export const readBlocks = async (
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()
-  const damageAt = (bad: readonly BlockId[], reason: string): Damage => {
-    const first = ids.find((block) => bad.includes(block))
-    return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
-  }
   if (isLeft(found))
-    return left(found.left._tag === 'DamagedBlock' ? damageAt(found.left.ids, 'is not what was appended') : found.left)
+    return left(found.left._tag === 'DamagedBlock' ? damageAt(id, wanted, found.left.ids, alteredBlock) : found.left)
   const missing = ids.filter((_, index) => found.right[index] === undefined)
-  if (missing.length > 0) return left(damageAt(missing, 'is missing'))
+  if (missing.length > 0) return left(damageAt(id, wanted, missing, 'is missing'))
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
+}
+
+const alteredBlock = 'is not what was appended'
+
+/** The first row that names one of these blocks. */
+const damageAt = (id: string, named: ReadonlyMap<BlockId, number>, bad: readonly BlockId[], reason: string): Damage => {
+  const [block, position] = [...named].find(([one]) => bad.includes(one)) ?? [bad[0], -1]
+  return { _tag: 'DamagedLog', id, position, reason: `block ${block} ${reason}` }
+}
+
+/** The blocks that the store lacks, given with the first row that names each; or the first row with an altered one. */
+export const missingBlocks = async (
+  store: Store,
+  id: string,
+  named: ReadonlyMap<BlockId, number>,
+): Promise<Either<LogFault, readonly BlockId[]>> => {
+  const ids = [...named.keys()]
+  const there = ids.length === 0 ? right([]) : await store.hasBlocks(ids)()
+  if (isLeft(there)) return left(there.left as LogFault) // never `DamagedBlock`: no bytes are returned
+  const bad = ids.filter((_, index) => there.right[index] !== true)
+  const read = bad.length === 0 ? right([]) : await store.getBlocks(bad)()
+  if (isLeft(read))
+    return left(read.left._tag === 'DamagedBlock' ? damageAt(id, named, read.left.ids, alteredBlock) : read.left)
+  return right(bad)
 }
 
 const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash): Either<string, Uint8Array> => {

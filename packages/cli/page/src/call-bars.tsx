@@ -43,10 +43,9 @@ export const CallBars = ({
   readonly here?: number
 }): VNode | null => {
   const isReady = record.whole.value || record.failed.value
-  const { length } = record.notes
   // Receipts of a session that is open come one by one; while it is being read, they come by the thousand.
   const version = isReady ? record.version.value : -1
-  const figures = useMemo(() => (isReady ? figuresIn(record).figures : []), [record, isReady, length])
+  const figures = useMemo(() => (isReady ? figuresIn(record).figures : []), [record, isReady, version])
   const beside = useLoaded(
     (gone) => (figures.length > 0 ? sessionsBeside(record, gone) : Promise.resolve([])),
     [record, figures.length > 0],

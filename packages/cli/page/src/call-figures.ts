@@ -137,8 +137,8 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
 const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
 
 interface KnownFigures {
-  /** How many rows it was worked out for. */
-  readonly rows: number
+  /** What had come of the record. */
+  readonly version: number
   readonly figures: readonly CallFigures[]
   readonly byReceipt: ReadonlyMap<number, CallFigures>
   readonly byAnswer: ReadonlyMap<number, CallFigures>
@@ -148,14 +148,14 @@ const knownFigures = new WeakMap<SessionRecord, KnownFigures>()
 
 /** The figures of a record that has come whole, worked out once for each length of it. */
 export const figuresIn = (record: SessionRecord): KnownFigures => {
-  const length = record.entries.length + record.notes.length
+  const version = record.version.peek()
   const known = knownFigures.get(record)
-  if (known?.rows === length) return known
+  if (known?.version === version) return known
   const isReady = record.whole.value || record.failed.value
   const figures = isReady ? figuresOf(record, callsOf(record)) : []
   const isImported = ({ imported }: CallFigures): boolean => imported !== undefined
   const found = {
-    rows: length,
+    version,
     figures,
     byReceipt: new Map(figures.filter((one) => !isImported(one)).map((one) => [one.key, one])),
     byAnswer: new Map(figures.filter(isImported).map((one) => [one.key, one])),

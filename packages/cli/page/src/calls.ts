@@ -3,7 +3,7 @@ import { detailsOf } from '@indelible/recorder'
 import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import type { CallPlace } from './derive-contexts.ts'
-import type { NoteAtRow, SessionRecord } from './record.ts'
+import { isGap, type NoteAtRow, type SessionRecord } from './record.ts'
 
 export interface ModelCall {
   /** How many messages the record had before it. */
@@ -35,7 +35,7 @@ export const callsOf = (record: SessionRecord): readonly ModelCall[] => {
       receipt,
     }))
   return record.entries.flatMap(({ message, position, state }) =>
-    message.role === 'assistant' && position > 0 && state === undefined
+    message.role === 'assistant' && position > 0 && !isGap(state) // an erased answer was an answer
       ? [{ len: position, answer: position, isAnswered: true }]
       : [],
   )

@@ -21,7 +21,7 @@ import { Link } from './markdown.tsx'
 import { MessageContent } from './message.tsx'
 import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
-import type { SessionRecord } from './record.ts'
+import { lossOf, type SessionRecord } from './record.ts'
 import { hrefOf, replaceRoute, route, type Route } from './route.ts'
 import { derivedContext, sentContext, type ShownContext } from './sent-context.ts'
 import { recordedRange } from './sent-pairs.ts'
@@ -315,15 +315,21 @@ const ShownMessages = ({
   const { value: ends } = useLoaded(() => workerOf(record).ask('ends', call.len, {}), [record, call.len])
   const cost = tokens === undefined ? 0 : cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
+  const version = record.version.value
+  const lossAt = (position: number): 'erased' | 'damaged' | undefined =>
+    context.levelOf(position) === 'pointer' ? undefined : lossOf(record.entries[position])
   const levels = useMemo(
-    () => new Set(Array.from({ length: call.len }, (_, position) => context.levelOf(position))),
-    [context, call.len],
+    () => new Set(Array.from({ length: call.len }, (_, position) => lossAt(position) ?? context.levelOf(position))),
+    [context, call.len, version],
   )
+  const lost = messages.flatMap(({ source }) => (source.type === 'clone' ? (lossAt(source.position) ?? []) : []))
   const { usage } = call.receipt?.note ?? {}
   const reason = (position: number): string => {
     const entry = record.entries[position]
     if (entry === undefined || position >= call.len) return 'not recorded yet'
     if (record.retractedAt(position) !== undefined && context.levelOf(position) === 'pointer') return 'retracted'
+    const loss = lossAt(position)
+    if (loss !== undefined) return `${derived === undefined ? 'sent; ' : ''}${lossWords[loss]}`
     if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as recorded' : 'not sent'
     const { epoch, activeFrom, summaries: sources } = derived
     const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
@@ -364,7 +370,7 @@ const ShownMessages = ({
             total={record.entries.length}
             len={call.len}
             ends={ends}
-            levelOf={context.levelOf}
+            levelOf={(position) => (lossAt(position) === undefined ? context.levelOf(position) : 'pointer')}
             cachedTo={cachedTo}
             activeFrom={derived?.activeFrom}
             epochFrom={epochFrom}
@@ -384,6 +390,9 @@ const ShownMessages = ({
                     derived === undefined && level === 'pointer' ? 'not sent' : level,
                   ] as const,
               ),
+            ...(['erased', 'damaged'] as const)
+              .filter((loss) => levels.has(loss))
+              .map((loss) => [<i class="level" style={{ background: 'var(--level-pointer)' }} />, loss] as const),
             ...(call.len < record.entries.length ? [[<i class="level later" />, 'after this call'] as const] : []),
             ...(prefix === 0 ? [] : [[<i class="level cached" />, 'cacheable'] as const]),
             ...(epochFrom === undefined ? [] : [[<i class="level epoch" />, 'last compaction'] as const]),
@@ -394,9 +403,15 @@ const ShownMessages = ({
           <p class="chosen" role="status">
             <a href={hrefOf({ view: 'session', id: record.id, at: chosen })}>Message {chosen}</a>
             {chosen < call.len
-              ? ` · ${record.entries[chosen] === undefined ? '' : record.pageOf(record.entries[chosen])} · ${context.levelOf(chosen)} · `
+              ? ` · ${record.entries[chosen] === undefined ? '' : record.pageOf(record.entries[chosen])} · ${lossAt(chosen) ?? context.levelOf(chosen)} · `
               : ' · '}
             {reason(chosen)}
+          </p>
+        )}
+        {lost.length === 0 ? null : (
+          <p class="chosen">
+            {countText(lost.length, 'message')} of this context {lost.length === 1 ? 'is' : 'are'}{' '}
+            {[...new Set(lost)].join(' or ')}: the figures above do not count the recorded text.
           </p>
         )}
         {context.broke === undefined ? null : <p class="chosen">Cache break: {visibleText(context.broke)}.</p>}
@@ -493,12 +508,13 @@ const SentMessages = ({
   const [from, to] = rangeOf(source)
   const why = from === undefined ? 'not in the record' : reason(from)
   const changed = source.type === 'representation' || source.type === 'summary'
+  const loss = source.type === 'clone' ? lossOf(record.entries[source.position]) : undefined
   return (
     <div class={`message ${message.role}${cached ? ' cached' : ''}`}>
       <header>
         <span class="role">{message.role}</span>
         <span>
-          {levelWords(source)}
+          {loss ?? levelWords(source)}
           {from === undefined ? null : (
             <>
               {' '}
@@ -508,7 +524,7 @@ const SentMessages = ({
             </>
           )}
         </span>
-        <span>{countText(tokens, 'token')}</span>
+        {loss === undefined ? <span>{countText(tokens, 'token')}</span> : null}
       </header>
       <div class="content">
         <MessageContent
@@ -547,6 +563,11 @@ const rangeOf = (source: ContextMessage['source']): readonly [from: number | und
     source.type === 'synthetic' ? { from: source.position, to: undefined } : (recordedRange(source) ?? {})
   return [from, to]
 }
+
+const lossWords = {
+  erased: 'its text was erased since',
+  damaged: 'its row is not what was appended',
+} as const
 
 const levelWords = (source: ContextSource | { readonly type: 'foreign' }): string => {
   switch (source.type) {

@@ -2,7 +2,7 @@
 import type { Message } from 'indelible/message'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { breaksOf } from './call-figures.ts'
-import type { Entry, SessionRecord } from './record.ts'
+import { isGap, type Entry, type NoteAtRow, type SessionRecord } from './record.ts'
 
 export type Filter = 'all' | 'user' | 'prose' | 'errors' | 'erased' | 'breaks' | PageKind
 
@@ -31,12 +31,12 @@ export const positionsOf = (record: SessionRecord, only: Filter, words: string):
   return [...found].toSorted((a, b) => a - b)
 }
 
-const filteredPositions = new WeakMap<SessionRecord, { readonly positions: number[]; read: number }>()
+const filteredPositions = new WeakMap<SessionRecord['join'], { readonly positions: number[]; read: number }>()
 
 /** Without a filter: what came since is added to what was found before. */
 const allPositions = (record: SessionRecord): readonly number[] => {
-  const known = filteredPositions.get(record) ?? { positions: [], read: 0 }
-  filteredPositions.set(record, known)
+  const known = filteredPositions.get(record.join) ?? { positions: [], read: 0 }
+  filteredPositions.set(record.join, known)
   for (; known.read < record.entries.length; known.read++) {
     const { position, state } = record.entries[known.read] as Entry
     // Of messages that can't be shown, the first of a run stands for all.
@@ -56,13 +56,17 @@ const matches = (record: SessionRecord, entry: Entry, only: Filter): boolean => 
     return (
       entry.state === 'damaged' || message.content.some((part) => part.type === 'tool_result' && part.isError === true)
     )
-  if (only === 'erased') return entry.state === 'erased' || entry.state === 'redacted' || entry.state === 'damaged'
+  if (only === 'erased')
+    return entry.state !== undefined || entry.damage !== undefined || damagedNotesAt(record, entry).length > 0
   if (only === 'breaks') return breaksOf(record, entry.position, record.notesAfter(entry.position)).length > 0
   return isPageKind(only) && record.pageOf(entry) === only
 }
 
-/** Whether a message is not there to be read: not in this file, or without a key. */
-export const isGap = (state: Entry['state']): boolean => state === 'left-out' || state === 'encrypted'
+/** The damaged notes that are shown with a message: those after it, and with the first those before it. */
+export const damagedNotesAt = (record: SessionRecord, { position }: Entry): readonly NoteAtRow[] =>
+  [...(position === 0 ? record.notesAfter(-1) : []), ...record.notesAfter(position)].filter(
+    ({ damage }) => damage !== undefined,
+  )
 
 /** All words of a message. */
 export const plainText = ({ content }: Message): string => {

@@ -27,8 +27,12 @@ export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode 
         {visibleText(name)} <Link href={source.url}>{visibleText(source.url.slice(0, 200))}</Link>
       </p>
     )
-  if (bytes === 'missing')
-    return <p class="file bad">{visibleText(name)}: its bytes are missing, or are not what was appended</p>
+  if (bytes === 'missing' || bytes === 'altered')
+    return (
+      <p class="file bad">
+        {visibleText(name)}: its bytes are {bytes === 'altered' ? 'not what was appended' : 'missing'}
+      </p>
+    )
   if (url === undefined) return <p class="file">{visibleText(name)}…</p>
   if (safeImageTypes.has(type))
     return (
@@ -51,9 +55,11 @@ export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode 
   )
 }
 
-const useBytes = (given: ImagePart['source']): Uint8Array | 'missing' | undefined => {
+type FoundBytes = Uint8Array | 'missing' | 'altered'
+
+const useBytes = (given: ImagePart['source']): FoundBytes | undefined => {
   const source = useContext(SourceContext)
-  const [bytes, setBytes] = useState<Uint8Array | 'missing' | undefined>(undefined)
+  const [bytes, setBytes] = useState<FoundBytes | undefined>(undefined)
   useEffect(() => {
     let gone = false
     if (given.type === 'base64') setBytes(bytesOfBase64(given.data))
@@ -66,7 +72,7 @@ const useBytes = (given: ImagePart['source']): Uint8Array | 'missing' | undefine
   return bytes
 }
 
-const blockOf = async (source: Source | undefined, id: BlockId): Promise<Uint8Array | 'missing'> => {
+const blockOf = async (source: Source | undefined, id: BlockId): Promise<FoundBytes> => {
   const [found] = (await source?.blocks([id]).catch(() => [])) ?? []
   return found ?? 'missing'
 }

@@ -5,7 +5,9 @@ import { isObject, type Json } from 'indelible/json/kit'
 import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { breaksOf } from './call-figures.ts'
+import { damagedNotesAt } from './filter.ts'
 import { useLoaded } from './use-loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
@@ -16,9 +18,13 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
   const { position } = entry
   const kind = record.pageOf(entry)
   const retracted = record.retractedAt(position)
-  const notes = notesOf(record, entry)
-  const told = notes.filter(({ note }) => !quiet.has(note.type))
-  const journal = notes.length - told.length
+  const version = record.version.value
+  const [notes, damaged] = useMemo(
+    () => [notesOf(record, entry), damagedNotesAt(record, entry)] as const,
+    [record, entry, version],
+  )
+  const told = notes.filter((one) => !quiet.has(one.note.type) && !isReplaced(one))
+  const journal = notes.filter(({ note }) => quiet.has(note.type)).length
   const broken = record.whole.value ? breaksOf(record, position, notes) : []
   // A receipt says more than the file that the message was imported from.
   const used = notes.some(({ note }) => note.type === 'receipt') ? undefined : callUsageOf(entry.message)
@@ -31,6 +37,15 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
       )}
       {entry.state === 'redacted' ? <span class="badge">redacted</span> : null}
       {entry.state === 'erased' ? <ErasedBadge record={record} row={entry.row} /> : null}
+      {entry.damage === undefined && damaged.length === 0 ? null : <span class="badge bad">damaged</span>}
+      {entry.damage === undefined || entry.state === 'damaged' ? null : (
+        <span class="note bad">{oneLine(entry.damage, 300)}</span>
+      )}
+      {damaged.map(({ row, damage }) => (
+        <span class="note bad">
+          row {row}: {oneLine(damage ?? '', 300)}
+        </span>
+      ))}
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {used === undefined ? null : (
         <span class="note" title="What the model saw. The imported file counted these tokens.">
@@ -62,6 +77,10 @@ const titleOf = (note: Note, at: number | undefined): string | undefined =>
 
 /** Written for programs: they are counted, not shown. */
 const quiet: ReadonlySet<Note['type']> = new Set(['journal', 'tool_started', 'input'])
+
+/** Whether the note that was appended can't be shown, but only what is wrong with its row. */
+const isReplaced = ({ damage, note }: NoteAtRow): boolean =>
+  damage !== undefined && note.type === 'application' && note.namespace === 'indelible.damaged'
 
 /** Notes after the message, and after the results that are shown with it. */
 const notesOf = (record: SessionRecord, { position, message }: Entry): readonly NoteAtRow[] => {

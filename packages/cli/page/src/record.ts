@@ -31,8 +31,20 @@ export interface Entry {
   readonly message: Message
   /** Why its text is not the recorded one. */
   readonly state: ViewedRow['state'] | 'damaged'
-  /** What is wrong with it, where it is damaged. */
+  /** What is wrong with it, where something is. */
   readonly damage?: string
+}
+
+/** What is wrong with a row. The text of one that is `altered` is not shown: nobody appended it. */
+export interface DamagedRow {
+  readonly reason: string
+  readonly altered: boolean
+}
+
+/** A block that a row names, and the first row that does. */
+export interface NamedBlock {
+  readonly row: number
+  readonly state: 'good' | 'altered' | 'missing'
 }
 
 /** A note of the record, and where it stands. */
@@ -44,6 +56,8 @@ export interface NoteAtRow {
   readonly after: number
   readonly at: number | undefined
   readonly note: Note
+  /** What is wrong with its row, or with what it names. */
+  readonly damage?: string
 }
 
 /** How many rows one call reads. The first is small: it is looked at while the rest comes. */
@@ -67,12 +81,10 @@ export class SessionRecord {
   readonly notes: NoteAtRow[] = []
   /** The rows as they came, for the proof. */
   readonly rows: ViewedRow[] = []
-  /** Blocks that are not what their ids say, and the row that names each first. */
-  readonly badBlocks = new Map<BlockId, number>()
-  /** Blocks that are what their ids say. */
-  readonly goodBlocks = new Set<BlockId>()
-  /** Calls and their results. */
-  readonly join = new Join()
+  /** The blocks that were compared with their ids. */
+  readonly blocks: Map<BlockId, NamedBlock> = new Map()
+  #join = new Join()
+  readonly #marked = new Set<number>()
   readonly #retracted = new Map<number, number>()
   readonly #notesAfter = new Map<number, NoteAtRow[]>()
   readonly #history: History<Message> = createHistory<Message>()
@@ -93,6 +105,11 @@ export class SessionRecord {
     this.fault = this.#fault
     this.failed = computed(() => finalStates.has(this.#live.value))
     void this.#load()
+  }
+
+  /** Calls and their results. Another one once a row is found to be damaged. */
+  get join(): Join {
+    return this.#join
   }
 
   /** Every message that has come, as a view of the library. */
@@ -241,7 +258,7 @@ export class SessionRecord {
       if (found !== undefined && !isLeft(found))
         for (const { id } of found.right.blocks)
           if (!wanted.has(id)) wanted.set(id, (rows[index] as ViewedRow).position)
-    const blocks = await this.#blocks(wanted)
+    const blocks = await this.readBlocks(wanted)
     for (const [index, row] of rows.entries()) {
       const found = decoded[index]
       this.rows.push(row)
@@ -250,23 +267,23 @@ export class SessionRecord {
       else if (isLeft(found)) this.#add(row, undefined, `the row ${found.left}`)
       else {
         const lost = found.right.blocks.find(({ id }) => !blocks.has(id))
-        const damage = lost && `block ${lost.id.slice(0, 12)}… is missing or is not what was appended`
+        const damage = lost && blockDamage(lost.id, this.blocks.get(lost.id)?.state)
         this.#add(row, found.right, damage, decryptBlocks(found.right, blocks))
       }
     }
     this.#version.value += 1
   }
 
-  async #blocks(wanted: ReadonlyMap<BlockId, number>): Promise<ReadonlyMap<BlockId, Uint8Array>> {
+  /** Blocks with the digest that their id is, of those that rows name. */
+  async readBlocks(wanted: ReadonlyMap<BlockId, number>): Promise<ReadonlyMap<BlockId, Uint8Array>> {
     const good = new Map<BlockId, Uint8Array>()
     const ids = [...wanted.keys()]
     const found = ids.length === 0 ? [] : await this.source.blocks(ids)
     for (const [index, id] of ids.entries()) {
       const bytes = found[index]
-      if (bytes !== undefined) {
-        good.set(id, bytes)
-        this.goodBlocks.add(id)
-      } else if (!this.badBlocks.has(id)) this.badBlocks.set(id, wanted.get(id) as number)
+      if (bytes instanceof Uint8Array) good.set(id, bytes)
+      const state = bytes === undefined ? 'missing' : bytes === 'altered' ? bytes : 'good'
+      this.blocks.set(id, { row: this.blocks.get(id)?.row ?? (wanted.get(id) as number), state })
     }
     return good
   }
@@ -300,17 +317,45 @@ export class SessionRecord {
     this.join.add(entry)
   }
 
+  /** Mark rows as damaged, which was found after they came. Cost: O(messages and notes). */
+  mark(damaged: ReadonlyMap<number, DamagedRow>): void {
+    const found = new Map([...damaged].filter(([row]) => !this.#marked.has(row)))
+    if (found.size === 0) return
+    for (const row of found.keys()) this.#marked.add(row)
+    this.#join = new Join()
+    for (const [position, entry] of this.entries.entries()) {
+      const damaged = found.get(entry.row)
+      if (damaged !== undefined) this.entries[position] = damagedEntry(entry, damaged)
+      this.join.add(this.entries[position] as Entry)
+    }
+    this.#notesAfter.clear()
+    this.#retracted.clear()
+    for (const placed of this.notes.splice(0)) {
+      const damaged = found.get(placed.row)
+      this.#placeNote(damaged === undefined ? placed : damagedNote(placed, damaged))
+    }
+    this.#version.value += 1
+  }
+
   #addNote(row: ViewedRow): void {
-    const note = row.body === undefined ? undefined : noteIn(row.body)
-    if (note === undefined) return
-    const after = this.entries.length - 1
-    const placed: NoteAtRow = { row: row.position, index: row.index, after, at: row.at, note }
+    if (row.body === undefined) return
+    const note = noteIn(row.body)
+    const placed = { row: row.position, index: row.index, after: this.entries.length - 1, at: row.at }
+    this.#placeNote(
+      note === undefined
+        ? damagedNote(placed, { reason: 'the row is not a note', altered: true })
+        : { ...placed, note },
+    )
+  }
+
+  #placeNote(placed: NoteAtRow): void {
+    const { after, note } = placed
     this.notes.push(placed)
     this.#notesAfter.set(after, [...this.notesAfter(after), placed])
-    const range = retractedBy(note, this.entries.length)
+    const range = retractedBy(note, after + 1)
     if (range !== undefined)
       for (let position = range.from; position < range.to; position++)
-        if (!this.#retracted.has(position)) this.#retracted.set(position, row.position)
+        if (!this.#retracted.has(position)) this.#retracted.set(position, placed.row)
   }
 }
 
@@ -331,6 +376,33 @@ const decryptBlocks = (
 
 const none: readonly NoteAtRow[] = []
 
+/** What is wrong with a block, as the command says it. */
+export const blockDamage = (id: BlockId, state: NamedBlock['state'] | undefined): string =>
+  `block ${id} ${state === 'altered' ? 'is not what was appended' : 'is missing'}`
+
+const damagedEntry = (entry: Entry, { reason, altered }: DamagedRow): Entry =>
+  altered
+    ? { ...entry, state: 'damaged', damage: reason, message: withoutText(entry.message) }
+    : { ...entry, damage: reason }
+
+/** Which calls it answers stays, so that they do not seem to be without a result. */
+const withoutText = ({ role, content }: Message): Message => ({
+  role,
+  content: content.flatMap((part) => (part.type === 'tool_result' ? [{ ...part, content: [] }] : [])),
+})
+
+const damagedNote = (
+  placed: Omit<NoteAtRow, 'note'> & { readonly note?: Note },
+  { reason, altered }: DamagedRow,
+): NoteAtRow => ({
+  ...placed,
+  damage: reason,
+  note:
+    placed.note === undefined || altered
+      ? { type: 'application', namespace: 'indelible.damaged', content: { reason } }
+      : placed.note,
+})
+
 const unknownMessage: Message = { role: 'developer', content: [] }
 
 const messageWithoutBlocks = ({ text }: DecodedRow): Message => {
@@ -338,6 +410,13 @@ const messageWithoutBlocks = ({ text }: DecodedRow): Message => {
   const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
   return isLeft(message) ? unknownMessage : message.right
 }
+
+/** Why the text of a message is no longer what it was: of one that a call was sent, say. Undefined if it is. */
+export const lossOf = (entry: Entry | undefined): 'erased' | 'damaged' | undefined =>
+  entry?.state === 'erased' || entry?.state === 'damaged' ? entry.state : undefined
+
+/** Whether a message is not there to be read: not in this file, or without a key. */
+export const isGap = (state: Entry['state']): boolean => state === 'left-out' || state === 'encrypted'
 
 /** The role of a message; of one that can't be read at all, that it is damaged. */
 export const roleOf = ({ message, state }: Entry): string =>

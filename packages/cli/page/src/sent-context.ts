@@ -3,7 +3,7 @@ import type { ContextSource, DerivedBy } from 'indelible/context'
 import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeMessage, type Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'
-import { isBlockId } from 'indelible/proof/kit'
+import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import { detailsOf } from '@indelible/recorder'
 import { sentEntries } from '@indelible/recorder/kit'
 import { notesOf, placeOf, type ModelCall } from './calls.ts'
@@ -71,10 +71,12 @@ const recordedContext = async (
   // Providers cache tools and system first: where these changed, no message of the call before is in the cache.
   if (broke === undefined || broke.where === 'messages')
     while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
-  const missing = missingMessage(source)
-  const messages = entries.map((entry) =>
-    typeof entry === 'number' ? entry : (messageIn(bytes.get(entry)) ?? missing),
-  )
+  const missing = messageOfText(`This message is ${missingWords(source)}.`)
+  const messages = entries.map((entry) => {
+    if (typeof entry === 'number') return entry
+    const block = bytes.get(entry)
+    return block === 'altered' ? alteredMessage : (messageIn(block) ?? missing)
+  })
   const view = record.view()
   const present = new Set<number>()
   let next = 0
@@ -88,11 +90,15 @@ const recordedContext = async (
     return position
   }
   const positions = messages.map(positionOf)
+  const valueOf = (id: BlockId): unknown => {
+    const block = bytes.get(id)
+    return block instanceof Uint8Array ? jsonIn(block) : block === 'altered' ? alteredWords : missingWords(source)
+  }
   return {
     messages: messages.map((one, index) => {
       const position = positions[index]
       return {
-        message: typeof one === 'number' ? (view.at(one) ?? missing) : one,
+        message: typeof one === 'number' ? (record.entries[one]?.message ?? missing) : one,
         source: position === undefined ? { type: 'foreign' } : { type: 'clone', position },
       }
     }),
@@ -101,8 +107,8 @@ const recordedContext = async (
     sums: () => workerOf(record).ask('sums', call.len, { messages, prefix }),
     ...(broke !== undefined && { broke: broke.because }),
     request: {
-      ...(system !== undefined && { system: jsonIn(bytes.get(system)) }),
-      ...(tools !== undefined && { tools: jsonIn(bytes.get(tools)) }),
+      ...(system !== undefined && { system: valueOf(system) }),
+      ...(tools !== undefined && { tools: valueOf(tools) }),
       ...(parameters !== undefined && { parameters }),
     },
   }
@@ -118,16 +124,15 @@ const contentText = ({ content }: Message): string =>
     (key, value: unknown) => (key === 'meta' ? undefined : value),
   )
 
-const missingMessage = ({ exported }: Source): Message => ({
-  role: 'developer',
-  content: [
-    { type: 'text', text: exported ? 'This message is not in this file.' : 'This message is missing from the store.' },
-  ],
-})
+const alteredWords = 'altered: the stored bytes are not what was recorded'
+const missingWords = ({ exported }: Source): string => (exported ? 'not in this file' : 'missing from the store')
 
-const jsonIn = (bytes: Uint8Array | undefined): unknown => {
-  const parsed = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
-  return parsed === undefined || isLeft(parsed) ? 'not stored in this copy' : parsed.right
+const messageOfText = (text: string): Message => ({ role: 'developer', content: [{ type: 'text', text }] })
+const alteredMessage = messageOfText(`This message was ${alteredWords}.`)
+
+const jsonIn = (bytes: Uint8Array): unknown => {
+  const parsed = parseJson(new TextDecoder().decode(bytes))
+  return isLeft(parsed) ? 'not JSON' : parsed.right
 }
 
 const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
@@ -154,11 +159,13 @@ export const derivedContext = async (
 }
 
 const contextOf = (record: SessionRecord, { messages, levels, ...derived }: SentContext): ShownContext => {
-  const view = record.view()
   return {
     messages: messages.map((one): ContextMessage =>
       typeof one === 'number'
-        ? { message: view.at(one) as Message, source: { type: 'clone', position: one } satisfies ContextSource }
+        ? {
+            message: record.entries[one]?.message as Message,
+            source: { type: 'clone', position: one } satisfies ContextSource,
+          }
         : one,
     ),
     levelOf: (position) => residencyLevels[levels[position] ?? -1] ?? 'pointer',

@@ -4,9 +4,11 @@ import {
   mostBlocks,
   type Entered,
   type Failure,
+  type FoundBlock,
   type FoundMessages,
   type Overview,
   type SessionList,
+  type Verdict,
   type ViewedEvidence,
   type ViewedRow,
   type ViewedSession,
@@ -43,7 +45,7 @@ export const servedSource = (): Source => ({
   rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
   nodes: (id, from, to) => json<readonly string[]>('nodes', { id, from, to }),
   blocks: async (ids) => {
-    const found: (Uint8Array | undefined)[] = []
+    const found: FoundBlock[] = []
     for (let at = 0; at < ids.length; at += mostBlocks) {
       const response = await post('blocks', ids.slice(at, at + mostBlocks))
       found.push(...blocksInFrames(new Uint8Array(await readWhole(response, (one) => one.arrayBuffer()))))
@@ -56,6 +58,8 @@ export const servedSource = (): Source => ({
     )) as FoundMessages,
   html: async (selection) =>
     new Blob([await readWhole(await post('html', selection), (one) => one.arrayBuffer())], { type: 'text/html' }),
+  verdict: async (id, signal) =>
+    (await readWhole(await call('verdict', { id }, { signal }), (one) => one.json())) as Verdict,
   evidence: (id) => json<ViewedEvidence>('evidence', { id }),
   follow: (id, from, followed) => {
     const ended = new AbortController()

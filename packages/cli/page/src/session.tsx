@@ -117,10 +117,9 @@ export const SessionHead = ({
   const live = record.live.value
   const { version } = record
   const { exported } = record.source
-  const { length } = record.notes
   const spent = useMemo(
     () => (record.whole.value ? spentOf(record) : { tokens: 0, dollars: undefined }),
-    [record, record.whole.value, length],
+    [record, record.whole.value, version.value],
   )
   useTitle(oneLine(title))
   return (

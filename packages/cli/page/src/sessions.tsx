@@ -327,7 +327,7 @@ const SessionRow = ({
           {oneLine(displayNameOf(session), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
-          <span class="badge" title={why}>
+          <span class={mark === damagedMark ? 'badge bad' : 'badge'} title={why}>
             {mark}
           </span>
         ))}
@@ -368,12 +368,14 @@ const restOf = (words: string, title: string): string => {
   return rest === '' ? '' : `… ${rest}`
 }
 
+const damagedMark = 'damaged'
+
 /** What is special about a session, in a word, and what that means. */
 const marksOf = (
   { encrypted, forkedFrom }: ViewedSession,
   overview: Overview | undefined,
 ): readonly (readonly [mark: string, why: string])[] => {
-  const { held, erased, sealed, unreadable } = overview ?? {}
+  const { held, erased, found, sealed, unreadable } = overview ?? {}
   const because = [held?.by, held?.reason].filter((text) => text !== undefined).join(': ')
   return [
     ...(encrypted === true
@@ -383,6 +385,9 @@ const marksOf = (
       : unreadable === undefined
         ? []
         : [['unreadable', visibleText(unreadable)] as const]),
+    ...(found?.problem === undefined
+      ? []
+      : [[found.damaged === undefined ? 'blocks missing' : damagedMark, sentence(found.problem)] as const]),
     ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${visibleText(forkedFrom.id)}`] as const]),
     ...(held === undefined
       ? []

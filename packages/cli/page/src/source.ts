@@ -1,10 +1,12 @@
 /** Where the page reads: a server, or what an exported file carries. */
 import { blockIdOf, portableSha256, type BlockId } from 'indelible/proof/kit'
 import type {
+  FoundBlock,
   FoundMessages,
   HtmlSelection,
   Overview,
   SessionList,
+  Verdict,
   ViewedEvidence,
   ViewedRow,
   ViewedSession,
@@ -23,12 +25,13 @@ export interface Source {
   readonly rows: (id: string, from: number, to: number) => Promise<readonly ViewedRow[]>
   /** The tree nodes beside rows, in hexadecimal digits. */
   readonly nodes: (id: string, from: number, to: number) => Promise<readonly string[]>
-  /** Bytes that are not what their ids say are as good as missing. */
-  readonly blocks: (ids: readonly BlockId[]) => Promise<readonly (Uint8Array | undefined)[]>
+  readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
   /** Messages with these words, in all sessions; behind a cursor of the page before. Absent where nothing can be searched. */
   readonly search?: (words: string, after: string | undefined, signal: AbortSignal) => Promise<FoundMessages>
   /** A session as a file. Absent where the page is one. */
   readonly html?: (selection: HtmlSelection) => Promise<Blob>
+  /** What the store's own verification finds. Absent where there is no store. */
+  readonly verdict?: (id: string, signal: AbortSignal) => Promise<Verdict>
   /** Where a session stands in the signed ledger. */
   readonly evidence: (id: string) => Promise<ViewedEvidence>
   /** Rows as they are appended. Gives a function that ends it. */
@@ -132,7 +135,7 @@ export const withBlockChecks = (source: Source): Source => ({
     const found = await source.blocks(ids)
     return ids.map((id, index) => {
       const bytes = found[index]
-      return bytes !== undefined && blockIdOf(bytes, portableSha256) === id ? bytes : undefined
+      return bytes instanceof Uint8Array && blockIdOf(bytes, portableSha256) !== id ? 'altered' : bytes
     })
   },
 })

@@ -1,8 +1,7 @@
 /** `indelible verify`: checks that sessions are unchanged. */
-import type { CallbackThrew } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import { describeSession, readSession, verifySession, type SessionFault, type VerifiedSession } from 'indelible/session'
-import type { DamagedEntry, Head, Store, StoreFault } from 'indelible/store'
+import { describeSession, type VerifiedSession } from 'indelible/session'
+import type { DamagedEntry, Head, Store } from 'indelible/store'
 import { findingText } from 'indelible/store/kit'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import {
@@ -16,9 +15,9 @@ import {
   storeOption,
   withScopes,
 } from '../sources/place.ts'
-import { placeText } from '../sources/conversation.ts'
 import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 import { countText, ranges } from '../terminal/screen.ts'
+import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '../view/verdict.ts'
 
 export const verify: Command = {
   name: 'verify',
@@ -110,22 +109,14 @@ const problemOf = async (
   terminal: Terminal,
   progress: (rows: number) => void,
 ): Promise<string | undefined> => {
-  const options = { ...(head && { head }), progress }
-  const read = await verifySession(store, id, options)()
-  // Its stored bytes can be verified without its key.
-  const bare = isLeft(read) && read.left._tag === 'NoKey' ? store.encryption?.bare : undefined
-  const verified = bare === undefined ? read : await verifySession(bare, id, options)()
+  const verified = await verifyStored(store, id, { ...(head && { head }), progress })
   if (isLeft(verified))
     return verified.left._tag === 'NoSuchLog'
       ? faultText(verified.left)
-      : `${id}: ${await damageText(store, verified.left)}`
-  const hidden =
-    verified.right.encrypted && (bare !== undefined || store.encryption === undefined)
-      ? '; encrypted, and not read'
-      : ''
-  const { missing } = verified.right
-  if (missing.length > 0)
-    return `${id}: its record is good, but ${countText(missing.length, 'block')} that its receipts reference ${missing.length === 1 ? 'is' : 'are'} missing, the first ${missing[0] ?? ''}: the requests of those calls can't be shown; copy the session again from a store that has them`
+      : `${id}: ${await problemText(store, verified.left)}`
+  const missing = missingText(verified.right.missing)
+  if (missing !== undefined) return `${id}: ${missing}`
+  const hidden = verified.right.unread ? '; encrypted, and not read' : ''
   await terminal.print([
     `${id}: good, ${goodText(verified.right)}, head ${headForTerminal(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${countText(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
   ])
@@ -141,13 +132,9 @@ const goodText = ({ len, erased }: VerifiedSession): string =>
 const notesText = ({ len, head: { size } }: VerifiedSession): string =>
   size === len ? '' : `; ${size - len} of its ${countText(size, 'row')} ${size - len === 1 ? 'is a note' : 'are notes'}`
 
-const damageText = async (store: Store, fault: SessionFault | StoreFault | CallbackThrew): Promise<string> => {
-  if (fault._tag === 'DamagedLog') {
-    const { id, position: row, reason } = fault
-    const read = await readSession(store, id)()
-    const damaged = isLeft(read) ? undefined : read.right.damaged.find((one) => one.row === row)
-    return `damaged at ${placeText(damaged ?? { row })}: ${reason}`
-  }
+const problemText = async (store: Store, fault: VerdictFault): Promise<string> => {
+  const damaged = await damageOf(store, fault)
+  if (damaged !== undefined) return damageText(damaged)
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
   return actual.size < expected.size

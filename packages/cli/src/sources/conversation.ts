@@ -18,6 +18,7 @@ import {
 } from 'indelible/session'
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { placeText } from '../view/about.ts'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { countText } from '../terminal/screen.ts'
@@ -170,7 +171,3 @@ const notesText = (notes: Sequence<Note>): string => {
 /** Reports which messages and notes of a session were changed. */
 export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
   damaged.map((one) => `${id}: ${placeText(one)} is damaged: ${one.reason}`)
-
-/** A place in a log, as all commands and the page print it: its row, which counts notes too, and its message. */
-export const placeText = ({ row, position }: Pick<DamagedRow, 'row' | 'position'>): string =>
-  `row ${row}${position === undefined ? '' : ` (message ${position})`}`

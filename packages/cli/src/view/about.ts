@@ -29,6 +29,15 @@ export const activityOf = (
   return Number.isNaN(time) ? info.appended : Math.min(time, info.appended)
 }
 
+/** A place in a log, as all commands and the page print it: its row, which counts notes too, and its message. */
+export const placeText = ({
+  row,
+  position,
+}: {
+  readonly row: number
+  readonly position?: number | undefined
+}): string => `row ${row}${position === undefined ? '' : ` (message ${position})`}`
+
 /** The tokens and US dollars of calls; no dollars if any price or token count is unknown. */
 export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | 'output' | 'dollars'> => {
   const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))

@@ -73,9 +73,10 @@ export const htmlOf = async (
   }
   const ids = [...wanted].filter((block) => !own.has(block))
   const found = await blocksOf(store, ids)
+  // An altered block has no bytes: the page finds that they do not match its id.
   const blocks = Object.fromEntries(
     [...ids.map((block, index) => [block, found[index]] as const), ...own].flatMap(([block, bytes]) =>
-      bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
+      bytes === undefined ? [] : [[block, bytes === 'altered' ? '' : base64Of(bytes)] as const],
     ),
   )
   const shown = whole ? session : describePartly(session)
@@ -185,7 +186,8 @@ const messageOf = async (store: Store, row: DecodedRow): Promise<Message | undef
   const known = new Map<BlockId, Uint8Array>()
   for (const [index, { id, key }] of row.blocks.entries()) {
     const stored = bytes[index]
-    const found = key === undefined || stored === undefined ? stored : store.encryption?.block(key, stored)
+    if (stored === undefined || stored === 'altered') return undefined
+    const found = key === undefined ? stored : store.encryption?.block(key, stored)
     if (found === undefined) return undefined
     known.set(id, found)
   }

@@ -9,9 +9,13 @@ import { firstWordsOf, importedFrom, spendingOf } from './about.ts'
 import { CacheWatch } from './cache-breaks.ts'
 import type { Overview } from './protocol.ts'
 import { noteIn } from './read-view.ts'
+import { Verdicts } from './verdict.ts'
 
 /** Overviews of sessions, each cached until its session grows or part of it is erased. */
-export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
+export const overviewsOf = (
+  store: Store,
+  verdicts: Pick<Verdicts, 'foundIn'> = new Verdicts(store),
+): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
   const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
   let erased: { readonly of: LedgerContent['erasures']; readonly rows: ErasedRows } = { of: [], rows: new Map() }
   const overviewOf = async (
@@ -40,7 +44,7 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     known.delete(id)
     if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
     if (known.size > mostKept) known.delete(known.keys().next().value as string)
-    return { ...kept.overview, ...held }
+    return { ...verdicts.foundIn(info), ...kept.overview, ...held }
   }
   return async (ids) => {
     const found = await ledgerContent(store)

@@ -10,6 +10,7 @@
  *     GET  api/rows?id=…&from=&to=  returns {@link ViewedRow}[]
  *     GET  api/nodes?id=…&from=&to= returns the tree nodes of rows: 64 hexadecimal digits each
  *     POST api/blocks               accepts the ids of blocks; returns their bytes, framed by `framedBlocks`
+ *     GET  api/verdict?id=…         returns {@link Verdict}: what `indelible verify` finds
  *     GET  api/evidence?id=…        returns {@link ViewedEvidence}
  *     GET  api/search?words=…       returns {@link FoundMessages}; with `after`, the page after it
  *     POST api/html                 accepts {@link HtmlSelection}; returns a file of {@link ExportedView} with the page around it
@@ -21,6 +22,7 @@
  */
 import type { LedgerProof, Trust } from '@indelible/evidence'
 import type { JsonObject } from 'indelible/json/kit'
+import type { BlockId } from 'indelible/proof/kit'
 import type { ForkPoint } from 'indelible/session'
 import type { Because, Head, RowKind } from 'indelible/store'
 
@@ -42,6 +44,16 @@ export interface ViewedStore {
   readonly name: string
   readonly scope: string
   readonly version: string
+}
+
+/** What the verification of a session found. */
+export interface Verdict {
+  /** What is wrong, as a clause; absent if nothing is. */
+  readonly problem?: string
+  /** The first row that is not what was appended, and its message if it is one. */
+  readonly damaged?: { readonly row: number; readonly position?: number; readonly reason: string }
+  /** The blocks that receipts name and the store lacks. */
+  readonly missing: readonly BlockId[]
 }
 
 /** The place of a session in its scope's signed ledger. */
@@ -92,8 +104,8 @@ export interface Overview {
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: Because
   /**
-   * How often the provider's cache broke between its recorded calls. Absent if it did not, or if there are no token
-   * counts.
+   * How often the provider's cache broke between its calls. Absent if it did not, or if there are no token counts; of an
+   * imported session also until it was opened since the server started, because that reads all its messages.
    */
   readonly breaks?: number
   /** The number of erased messages; absent if none. */
@@ -102,6 +114,8 @@ export interface Overview {
    * The ledger's entries about erasures: when, by whom, why, and the rows of this session. Absent if there are none.
    */
   readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
+  /** What the last verification since the server started found wrong with it; absent if nothing, or it was not verified. */
+  readonly found?: Pick<Verdict, 'problem' | 'damaged'>
   /** Whether it accepts no more appends. */
   readonly sealed?: true
   /** Why it can't be read, as a sentence. The other fields are then empty. */
@@ -187,22 +201,25 @@ export const mostOverviews = 500
 /** The most blocks in one call. */
 export const mostBlocks = 1000
 
+/** A block, unless the store lacks it or has other bytes than its id names. */
+export type FoundBlock = Uint8Array | 'altered' | undefined
+
 /**
- * Blocks as one body: for each block its length in four bytes, big-endian, and its bytes. A block
- * that is missing or does not match its id has the length 2^32 - 1 and no bytes.
+ * Blocks as one body: for each block its length in four bytes, big-endian, and its bytes. A missing
+ * block has the length 2^32 - 1 and no bytes, an altered one 2^32 - 2.
  *
  * @param blocks the blocks, in the order of the call
  */
-export const framedBlocks = (blocks: readonly (Uint8Array | undefined)[]): Uint8Array => {
-  const body = new Uint8Array(blocks.reduce((sum, block) => sum + 4 + (block?.length ?? 0), 0))
+export const framedBlocks = (blocks: readonly FoundBlock[]): Uint8Array => {
+  const bytesOf = (block: FoundBlock): number => (block instanceof Uint8Array ? block.length : 0)
+  const body = new Uint8Array(blocks.reduce((sum, block) => sum + 4 + bytesOf(block), 0))
   const view = new DataView(body.buffer)
   let at = 0
   for (const block of blocks) {
-    view.setUint32(at, block?.length ?? absent)
+    view.setUint32(at, block === undefined ? absent : block === 'altered' ? altered : block.length)
     at += 4
-    if (block === undefined) continue
-    body.set(block, at)
-    at += block.length
+    if (block instanceof Uint8Array) body.set(block, at)
+    at += bytesOf(block)
   }
   return body
 }
@@ -213,16 +230,17 @@ export const framedBlocks = (blocks: readonly (Uint8Array | undefined)[]): Uint8
  * @param body a body of {@link framedBlocks}
  * @returns the blocks, as views of the same memory
  */
-export const blocksInFrames = (body: Uint8Array): readonly (Uint8Array | undefined)[] => {
+export const blocksInFrames = (body: Uint8Array): readonly FoundBlock[] => {
   const view = new DataView(body.buffer, body.byteOffset, body.length)
-  const blocks: (Uint8Array | undefined)[] = []
+  const blocks: FoundBlock[] = []
   for (let at = 0; at < body.length;) {
     const length = view.getUint32(at)
     at += 4
-    blocks.push(length === absent ? undefined : body.subarray(at, at + length))
-    if (length !== absent) at += length
+    const block = length === absent ? undefined : length === altered ? 'altered' : body.subarray(at, at + length)
+    blocks.push(block)
+    if (block instanceof Uint8Array) at += length
   }
   return blocks
 }
 
-const absent = 2 ** 32 - 1
+const [absent, altered] = [2 ** 32 - 1, 2 ** 32 - 2]

@@ -8,7 +8,7 @@ import { describeSession, listSessions, type SessionInfo } from 'indelible/sessi
 import type { Store, StoredRow } from 'indelible/store'
 import { isEncrypted, readEncrypted } from 'indelible/store/kit'
 import { FaultError, reasonOf } from 'indelible/task/kit'
-import type { SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
+import type { FoundBlock, SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
 
 /** The number of sessions on the first page, which is small so that it shows quickly, and on the others. */
 const [firstSessions, moreSessions] = [100, 1000]
@@ -90,13 +90,13 @@ export const nodesOf = async (store: Store, id: string, from: number, to: number
     )
   ).map(bytesToHex)
 
-/** Blocks; undefined for each that is missing or damaged, without affecting the others. */
-export const blocksOf = async (store: Store, ids: readonly BlockId[]): Promise<readonly (Uint8Array | undefined)[]> => {
+/** Blocks, those that are missing or altered marked. */
+export const blocksOf = async (store: Store, ids: readonly BlockId[]): Promise<readonly FoundBlock[]> => {
   const found = await store.getBlocks(ids)()
   if (!isLeft(found)) return found.right
   if (found.left._tag !== 'DamagedBlock') return store.getBlocks(ids) // throws the fault
   const damaged = new Set(found.left.ids)
   const good = ids.filter((id) => !damaged.has(id))
   const rest = new Map((await blocksOf(store, good)).map((bytes, index) => [good[index], bytes]))
-  return ids.map((id) => rest.get(id))
+  return ids.map((id) => (damaged.has(id) ? 'altered' : rest.get(id)))
 }

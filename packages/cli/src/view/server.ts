@@ -11,6 +11,7 @@ import { FaultError, reasonOf } from 'indelible/task/kit'
 import { readAssets, type Asset, type Assets } from './assets.ts'
 import { Keys } from './keys.ts'
 import { overviewsOf } from './overview.ts'
+import { Verdicts } from './verdict.ts'
 import {
   framedBlocks,
   mostBlocks,
@@ -76,7 +77,9 @@ export const startView = async ({
   const assets = await readAssets()
   const keys = new Keys()
   const about: ViewedStore = { name, scope: store.scope, version }
-  const calls: Calls = { store, about, keys, trust, overviews: overviewsOf(store), followers: new Set() }
+  const verdicts = new Verdicts(store)
+  const overviews = overviewsOf(store, verdicts)
+  const calls: Calls = { store, about, keys, trust, verdicts, overviews, followers: new Set() }
   const server = createServer((request, response) => {
     answer(request, response, host, assets, calls).catch((cause: unknown) => sendFailure(response, cause))
   })
@@ -102,6 +105,7 @@ interface Calls {
   readonly about: ViewedStore
   readonly keys: Keys
   readonly trust: Trust | undefined
+  readonly verdicts: Verdicts
   readonly overviews: ReturnType<typeof overviewsOf>
   /** The responses that follow a session. */
   readonly followers: Set<ServerResponse>
@@ -199,7 +203,7 @@ const call = async (
   response: ServerResponse,
   name: string,
   query: URLSearchParams,
-  { store, about, keys, trust, overviews, followers }: Calls,
+  { store, about, keys, trust, verdicts, overviews, followers }: Calls,
 ): Promise<void> => {
   const posted = isPosted.has(name)
   if (request.method !== (posted ? 'POST' : 'GET'))
@@ -236,6 +240,11 @@ const call = async (
       if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
         throw new BadCall(400, `expected at most ${mostBlocks} ids of blocks`)
       return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
+    }
+    case 'verdict': {
+      const gone = new AbortController()
+      response.on('close', () => gone.abort())
+      return sendJson(response, await verdicts.verify(id, gone.signal))
     }
     case 'evidence':
       return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)

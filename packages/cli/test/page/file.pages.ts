@@ -64,7 +64,7 @@ describe('an exported session page', () => {
     expect(file).toContain('Forgotten.')
     writeFileSync(path, file.replace('Forgotten.', 'Remembered.'))
     const page = await fromDisk(path)
-    await page.getByText(/^Altered at row \d+ \(message \d+\)$/).waitFor()
+    await page.getByText(/^Damaged at row \d+ \(message \d+\)$/).waitFor()
     await page.context().close()
   })
   it('can be made by the page from its current filter', async () => {

@@ -84,6 +84,7 @@ export const recordCalls = async (
   store: Store,
   calls: readonly RecordedCall[],
   question = 'Add a test for leap years to the calendar, please.',
+  ownTool = 'bash',
 ): Promise<string> => {
   let now: RecordedCall = { input: 0, cached: 0 }
   const { fetch, clientOf, close } = await provider(store, () => now)
@@ -92,7 +93,7 @@ export const recordCalls = async (
     { role: 'system', content: 'You are a coding agent. Be brief.' },
     { role: 'user', content: `${question} ${'Mind the rules of the project. '.repeat(10)}` },
   ]
-  const names = ['read', 'bash']
+  const names = ['read', ownTool]
   for (const [index, call] of calls.entries()) {
     now = call
     if (call.how === 'tools') names.push('search')

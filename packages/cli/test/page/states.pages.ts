@@ -236,7 +236,7 @@ describe('an unreadable session', () => {
   it('shows which message was altered', async () => {
     const page = await here.at('#/s/broken')
     await page.getByText('This message is damaged.').waitFor()
-    await page.getByText('Altered at row 0 (message 0)').waitFor()
+    await page.getByText('Damaged at row 0 (message 0)').waitFor()
     await page.close()
   })
 })
