@@ -18,6 +18,7 @@ import { Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
 import {
+  atLeast,
   compactNumber,
   countText,
   dollarsText,
@@ -58,9 +59,9 @@ export const CallBars = ({
 
 /** What a file counts of all its calls together. */
 const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | null => {
-  const { calls, input, cached, output, dollars } = sumsOfFile(record)
-  if (calls === 0 || input === 0) return null
-  const sums = { calls, input, cached, output, dollars, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
+  const ofFile = sumsOfFile(record)
+  if (ofFile.calls === 0 || ofFile.input === 0) return null
+  const sums = { ...ofFile, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
       <p class="glance-sums">{sumsText(sums)}. The file has only totals: which call cost most is not recorded.</p>
@@ -259,18 +260,20 @@ const causeNames = Object.keys(causes) as readonly Cause[]
 /** Of the bars' own height, less the mark above them. */
 const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens / most) * 92}%`
 
-const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpriced }: CallSums): string =>
-  [
+const sumsText = (sums: CallSums): string => {
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  return [
     countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
-    output === 0 ? [] : `${compactNumber(output)} out`,
-    dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
+    dollars === undefined ? [] : `${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`,
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
   ]
     .flat()
     .join(' · ')
+}
 
 /** Which call cost most, and why. */
 const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
@@ -313,17 +316,17 @@ const SelectedCall = ({
 
 /** A bar in words. */
 const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
-  const { number, model, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
+  const { number, model, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, why } = shown
   const facts = [
     of.length === 1
       ? `Call ${groupedNumber(number)}`
       : `Calls ${groupedNumber(of[0]?.number ?? 0)}–${groupedNumber(of.at(-1)?.number ?? 0)}, most in call ${groupedNumber(number)}`,
     model === '' ? [] : oneLine(model, 40),
-    dollars === undefined ? [] : dollarsText(dollars),
+    dollars === undefined ? [] : `${atLeast(isUndercounted)}${dollarsText(dollars)}`,
     input === 0
       ? 'no tokens were counted'
       : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compactNumber(cached)} cached`}`,
-    output === 0 ? [] : `${compactNumber(output)} out`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
     repeats === undefined ? [] : `repeats call ${groupedNumber(repeats)}`,
   ]

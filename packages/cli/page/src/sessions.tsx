@@ -11,6 +11,7 @@ import {
   agoText,
   compactNumber,
   countText,
+  atLeast,
   dollarsText,
   groupedNumber,
   oneLine,
@@ -353,7 +354,9 @@ const SessionRow = ({
         {overview === undefined || overview.input === 0
           ? ''
           : ` · ${compactNumber(overview.input + overview.output)} tokens`}
-        {overview?.dollars === undefined ? '' : ` · ${dollarsText(overview.dollars)}`}
+        {overview?.dollars === undefined
+          ? ''
+          : ` · ${atLeast(overview.undercounted === true)}${dollarsText(overview.dollars)}`}
         {overview?.breaks === undefined ? '' : ` · ${countText(overview.breaks, 'cache break')}`}
       </span>
     </a>
