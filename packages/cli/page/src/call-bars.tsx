@@ -14,7 +14,7 @@ import {
 } from './call-figures.ts'
 import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
-import { Legend } from './field.tsx'
+import { Facts, Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
 import {
@@ -64,7 +64,9 @@ const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | nul
   const sums = { ...ofFile, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
-      <p class="glance-sums">{sumsText(sums)}. The file has only totals: which call cost most is not recorded.</p>
+      <p class="glance-sums">
+        <Facts text={sumsText(sums)} />. The file has only totals: which call cost most is not recorded.
+      </p>
     </section>
   )
 }
@@ -116,7 +118,10 @@ const Bars = ({
     const { current: element } = scroller
     const bar = element?.querySelectorAll('a')[looked]
     if (element === null || bar === undefined) return undefined
-    const resized = new ResizeObserver(() => (element.scrollLeft = bar.offsetLeft - element.clientWidth / 2))
+    const resized = new ResizeObserver(() => {
+      element.scrollLeft = bar.offsetLeft - element.clientWidth / 2
+      hintAtHidden(element)
+    })
     resized.observe(element)
     return () => resized.disconnect()
   }, [looked])
@@ -129,7 +134,9 @@ const Bars = ({
   const said = pointed.value === undefined ? undefined : bars[pointed.value]
   return (
     <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
-      <p class="glance-sums">{sumsText(sums)}</p>
+      <p class="glance-sums">
+        <Facts text={sumsText(sums)} />
+      </p>
       <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
         <p class="glance-scale" aria-hidden="true">
           {tokensText(most)}
@@ -141,6 +148,7 @@ const Bars = ({
           role="group"
           aria-label="a bar for each call; the arrow keys move between them"
           onKeyDown={move}
+          onScroll={(event) => hintAtHidden(event.currentTarget)}
           onMouseLeave={() => (pointed.value = undefined)}
         >
           {bars.map((bar, index) => {
@@ -183,10 +191,8 @@ const Bars = ({
           ) : (
             <SelectedCall record={record} sums={sums} bar={bars[current]} />
           )
-        ) : said.type === 'beside' ? (
-          besideText(said.session)
         ) : (
-          textOf(said)
+          <Facts text={said.type === 'beside' ? besideText(said.session) : textOf(said)} />
         )}
       </p>
       <Legend marks={legendOf(figures, beside.length > 0)} />
@@ -195,6 +201,14 @@ const Bars = ({
       )}
     </section>
   )
+}
+
+/** Bars fade out at an edge that hides others. */
+const hintAtHidden = ({ scrollLeft, scrollWidth, clientWidth, classList }: HTMLElement): void => {
+  const left = scrollWidth - clientWidth - scrollLeft
+  classList.toggle('scrolls', scrollWidth > clientWidth)
+  classList.toggle('hidden-before', scrollLeft > 1)
+  classList.toggle('hidden-after', left > 1)
 }
 
 const CallBar = ({
@@ -245,10 +259,10 @@ const CallBar = ({
 }
 
 /** What it saw; what an imported call saw is not recorded, so that leads to its answer. */
-const hrefOfCall = (record: SessionRecord, { key, imported }: CallFigures, within: boolean): string =>
+const hrefOfCall = (record: SessionRecord, { number, imported }: CallFigures, within: boolean): string =>
   hrefOf(
     imported === undefined || within
-      ? { view: 'saw', id: record.id, call: key }
+      ? { view: 'saw', id: record.id, call: number }
       : { view: 'session', id: record.id, at: imported },
   )
 
@@ -279,14 +293,14 @@ const sumsText = (sums: CallSums): string => {
 const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
   const { dearest, dollars, calls } = sums
   if (dearest === undefined) return null
-  if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
+  if (calls === 1) return <Facts text={textOf({ type: 'calls', shown: dearest, of: [dearest] })} />
   const { number, why } = dearest
   return (
     <>
       <a href={hrefOfCall(record, dearest, false)}>Call {groupedNumber(number)}</a>
       {dearest.dollars === undefined
         ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
-        : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
+        : ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
       . {why}
     </>
   )
@@ -306,7 +320,7 @@ const SelectedCall = ({
   const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
   return (
     <>
-      {isCall ? textOf(bar) : 'This call has no token counts.'}{' '}
+      <Facts text={isCall ? textOf(bar) : 'This call has no token counts.'} />{' '}
       {isDearest ? null : (
         <a href={hrefOfCall(record, dearest, true)}>Call {groupedNumber(dearest.number)} cost most.</a>
       )}

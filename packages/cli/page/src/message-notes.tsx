@@ -34,7 +34,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {used === undefined ? null : (
         <span class="note" title="What the model saw. The imported file counted these tokens.">
-          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, call: position })}>
+          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, message: position })}>
             <UsageFacts {...used} />
           </a>
         </span>
@@ -81,7 +81,7 @@ const Receipt = ({
   readonly index: number
   readonly note: ReceiptNote
 }): VNode => (
-  <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
+  <a class="receipt" href={hrefOf({ view: 'saw', id, note: index })} title="What the model saw">
     <UsageFacts model={model} usage={usage} />
   </a>
 )

@@ -152,9 +152,9 @@ const ComparedHead = ({ record, proof }: { readonly record: SessionRecord; reado
         </Field>
       </dl>
       <label class="kept">
-        A head that you kept elsewhere
+        A head that you kept elsewhere, as “indelible head --full” prints it
         <input
-          placeholder="SIZE:ROOT, as “indelible head --full” prints it"
+          placeholder="SIZE:ROOT"
           value={kept.value}
           onInput={(event) => (kept.value = event.currentTarget.value)}
         />
