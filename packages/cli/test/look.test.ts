@@ -247,6 +247,32 @@ describe('stats', () => {
       '2 calls failed\n2 calls without token counts\nno list price is known for of-my-own\n',
     )
   })
+  it('marks the output and the cost of a file that counts fewer tokens than its answers hold', () => {
+    const told = { sessionId: 's', version: '2.1.0', timestamp: '2026-01-01T00:00:00.000Z' }
+    const message = {
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-opus-4-5', stop_reason: null },
+      content: [{ type: 'text', text: 'said '.repeat(40) }],
+      usage: { input_tokens: 1_000_000, output_tokens: 1 },
+    }
+    const file = writeTestFile(
+      'placeholder.jsonl',
+      [
+        { ...told, uuid: 'u', parentUuid: null, type: 'user', message: { role: 'user', content: 'Say it.' } },
+        { ...told, uuid: 'a', parentUuid: 'u', type: 'assistant', message },
+      ]
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    )
+    run('import', file, '--id', 'placeholder')
+    for (const args of [[file], ['placeholder', ...store]]) {
+      const { stdout, stderr } = indelible(['stats', ...args])
+      expect(stdout).toMatch(/ 1 \+ \? {2}\$5\.00 \+ \?\n/)
+      expect(stderr).toBe(
+        '1 answer with more tokens than the file counts: output and dollars are at least those shown\n',
+      )
+    }
+    expect(indelible(['check', file]).stdout).toContain('at least 1 out')
+  })
   it("counts a file's recorded usage by model and day", () => {
     const line = (id: string, day: string, model: string, usage: object) =>
       `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`

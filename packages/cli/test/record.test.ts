@@ -246,6 +246,13 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
   ])
   expect(lost.slice(3, 5)).toEqual(['2 calls not recorded', '1 call recorded without the answer'])
+  const because = 'the tool list changed: +search'
+  const broken = { ...summary, breaks: [{ where: 'tools', because, session: 'a', call: 5 } as const] }
+  expect(
+    summaryLines([{ ...broken, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 }]).find((line) =>
+      line.startsWith('cache'),
+    ),
+  ).toBe(`cache break in a, call 5: ${because}`)
   expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.500 without models of unknown price')
   const scoped = {
     ...summary,

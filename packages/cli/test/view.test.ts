@@ -81,3 +81,18 @@ it('view ends on a signal while printing its address, and opens nothing then', a
     opened: false,
   })
 })
+
+it('view ends when npm started it and the shell in between dies', async () => {
+  const store = join(folder, 'c.db')
+  indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
+  // A shell that does not become the program, and dies of its signal alone, as under `npx`.
+  const args = ['-c', '"$@" & wait', 'sh', process.execPath, main, 'view', '--no-open', '--store', store]
+  const env = { ...process.env, npm_command: 'exec' }
+  const shell = spawn('/bin/sh', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  shell.stdout.on('data', (chunk) => (printed += String(chunk)))
+  const closed = new Promise((resolve) => shell.stdout.on('close', resolve)) // when nobody can print any more
+  await expect.poll(() => printed, { timeout: 60_000 }).toMatch(/^http\S+$/m)
+  shell.kill('SIGTERM')
+  await closed
+})

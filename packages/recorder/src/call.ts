@@ -227,13 +227,13 @@ export class Calls {
       if (attempt === 5 || finished.left._tag !== 'SessionConflict')
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
-    const session = conversation.session.id
+    const { session } = conversation
     this.#tally.called({
-      session,
+      session: session.id,
       model: answered?.model ?? asked.model,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
-      broke,
+      broke: broke && { ...broke, call: [...session.notes()].filter(({ type }) => type === 'receipt').length },
     })
   }
 }

@@ -384,14 +384,21 @@ const hasSameSetup = (
   return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
 }
 
-/** The user's first line. Text inside an element is the client's own, such as `<environment>`. */
+/** The characters of a title. */
+const mostTitle = 80
+
+/** The user's first line, cut after a word. Text inside an element is the client's own, such as `<environment>`. */
 const titleOf = (messages: readonly Message[]): string | undefined => {
   const texts = messages
     .filter(({ role }) => role === 'user')
     .flatMap(({ content }) => content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : [])))
     .filter((text) => text !== '')
   const text = texts.find((one) => !/^<([\w-]+)>[^]*<\/\1>$/.test(one)) ?? texts[0]
-  return text?.split('\n')[0]?.slice(0, 80).toWellFormed()
+  const line = text?.split('\n')[0]?.trimEnd()
+  if (line === undefined || line.length <= mostTitle) return line?.toWellFormed()
+  const cut = line.slice(0, mostTitle - 1)
+  const words = /\s/.test(line.charAt(mostTitle - 1)) ? cut : cut.replace(/\s+\S*$/, '')
+  return `${words.trimEnd().toWellFormed()}…`
 }
 
 const newId = ({ client }: ParsedRequest): string => {

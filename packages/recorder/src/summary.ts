@@ -25,8 +25,8 @@ export interface RecorderSummary {
   readonly unanswered: number
   /** The tokens of all calls, as counted by the providers. */
   readonly usage: Required<Usage>
-  /** Where cached prefixes ended: the first 1,000 cases. */
-  readonly breaks: readonly (CacheBreak & { readonly session: string })[]
+  /** Where cached prefixes ended, with the number of the call among those of its session, from 1: the first 1,000 cases. */
+  readonly breaks: readonly (CacheBreak & { readonly session: string; readonly call: number })[]
   /** The number of further cases. */
   readonly moreBreaks: number
   /** Tokens by model; those of more than 1,000 models under `others`. */
@@ -50,12 +50,12 @@ export interface CountedCall {
   /** Whether it failed or broke off. */
   readonly failed: boolean
   readonly usage: Usage | undefined
-  readonly broke: CacheBreak | undefined
+  readonly broke: (CacheBreak & { readonly call: number }) | undefined
 }
 
 export class Tally {
   readonly #sessions = new RecentMap<string, true>(mostSessions)
-  readonly #breaks: (CacheBreak & { readonly session: string })[] = []
+  readonly #breaks: RecorderSummary['breaks'][number][] = []
   readonly #models = new Map<string, Required<Usage>>()
   #moreSessions = 0
   #moreBreaks = 0

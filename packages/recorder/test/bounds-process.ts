@@ -43,7 +43,7 @@ await measure(
   'figures',
   () => new Tally(),
   (tally, id) => {
-    const broke = { where: 'tools', because: `reason ${id}` } as const
+    const broke = { where: 'tools', because: `reason ${id}`, call: 1 } as const
     tally.called({ session: `recorded-${id}`, model: `m${id}`, failed: false, usage: { input: 1, output: 1 }, broke })
   },
 )

@@ -113,7 +113,16 @@ describe('recording a Chat Completions client', () => {
     const { store, fetch, openai } = await setting(counting)
     await talk(openai, [], `${'a'.repeat(100)}\nb`)
     await fetch.settled()
-    expect((await sessionsOf(store))[0]?.metadata()['title']).toBe('a'.repeat(80))
+    await talk(openai, [], 'Mind the rules. '.repeat(5).trim())
+    await talk(openai, [], 'Mind the rules. '.repeat(6).trim())
+    await talk(openai, [], `${'Mind the rules. '.repeat(4)}Mind all those rules.`)
+    await fetch.settled()
+    expect((await sessionsOf(store)).map((session) => session.metadata()['title']).toSorted()).toEqual([
+      `${'Mind the rules. '.repeat(4)}Mind all those…`,
+      'Mind the rules. '.repeat(5).trim(),
+      `${'Mind the rules. '.repeat(5).trim()}…`,
+      `${'a'.repeat(79)}…`,
+    ])
   })
 
   it('continues after a recorder restart and in another process', async () => {
@@ -254,9 +263,9 @@ describe('recording a Chat Completions client', () => {
     await call(['read', 'search'])
     await call(['search', 'read'])
     await fetch.settled()
-    expect(fetch.summary().breaks.map(({ where, because }) => [where, because])).toEqual([
-      ['tools', 'the tool list changed: +search'],
-      ['tools', 'the order of the tools changed'],
+    expect(fetch.summary().breaks.map(({ where, because, call }) => [call, where, because])).toEqual([
+      [3, 'tools', 'the tool list changed: +search'],
+      [4, 'tools', 'the order of the tools changed'],
     ])
   })
 

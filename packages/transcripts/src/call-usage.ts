@@ -3,15 +3,19 @@ import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
 import { count, objectIn } from './origin.ts'
+import { isUndercounted } from './undercount.ts'
 
 /** The model of a call, and its usage. */
 export interface CallUsage {
   readonly model: string
   readonly usage: Usage
+  /** Set if the answer holds more tokens than were counted: its cost is at least that of `usage`. */
+  readonly undercounted?: true
 }
 
 /** Undefined if the file counts nothing for the message. */
-export const callUsageOf = ({ role, meta }: Message): CallUsage | undefined => {
+export const callUsageOf = (message: Message): CallUsage | undefined => {
+  const { role, meta } = message
   if (role !== 'assistant' || meta === undefined) return undefined
   for (const [name, read] of Object.entries(readers)) {
     const own = meta[name]
@@ -21,7 +25,8 @@ export const callUsageOf = ({ role, meta }: Message): CallUsage | undefined => {
     if (typeof model !== 'string' || typeof fresh !== 'number') return undefined
     const [read_, written] = [count(cacheRead), count(cacheWrite)]
     const usage = { input: fresh + read_ + written, output: count(output), cacheRead: read_, cacheWrite: written }
-    return usage.input + usage.output === 0 ? undefined : { model, usage } // a program that counts nothing writes zeros
+    if (usage.input + usage.output === 0) return undefined // a program that counts nothing writes zeros
+    return { model, usage, ...(isUndercounted([message], usage.output) && { undercounted: true as const }) }
   }
   return undefined
 }

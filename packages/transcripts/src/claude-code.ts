@@ -244,8 +244,8 @@ class Reader implements LineReader {
       const { origin } = this.#sink
       const { model, usage } = (pieces.at(-1) ?? first).message
       if (typeof model === 'string' && !model.startsWith('<')) origin.model(model)
-      if (isObject(usage)) origin.usage(usageOf(usage))
       const decoded = answer(pieces)
+      if (isObject(usage)) origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages)
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)

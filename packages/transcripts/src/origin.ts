@@ -1,6 +1,8 @@
 /** Collects where a conversation came from, entry by entry. */
 import { fieldsBeside, isObject, ownField, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
+import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
 
@@ -75,14 +77,16 @@ export class OriginDraft {
   }
 
   /** Count the usage of one answer. `input` is all input tokens, cached ones included. */
-  usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }): void {
+  usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }, answer: readonly Message[] = []): void {
     this.#usage = sumOf(this.#usage, used)
     const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
     const key = `${day} ${this.#model}`
     const before = this.#uses.get(key)
+    const undercounted = (before?.undercounted ?? 0) + (isUndercounted(answer, count(used.output)) ? 1 : 0)
     this.#uses.set(key, {
       ...present({ model: this.#model, day }),
       calls: (before?.calls ?? 0) + 1,
+      ...(undercounted > 0 && { undercounted }),
       ...trimUsage(sumOf(before, used)),
     })
   }

@@ -96,6 +96,8 @@ export interface OriginUse extends Usage {
   readonly day?: string
   /** The number of answers counted. */
   readonly calls: number
+  /** Of them, those that hold more tokens than the source counts for them. Absent if there are none. */
+  readonly undercounted?: number
 }
 
 /** A value that was changed or left out. In files of one entry a line, `path` starts at the line's value. */

@@ -4,6 +4,7 @@ import { mend, settle } from 'indelible'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { refusal } from '../../../test/codecs/judges/anthropic.ts'
 import { sourceTimeOf } from '@indelible/transcripts'
+import { callUsageOf } from '@indelible/transcripts/kit'
 import { lines, outline, read, said } from './reading.ts'
 
 const envelope = (uuid: string, parentUuid: string | null, more: object = {}) => ({
@@ -129,6 +130,26 @@ describe('a Claude Code session', () => {
       metadata: { cwd: '/work', gitBranch: 'main', userType: 'external', isSidechain: false },
       aside: { summary: 1, 'file-history-snapshot': 1, progress: 1 },
     })
+  })
+  it('counts the answers whose usage was written at the start of their stream, before their tokens', () => {
+    const long = text('I read the file, and then I change it. '.repeat(4))
+    const { origin, messages } = read(
+      lines([
+        asks('u1', null, 'Look.'),
+        answers('a1', 'u1', 'msg_1', long),
+        answers('a2', 'a1', 'msg_2', text('Done.')),
+      ]),
+    )
+    expect(origin.uses).toMatchObject([{ calls: 2, undercounted: 1, output: 10 }])
+    expect(messages.map((message) => callUsageOf(message)?.undercounted)).toEqual([undefined, true, undefined])
+  })
+  it('has the usage of the last line of an answer', () => {
+    const long = text('I read the file, and then I change it. '.repeat(4))
+    const last = answers('a2', 'a1', 'msg_1', use('t1'))
+    const whole = { ...last, message: { ...last.message, usage: { ...last.message.usage, output_tokens: 60 } } }
+    const { origin } = read(lines([asks('u1', null, 'Look.'), answers('a1', 'u1', 'msg_1', long), whole]))
+    expect(origin.uses).toMatchObject([{ calls: 1, output: 60 }])
+    expect(origin.uses?.[0]).not.toHaveProperty('undercounted')
   })
   it('is the path to its last entry: content before an edit is on another branch', () => {
     const { messages, origin } = read(

@@ -21,6 +21,8 @@ export interface CallUse {
   readonly failed: number
   /** The tokens as counted by the provider; absent if it did not report them. */
   readonly usage?: Usage
+  /** The number of calls whose answers hold more tokens than were counted; absent if there are none. */
+  readonly undercounted?: number
 }
 
 /** Selects calls. */
@@ -131,7 +133,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
   const only = Array.isArray(models) && models.length === 1 ? models[0] : undefined
   return told.flatMap((each: unknown): readonly CallUse[] => {
     if (!isObject(each) || typeof each['input'] !== 'number' || typeof each['output'] !== 'number') return []
-    const { input, output, cacheRead, cacheWrite, calls } = each
+    const { input, output, cacheRead, cacheWrite, calls, undercounted } = each
     const model = each['model'] ?? only
     const day = each['day'] ?? (Array.isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10))
     return [
@@ -141,6 +143,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
         ...(typeof day === 'string' && { day }),
         calls: typeof calls === 'number' ? calls : 0,
         failed: 0,
+        ...(typeof undercounted === 'number' && { undercounted }),
         usage: {
           input,
           output,

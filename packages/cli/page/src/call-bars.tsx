@@ -14,10 +14,11 @@ import {
 } from './call-figures.ts'
 import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
-import { Legend } from './field.tsx'
+import { Facts, Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
 import {
+  atLeast,
   compactNumber,
   countText,
   dollarsText,
@@ -57,12 +58,14 @@ export const CallBars = ({
 
 /** What a file counts of all its calls together. */
 const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | null => {
-  const { calls, input, cached, output, dollars } = sumsOfFile(record)
-  if (calls === 0 || input === 0) return null
-  const sums = { calls, input, cached, output, dollars, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
+  const ofFile = sumsOfFile(record)
+  if (ofFile.calls === 0 || ofFile.input === 0) return null
+  const sums = { ...ofFile, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
-      <p class="glance-sums">{sumsText(sums)}. The file has only totals: which call cost most is not recorded.</p>
+      <p class="glance-sums">
+        <Facts text={sumsText(sums)} />. The file has only totals: which call cost most is not recorded.
+      </p>
     </section>
   )
 }
@@ -114,7 +117,10 @@ const Bars = ({
     const { current: element } = scroller
     const bar = element?.querySelectorAll('a')[looked]
     if (element === null || bar === undefined) return undefined
-    const resized = new ResizeObserver(() => (element.scrollLeft = bar.offsetLeft - element.clientWidth / 2))
+    const resized = new ResizeObserver(() => {
+      element.scrollLeft = bar.offsetLeft - element.clientWidth / 2
+      hintAtHidden(element)
+    })
     resized.observe(element)
     return () => resized.disconnect()
   }, [looked])
@@ -127,7 +133,9 @@ const Bars = ({
   const said = pointed.value === undefined ? undefined : bars[pointed.value]
   return (
     <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
-      <p class="glance-sums">{sumsText(sums)}</p>
+      <p class="glance-sums">
+        <Facts text={sumsText(sums)} />
+      </p>
       <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
         <p class="glance-scale" aria-hidden="true">
           {tokensText(most)}
@@ -139,6 +147,7 @@ const Bars = ({
           role="group"
           aria-label="a bar for each call; the arrow keys move between them"
           onKeyDown={move}
+          onScroll={(event) => hintAtHidden(event.currentTarget)}
           onMouseLeave={() => (pointed.value = undefined)}
         >
           {bars.map((bar, index) => {
@@ -181,10 +190,8 @@ const Bars = ({
           ) : (
             <SelectedCall record={record} sums={sums} bar={bars[current]} />
           )
-        ) : said.type === 'beside' ? (
-          besideText(said.session)
         ) : (
-          textOf(said)
+          <Facts text={said.type === 'beside' ? besideText(said.session) : textOf(said)} />
         )}
       </p>
       <Legend marks={legendOf(figures, beside.length > 0)} />
@@ -193,6 +200,14 @@ const Bars = ({
       )}
     </section>
   )
+}
+
+/** Bars fade out at an edge that hides others. */
+const hintAtHidden = ({ scrollLeft, scrollWidth, clientWidth, classList }: HTMLElement): void => {
+  const left = scrollWidth - clientWidth - scrollLeft
+  classList.toggle('scrolls', scrollWidth > clientWidth)
+  classList.toggle('hidden-before', scrollLeft > 1)
+  classList.toggle('hidden-after', left > 1)
 }
 
 const CallBar = ({
@@ -243,10 +258,10 @@ const CallBar = ({
 }
 
 /** What it saw; what an imported call saw is not recorded, so that leads to its answer. */
-const hrefOfCall = (record: SessionRecord, { key, imported }: CallFigures, within: boolean): string =>
+const hrefOfCall = (record: SessionRecord, { number, imported }: CallFigures, within: boolean): string =>
   hrefOf(
     imported === undefined || within
-      ? { view: 'saw', id: record.id, call: key }
+      ? { view: 'saw', id: record.id, call: number }
       : { view: 'session', id: record.id, at: imported },
   )
 
@@ -258,31 +273,33 @@ const causeNames = Object.keys(causes) as readonly Cause[]
 /** Of the bars' own height, less the mark above them. */
 const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens / most) * 92}%`
 
-const sumsText = ({ calls, input, cached, output, breaks, failed, dollars, unpriced }: CallSums): string =>
-  [
+const sumsText = (sums: CallSums): string => {
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  return [
     countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
-    output === 0 ? [] : `${compactNumber(output)} out`,
-    dollars === undefined ? [] : `${unpriced === 0 ? '' : 'at least '}${dollarsText(dollars)}`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
+    dollars === undefined ? [] : `${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`,
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
   ]
     .flat()
     .join(' · ')
+}
 
 /** Which call cost most, and why. */
 const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
   const { dearest, dollars, calls } = sums
   if (dearest === undefined) return null
-  if (calls === 1) return <>{textOf({ type: 'calls', shown: dearest, of: [dearest] })}</>
+  if (calls === 1) return <Facts text={textOf({ type: 'calls', shown: dearest, of: [dearest] })} />
   const { number, why } = dearest
   return (
     <>
       <a href={hrefOfCall(record, dearest, false)}>Call {groupedNumber(number)}</a>
       {dearest.dollars === undefined
         ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
-        : ` cost most: ${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
+        : ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
       . {why}
     </>
   )
@@ -302,7 +319,7 @@ const SelectedCall = ({
   const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
   return (
     <>
-      {isCall ? textOf(bar) : 'This call has no token counts.'}{' '}
+      <Facts text={isCall ? textOf(bar) : 'This call has no token counts.'} />{' '}
       {isDearest ? null : (
         <a href={hrefOfCall(record, dearest, true)}>Call {groupedNumber(dearest.number)} cost most.</a>
       )}
@@ -312,17 +329,17 @@ const SelectedCall = ({
 
 /** A bar in words. */
 const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
-  const { number, model, input, output, cached, dollars, isCounted, failed, repeats, why } = shown
+  const { number, model, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, why } = shown
   const facts = [
     of.length === 1
       ? `Call ${groupedNumber(number)}`
       : `Calls ${groupedNumber(of[0]?.number ?? 0)}–${groupedNumber(of.at(-1)?.number ?? 0)}, most in call ${groupedNumber(number)}`,
     model === '' ? [] : oneLine(model, 40),
-    dollars === undefined ? [] : dollarsText(dollars),
+    dollars === undefined ? [] : `${atLeast(isUndercounted)}${dollarsText(dollars)}`,
     input === 0
       ? 'no tokens were counted'
       : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compactNumber(cached)} cached`}`,
-    output === 0 ? [] : `${compactNumber(output)} out`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
     repeats === undefined ? [] : `repeats call ${groupedNumber(repeats)}`,
   ]

@@ -45,6 +45,8 @@ export interface CallFigures {
   /** Input tokens by the provider's count; without one, by the estimate, and 0 without either. */
   readonly input: number
   readonly output: number
+  /** Whether the answer holds more tokens than were counted. */
+  readonly isUndercounted: boolean
   /** Whether the provider counted the tokens. */
   readonly isCounted: boolean
   /** The input tokens by cause. Their sum is `input`. */
@@ -73,7 +75,8 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
   let digest: string | undefined
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
-    const said = receipt?.note ?? countedIn(record, call) ?? uncountedCall
+    const counted = countedIn(record, call)
+    const said = receipt?.note ?? counted ?? uncountedCall
     const { usage, model } = said
     const details = receipt && detailsOf(receipt.note, session)
     const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
@@ -115,6 +118,7 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
       at,
       input,
       output: usage?.output ?? 0,
+      isUndercounted: counted?.undercounted === true,
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,
@@ -229,6 +233,8 @@ export interface CallSums {
   /** Of `input`: from the cache; undefined if nobody counted them. */
   readonly cached: number | undefined
   readonly output: number
+  /** Whether answers hold more tokens than were counted: the output and the cost are more. */
+  readonly isUndercounted: boolean
   readonly breaks: number | undefined
   readonly failed: number
   /** US dollars of the calls whose price is known; undefined if none is. */
@@ -257,29 +263,33 @@ export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
     if (one.input > 0 && (dearest === undefined || costsMore(one, dearest))) dearest = one
   }
   const isKnown = sums.breaks > 0 || figures.every((one) => one.cached !== undefined)
-  return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest }
+  const isUndercounted = figures.some((one) => one.isUndercounted)
+  return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 
 /** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */
-export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly dollars: number | undefined } => {
+export const spentOf = (
+  record: SessionRecord,
+): { readonly tokens: number; readonly dollars: number | undefined; readonly isUndercounted: boolean } => {
   const { forkedFrom, metadata } = record.info.value
   const receipts = record.notes.flatMap(({ note }) => (note.type === 'receipt' ? [{ ...note, ...oneCall }] : []))
   // A file's figures are of all of it: a fork has a part.
-  const { input, output, dollars } = spendingOf([
+  const { input, output, dollars, undercounted } = spendingOf([
     ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),
     ...receipts,
   ])
-  return { tokens: input + output, dollars }
+  return { tokens: input + output, dollars, isUndercounted: undercounted === true }
 }
 
 /** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
 export const sumsOfFile = (
   record: SessionRecord,
-): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars'> => {
+): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'isUndercounted'> => {
   const { forkedFrom, metadata } = record.info.value
   const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
   return {
     ...{ dollars: undefined, ...spendingOf(uses) },
+    isUndercounted: uses.some(({ undercounted }) => undercounted !== undefined),
     calls: uses.reduce((sum, { calls }) => sum + calls, 0),
     cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),
   }

@@ -7,13 +7,13 @@ import { residencyReason } from '../../src/model/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
-import { beside, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
+import { besideIn, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
 import { CallBars } from './call-bars.tsx'
 import { figuresIn, sumsOf } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from './calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
 import { policies, type ContextMessage, type Series } from './derive-contexts.ts'
-import { Legend } from './field.tsx'
+import { Facts, Legend } from './field.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { useLoaded } from './use-loaded.ts'
@@ -63,7 +63,7 @@ export const ContextView = ({ record, named }: { readonly record: SessionRecord;
   const call = calls[index]
   // The address names the call from now on, so that what is appended opens no other; at once, so that no later address is lost.
   useLayoutEffect(() => {
-    if (call !== undefined && named.call === undefined) showCall(record, call)
+    if (call !== undefined && named.call !== index + 1) showCall(record, index)
   })
   return (
     <SourceContext.Provider value={record.source}>
@@ -92,20 +92,21 @@ const noContextReason = (record: SessionRecord): string =>
         ? 'The record is encrypted, and this view has no key for it.'
         : 'The record has no model calls.'
 
-/** What an address names: a receipt by its index among the notes, an answer by its position, or any message. */
-type Named = Pick<Extract<Route, { readonly view: 'saw' }>, 'call' | 'message'>
+/** What an address names: a call by its number, a receipt by its index among the notes, or any message. */
+type Named = Pick<Extract<Route, { readonly view: 'saw' }>, 'call' | 'note' | 'message'>
 
 /** The call that is named; the one that answered a message that is, or came after it; without either, the one that cost most. */
-const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call, message }: Named): number => {
-  const key = call ?? (message === undefined ? sumsOf(figuresIn(record).figures).dearest?.key : undefined)
+const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call, note, message }: Named): number => {
+  if (call !== undefined) return Math.min(calls.length, Math.max(1, call)) - 1
+  const key = note ?? (message === undefined ? sumsOf(figuresIn(record).figures).dearest?.key : undefined)
   const found = calls.findIndex((one) =>
     key === undefined ? one.isAnswered && one.answer >= (message ?? Infinity) : keyOf(one) === key,
   )
   return found === -1 ? calls.length - 1 : found
 }
 
-const showCall = (record: SessionRecord, call: ModelCall): void =>
-  replaceRoute({ view: 'saw', id: record.id, call: keyOf(call) })
+const showCall = (record: SessionRecord, index: number): void =>
+  replaceRoute({ view: 'saw', id: record.id, call: index + 1 })
 
 const OneCall = ({
   record,
@@ -131,7 +132,7 @@ const OneCall = ({
   }
   const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
   const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key])
-  const isCompared = beside.value === 'call' && before !== undefined
+  const isCompared = besideIn(record) === 'call' && before !== undefined
   const { value: earlier } = useLoaded(
     async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
     [key, isCompared],
@@ -148,8 +149,7 @@ const OneCall = ({
   const context = isFound ? found.context : undefined
   const earlierContext = isCompared && earlier?.of === key ? earlier.context : undefined
   const goToCall = (next: number): void => {
-    const wanted = calls[Math.min(calls.length - 1, Math.max(0, next))]
-    if (wanted !== undefined) showCall(record, wanted)
+    if (calls.length > 0) showCall(record, Math.min(calls.length - 1, Math.max(0, next)))
   }
   const currentIndex = (): number => (route.value.view === 'saw' ? indexOfCall(record, calls, route.value) : index)
   useKeyActions({
@@ -184,10 +184,11 @@ const OneCall = ({
       <section class="controls" aria-label="which call, and how its context is derived">
         <label>
           Call
-          <span class="stepper">
+          <span class="stepper call-stepper">
             {step('previous call', '‹', index - 1)}
             <input
               type="range"
+              class="call-range"
               aria-label="call"
               min={0}
               max={calls.length - 1}
@@ -229,7 +230,7 @@ const OneCall = ({
             </span>
           </label>
         )}
-        <BesideChoice hasBefore={before !== undefined} />
+        <BesideChoice record={record} hasBefore={before !== undefined} />
         {call.receipt === undefined ? (
           <p class="answered">The messages of this call were not recorded: this is what {policy.value} would send.</p>
         ) : null}
@@ -238,7 +239,7 @@ const OneCall = ({
             <>
               answered by{' '}
               <a href={hrefOf({ view: 'session', id: record.id, at: call.answer })}>message {call.answer}</a>
-              {model}
+              <span class="answered-model">{model}</span>
             </>
           ) : (
             `no answer was recorded${model}`
@@ -335,12 +336,21 @@ const ShownMessages = ({
     const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
     return residencyReason(given, position, record.pageOf(entry), policy ?? 'the policy')
   }
+  const chosenFacts = (position: number): string => {
+    const entry = position < call.len ? record.entries[position] : undefined
+    const facts = [
+      entry === undefined ? [] : record.pageOf(entry),
+      entry === undefined || derived === undefined ? [] : (lossAt(position) ?? context.levelOf(position)),
+      reason(position),
+    ]
+    return ['', ...facts.flat()].join(' · ')
+  }
   return (
     <>
       <section class="overview" aria-label="the context">
         <dl class="figures">
           <Figure
-            name="tokens"
+            name="message tokens"
             value={tokens === undefined ? '…' : compactNumber(tokens)}
             of={policy === undefined || derived === undefined ? 'by estimate' : `of ${compactNumber(derived.budget)}`}
           />
@@ -348,10 +358,14 @@ const ShownMessages = ({
           <Figure
             name="cacheable"
             value={tokens === undefined ? '…' : share(cached, tokens)}
-            of={prefix === 0 ? undefined : `first ${countText(prefix, 'message')} unchanged`}
+            of={`of these${prefix === 0 ? '' : `: first ${countText(prefix, 'message')} unchanged`}`}
           />
           {policy !== undefined || usage?.cacheRead === undefined ? null : (
-            <Figure name="cached" value={share(usage.cacheRead, usage.input)} of="by the provider’s count" />
+            <Figure
+              name="cached"
+              value={share(usage.cacheRead, usage.input)}
+              of="of all input, by the provider’s count"
+            />
           )}
           {policy === undefined && usage !== undefined ? null : (
             <Figure
@@ -402,10 +416,7 @@ const ShownMessages = ({
         {chosen === undefined ? null : (
           <p class="chosen" role="status">
             <a href={hrefOf({ view: 'session', id: record.id, at: chosen })}>Message {chosen}</a>
-            {chosen < call.len
-              ? ` · ${record.entries[chosen] === undefined ? '' : record.pageOf(record.entries[chosen])} · ${lossAt(chosen) ?? context.levelOf(chosen)} · `
-              : ' · '}
-            {reason(chosen)}
+            <Facts text={chosenFacts(chosen)} />
           </p>
         )}
         {lost.length === 0 ? null : (
@@ -418,8 +429,8 @@ const ShownMessages = ({
         {context.request === undefined ? null : <BesideMessages request={context.request} before={earlier?.request} />}
         {children}
       </section>
-      {beside.value === 'record' || earlier !== undefined ? (
-        <Columns record={record} context={context} before={earlier} len={call.len} />
+      {besideIn(record) === 'record' || earlier !== undefined ? (
+        <Columns record={record} context={context} before={earlier} len={call.len} isSent={policy === undefined} />
       ) : (
         <VirtualFeed
           label="messages that the call was sent"

@@ -9,6 +9,24 @@ export const Field = ({ name, children }: { readonly name: string; readonly chil
   </div>
 )
 
+/** Facts in a row. The dot before a fact stays with it: no line ends with one. */
+export const Facts = ({ text }: { readonly text: string }): VNode => (
+  <>
+    {text.split(/ (?=· )/).map((fact, index) => {
+      const [, start = '', rest = fact] = /^(· \S+)(.*)$/s.exec(fact) ?? []
+      return index === 0 ? (
+        fact
+      ) : (
+        <>
+          {' '}
+          <span class="fact">{start}</span>
+          {rest}
+        </>
+      )
+    })}
+  </>
+)
+
 /** A head as one word. */
 export const HeadText = ({ head: { size, root } }: { readonly head: Head }): VNode => (
   <code class="root">{`${size}:${root}`}</code>

@@ -16,6 +16,7 @@ import { nameOf, LiveProblem } from './session.tsx'
 import {
   compactNumber,
   countText,
+  atLeast,
   dollarsText,
   groupedNumber,
   oneLine,
@@ -191,15 +192,15 @@ const Spent = ({
           </tr>
         </thead>
         <tbody>
-          {sums.map(({ name, calls, input, cached, output, dollars, failed, toolErrors }) => (
+          {sums.map(({ name, calls, input, cached, output, dollars, isUndercounted, failed, toolErrors }) => (
             <tr>
               <td>{oneLine(name, 80)}</td>
               {[
-                dollars === undefined ? '–' : dollarsText(dollars),
+                dollars === undefined ? '–' : `${atLeast(isUndercounted)}${dollarsText(dollars)}`,
                 groupedNumber(calls),
                 compactNumber(input),
                 cached === undefined || calls === 0 ? '–' : share(cached, input),
-                compactNumber(output),
+                `${atLeast(isUndercounted)}${compactNumber(output)}`,
                 groupedNumber(failed + toolErrors),
               ].map((cell) => (
                 <td class="align-right">{cell}</td>

@@ -43,6 +43,9 @@ const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** 1.2M */
 export const compactNumber = (value: number): string => small.format(value)
 
+/** Before a figure that is known to be too low. */
+export const atLeast = (isTooLow: boolean): string => (isTooLow ? 'at least ' : '')
+
 export { dollarsText } from '../../src/terminal/money.ts'
 
 export const countText = (count: number, one: string, many: string = `${one}s`): string =>

@@ -14,8 +14,11 @@ import { VirtualFeed } from './virtual-feed.tsx'
 
 export type Beside = 'alone' | 'record' | 'call'
 
-/** What the messages of a call are compared with. The choice is kept when another call is opened. */
-export const beside = signal<Beside>('alone')
+/** The choice is kept when another call of the session is opened. */
+const chosen = signal<{ readonly of: string; readonly beside: Beside }>({ of: '', beside: 'alone' })
+
+/** What the messages of a session's calls are compared with. */
+export const besideIn = ({ id }: SessionRecord): Beside => (chosen.value.of === id ? chosen.value.beside : 'alone')
 
 const choices: readonly (readonly [Beside, string])[] = [
   ['alone', 'Alone'],
@@ -23,15 +26,21 @@ const choices: readonly (readonly [Beside, string])[] = [
   ['call', 'Beside the previous call'],
 ]
 
-export const BesideChoice = ({ hasBefore }: { readonly hasBefore: boolean }): VNode => (
+export const BesideChoice = ({
+  record,
+  hasBefore,
+}: {
+  readonly record: SessionRecord
+  readonly hasBefore: boolean
+}): VNode => (
   <span class="beside-choice" role="group" aria-label="what stands beside it">
     {choices.map(([value, words]) => (
       <button
         type="button"
         class="plain"
-        aria-pressed={beside.value === value}
+        aria-pressed={besideIn(record) === value}
         disabled={value === 'call' && !hasBefore}
-        onClick={() => (beside.value = value)}
+        onClick={() => (chosen.value = { of: record.id, beside: value })}
       >
         {words}
       </button>
@@ -45,13 +54,17 @@ export const Columns = ({
   context,
   before,
   len,
+  isSent,
 }: {
   readonly record: SessionRecord
   readonly context: ShownContext
   /** What the previous call was sent. Without it, the left column shows the record. */
   readonly before: ShownContext | undefined
   readonly len: number
+  /** Whether it is what was sent, not what a policy would send. */
+  readonly isSent: boolean
 }): VNode => {
+  const sent = isSent ? 'sent' : 'derived'
   const pairs = useMemo(
     (): readonly (Pair | ChangedPart)[] =>
       before === undefined
@@ -59,7 +72,8 @@ export const Columns = ({
         : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
     [context, before, len],
   )
-  const left = before === undefined ? 'record' : 'sent with the previous call'
+  const left =
+    before === undefined ? 'record' : isSent ? 'sent with the previous call' : 'derived for the previous call'
   return (
     <VirtualFeed
       label={`messages that the call was sent, beside ${before === undefined ? 'the record' : 'those of the previous call'}`}
@@ -71,9 +85,9 @@ export const Columns = ({
         pair.type === 'part' ? (
           <PartRow part={pair} />
         ) : pair.type !== 'pair' ? (
-          <RestRow record={record} context={context} pair={pair} />
+          <RestRow record={record} context={context} pair={pair} sent={sent} />
         ) : (
-          <PairRow record={record} context={context} pair={pair} left={left} />
+          <PairRow record={record} context={context} pair={pair} left={left} right={sent} />
         )
       }
     />
@@ -84,10 +98,12 @@ const RestRow = ({
   record,
   context,
   pair,
+  sent,
 }: {
   readonly record: SessionRecord
   readonly context: ShownContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
+  readonly sent: string
 }): VNode => {
   const open = useSignal(false)
   const count = pair.to - pair.from
@@ -96,7 +112,7 @@ const RestRow = ({
       <p class="gap content">
         {pair.type === 'same'
           ? countText(count, 'unchanged message')
-          : `${countText(count, 'message')} of the record not sent`}{' '}
+          : `${countText(count, 'message')} of the record not ${sent}`}{' '}
         <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           {open.value ? 'Hide' : 'Show'}
         </button>
@@ -111,11 +127,14 @@ const PairRow = ({
   context,
   pair,
   left,
+  right,
 }: {
   readonly record: SessionRecord
   readonly context: ShownContext
   readonly pair: Extract<Pair, { readonly type: 'pair' }>
   readonly left: string
+  /** `sent` or `derived`. */
+  readonly right: string
 }): VNode => {
   const sent = pair.right === undefined ? undefined : context.messages[pair.right]?.message
   const range = pair.left !== undefined && 'from' in pair.left ? pair.left : undefined
@@ -144,16 +163,16 @@ const PairRow = ({
             joined={false}
           />
         ) : range === undefined ? (
-          <p class="quiet">{left === 'record' ? 'not in the record' : 'not sent'}</p>
+          <p class="quiet">{left === 'record' ? 'not in the record' : `not ${right}`}</p>
         ) : (
           <Recorded record={record} from={range.from} to={range.to} />
         )}
       </Cell>
-      <Cell name="sent">
+      <Cell name={right}>
         {sides !== undefined ? (
           <PiecesOfText pieces={sides.after} state="came" />
         ) : sent === undefined ? (
-          <p class="quiet">no longer sent</p>
+          <p class="quiet">no longer {right}</p>
         ) : (
           <div class={sent.role}>
             <p class="role">{sent.role}</p>

@@ -12,7 +12,7 @@ import { useLoaded } from './use-loaded.ts'
 import { erasedText, erasuresOf } from './overviews.ts'
 import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { compactNumber, countText, dollarsText, oneLine, share, timeText } from './format-text.ts'
+import { atLeast, compactNumber, countText, dollarsText, oneLine, share, timeText } from './format-text.ts'
 
 export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   const { position } = entry
@@ -49,7 +49,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {used === undefined ? null : (
         <span class="note" title="What the model saw. The imported file counted these tokens.">
-          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, call: position })}>
+          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, message: position })}>
             <UsageFacts {...used} />
           </a>
         </span>
@@ -100,7 +100,7 @@ const Receipt = ({
   readonly index: number
   readonly note: ReceiptNote
 }): VNode => (
-  <a class="receipt" href={hrefOf({ view: 'saw', id, call: index })} title="What the model saw">
+  <a class="receipt" href={hrefOf({ view: 'saw', id, note: index })} title="What the model saw">
     <UsageFacts model={model} usage={usage} />
   </a>
 )
@@ -117,14 +117,22 @@ const ErasedBadge = ({ record, row }: { readonly record: SessionRecord; readonly
   )
 }
 
-const UsageFacts = ({ model, usage }: { readonly model: string; readonly usage?: Usage | undefined }): VNode => {
+const UsageFacts = ({
+  model,
+  usage,
+  undercounted = false,
+}: {
+  readonly model: string
+  readonly usage?: Usage | undefined
+  readonly undercounted?: boolean
+}): VNode => {
   const prices = usage === undefined ? undefined : pricesOf(model)
   return (
     <>
       {oneLine(model, 40)}
       {usage === undefined ? null : (
         <span class="receipt-figures">
-          {usedFacts(usage, prices).map((fact, index) => (
+          {usedFacts(usage, prices, atLeast(undercounted)).map((fact, index) => (
             <span class="fact">
               {index === 0 ? '' : '· '}
               {fact}{' '}
@@ -136,11 +144,11 @@ const UsageFacts = ({ model, usage }: { readonly model: string; readonly usage?:
   )
 }
 
-const usedFacts = (usage: Usage, prices: ReturnType<typeof pricesOf>): readonly string[] => [
-  ...(prices === undefined ? [] : [dollarsText(callDollars(prices, usage))]),
+const usedFacts = (usage: Usage, prices: ReturnType<typeof pricesOf>, least: string): readonly string[] => [
+  ...(prices === undefined ? [] : [`${least}${dollarsText(callDollars(prices, usage))}`]),
   `${compactNumber(usage.input)} in`,
   ...(usage.cacheRead === undefined || usage.input === 0 ? [] : [`${share(usage.cacheRead, usage.input)} cached`]),
-  `${compactNumber(usage.output)} out`,
+  `${least}${compactNumber(usage.output)} out`,
 ]
 
 /** What an application wrote, in a few words: its type, where it has one. */

@@ -4,11 +4,12 @@ import { computed, signal, type ReadonlySignal } from '@preact/signals'
 export type Route =
   | { readonly view: 'sessions' }
   | { readonly view: 'session'; readonly id: string; readonly at?: number | undefined }
-  /** A call by its key, or the one that a message led to. */
+  /** A call by its number, from 1, by the index of its receipt among the notes, or the one that a message led to. */
   | {
       readonly view: 'saw'
       readonly id: string
       readonly call?: number | undefined
+      readonly note?: number | undefined
       readonly message?: number | undefined
     }
   /** `b` is empty while it is not chosen. */
@@ -28,7 +29,7 @@ export const hrefOf = (to: Route): string => {
     case 'session':
       return `#/s/${text(to.id)}${to.at === undefined ? '' : `/${to.at}`}`
     case 'saw':
-      return `#/saw/${text(to.id)}${to.call !== undefined ? `/${to.call}` : to.message !== undefined ? `/m${to.message}` : ''}`
+      return `#/saw/${text(to.id)}${to.call !== undefined ? `/${to.call}` : to.note !== undefined ? `/n${to.note}` : to.message !== undefined ? `/m${to.message}` : ''}`
     case 'diff':
       return `#/diff/${text(to.a)}/${text(to.b)}`
   }
@@ -45,8 +46,9 @@ const parseRoute = (given: string): Route => {
   const id = decodeComponent(first)
   if (view === 's' && id !== '') return { view: 'session', id, ...(isPosition(second) && { at: Number(second) }) }
   if (view === 'saw' && id !== '') {
-    const [, letter, number] = /^(m?)(\d{1,15})$/.exec(second) ?? []
-    return { view: 'saw', id, ...(number !== undefined && { [letter === 'm' ? 'message' : 'call']: Number(number) }) }
+    const [, letter, number] = /^([mn]?)(\d{1,15})$/.exec(second) ?? []
+    const name = letter === 'm' ? 'message' : letter === 'n' ? 'note' : 'call'
+    return { view: 'saw', id, ...(number !== undefined && { [name]: Number(number) }) }
   }
   if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decodeComponent(second) }
   return { view: 'sessions' }

@@ -6,11 +6,13 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { memoizeByKey } from './memo.ts'
 import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
+import { Facts } from './field.tsx'
 import { hrefOf } from './route.ts'
 import {
   agoText,
   compactNumber,
   countText,
+  atLeast,
   dollarsText,
   groupedNumber,
   oneLine,
@@ -345,19 +347,23 @@ const SessionRow = ({
         {agoText(time)}
       </span>
       <span class="session-facts">
-        {countText(session.len, 'message')}
-        {session.forkedFrom === undefined ? '' : ` (${groupedNumber(session.forkedFrom.at)} shared)`}
-        {overview === undefined || overview.models.length === 0
-          ? ''
-          : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
-        {overview === undefined || overview.input === 0
-          ? ''
-          : ` · ${compactNumber(overview.input + overview.output)} tokens`}
-        {overview?.dollars === undefined ? '' : ` · ${dollarsText(overview.dollars)}`}
-        {overview?.breaks === undefined ? '' : ` · ${countText(overview.breaks, 'cache break')}`}
+        <Facts text={rowFacts(session, overview)} />
       </span>
     </a>
   )
+}
+
+const rowFacts = ({ len, forkedFrom }: ViewedSession, overview: Overview | undefined): string => {
+  const { models = [], input = 0, output = 0, dollars, undercounted, breaks } = overview ?? {}
+  return [
+    `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
+    models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
+    input === 0 ? [] : `${compactNumber(input + output)} tokens`,
+    dollars === undefined ? [] : `${atLeast(undercounted === true)}${dollarsText(dollars)}`,
+    breaks === undefined ? [] : countText(breaks, 'cache break'),
+  ]
+    .flat()
+    .join(' · ')
 }
 
 /** First words without a title that repeats their beginning. */

@@ -190,9 +190,9 @@ const Compared = ({
       {proof === undefined || first !== undefined ? null : (
         <>
           <label class="kept">
-            A head that you kept elsewhere
+            A head that you kept elsewhere, as “indelible head --full” prints it
             <input
-              placeholder="SIZE:ROOT, as “indelible head --full” prints it"
+              placeholder="SIZE:ROOT"
               value={kept.value}
               onInput={(event) => (kept.value = event.currentTarget.value)}
             />

@@ -155,16 +155,28 @@ interface Sum extends Required<Usage> {
   readonly failed: number
   /** The cost of the calls whose model has a known price. */
   readonly dollars: number
+  /** The number of calls whose answers hold more tokens than were counted. */
+  readonly undercounted: number
   /** The number of calls with tokens but without a known price. */
   readonly unpriced: number
 }
 
-const emptySum: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, dollars: 0, unpriced: 0 }
+const emptySum: Sum = {
+  calls: 0,
+  failed: 0,
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output: 0,
+  undercounted: 0,
+  dollars: 0,
+  unpriced: 0,
+}
 
-const sumOf = ({ model, calls, failed, usage }: CallUse): Sum => {
+const sumOf = ({ model, calls, failed, usage, undercounted = 0 }: CallUse): Sum => {
   const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
   const unpriced = dollars === undefined ? Math.max(1, calls) : 0
-  return { ...emptySum, ...usage, calls, failed, dollars: dollars ?? 0, unpriced }
+  return { ...emptySum, ...usage, calls, failed, undercounted, dollars: dollars ?? 0, unpriced }
 }
 
 const addSums = (a: Sum, b: Sum): Sum =>
@@ -241,17 +253,18 @@ const tableLines = (
   })
 }
 
-const figures = ({ calls, input, cacheRead, output, dollars, unpriced }: Sum): readonly string[] => [
+const figures = ({ calls, input, cacheRead, output, dollars, unpriced, undercounted }: Sum): readonly string[] => [
   calls === 0 ? '?' : groupedNumber(calls),
   groupedNumber(input),
   input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
-  groupedNumber(output),
-  unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced > 0 ? ' + ?' : ''}`,
+  `${groupedNumber(output)}${undercounted > 0 ? ' + ?' : ''}`,
+  unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced + undercounted > 0 ? ' + ?' : ''}`,
 ]
 
 const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void => {
   const silent = spent.reduce((sum, { use }) => sum + (use.usage === undefined ? use.calls : 0), 0)
   const failed = spent.reduce((sum, { use }) => sum + use.failed, 0)
+  const undercounted = spent.reduce((sum, { use }) => sum + (use.undercounted ?? 0), 0)
   const unknown = new Set(
     spent.flatMap(({ use: { model, usage } }) =>
       usage !== undefined && usageDollars(model, usage) === undefined ? [model ?? '(unknown)'] : [],
@@ -260,6 +273,9 @@ const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void =
   terminal.tell([
     ...(failed > 0 ? [`${countText(failed, 'call')} failed`] : []),
     ...(silent > 0 ? [`${countText(silent, 'call')} without token counts`] : []),
+    ...(undercounted > 0
+      ? [`${countText(undercounted, 'answer')} with more tokens than the file counts: output and dollars are at least those shown`]
+      : []), // oxfmt-ignore
     ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
   ])
 }

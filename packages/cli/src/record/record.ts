@@ -240,7 +240,9 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   const silent = sum((one) => one.silent)
   if (silent > 0) lines.push(`${countText(silent, 'call')} without token counts: the provider sent none`)
   const breaks = summaries.flatMap((one) => one.breaks)
-  lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
+  lines.push(
+    ...breaks.slice(0, 5).map(({ session, call, because }) => `cache break in ${session}, call ${call}: ${because}`),
+  )
   const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
   if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)

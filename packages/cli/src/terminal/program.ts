@@ -6,11 +6,22 @@ import { join } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
 
-/** Call the listener on SIGTERM and SIGHUP, until the returned function is called. */
+/**
+ * Call the listener on SIGTERM and SIGHUP, until the returned function is called. npm (`npx indelible`) sends a SIGTERM
+ * to the shell in between only, which dies of it: there the death of our parent is a SIGTERM, too.
+ */
 export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
   process.on('SIGTERM', listener)
   process.on('SIGHUP', listener)
+  const { ppid, env } = process
+  const watch = setInterval(() => {
+    if (process.ppid === ppid) return
+    clearInterval(watch)
+    listener('SIGTERM')
+  }, 500).unref()
+  if (env['npm_command'] === undefined) clearInterval(watch)
   return () => {
+    clearInterval(watch)
     process.off('SIGTERM', listener)
     process.off('SIGHUP', listener)
   }

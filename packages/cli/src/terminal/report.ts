@@ -102,7 +102,7 @@ const mostPlaces = 8
 
 /** The origin of a conversation, as lines of names and values. */
 export function* originLines({ origin, notes }: Transcript, columns: number): Generator<string> {
-  const { version, id, title, started, ended, models, usage, aside } = origin
+  const { version, id, title, started, ended, models, usage, uses = [], aside } = origin
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['title', title],
     ['id', id],
@@ -112,7 +112,7 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
     [
       'tokens',
       usage &&
-        `${groupedNumber(usage.input)} in (${groupedNumber(usage.cacheRead ?? 0)} from a cache), ${groupedNumber(usage.output)} out`,
+        `${groupedNumber(usage.input)} in (${groupedNumber(usage.cacheRead ?? 0)} from a cache), ${uses.some((use) => use.undercounted !== undefined) ? 'at least ' : ''}${groupedNumber(usage.output)} out`,
     ],
     ['notes', notes.length === 0 ? undefined : groupedNumber(notes.length)],
     [

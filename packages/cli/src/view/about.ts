@@ -38,14 +38,18 @@ export const placeText = ({
   readonly position?: number | undefined
 }): string => `row ${row}${position === undefined ? '' : ` (message ${position})`}`
 
+/** The tokens and the cost of calls. */
+export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'undercounted'>
+
 /** The tokens and US dollars of calls; no dollars if any price or token count is unknown. */
-export const spendingOf = (uses: readonly CallUse[]): Pick<Overview, 'input' | 'output' | 'dollars'> => {
+export const spendingOf = (uses: readonly CallUse[]): Spending => {
   const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
   const dollars = sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? NaN)
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),
+    ...(uses.some(({ undercounted }) => undercounted !== undefined) && { undercounted: true as const }),
     ...(counted.length > 0 && !Number.isNaN(dollars) && { dollars }),
   }
 }

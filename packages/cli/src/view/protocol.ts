@@ -97,10 +97,12 @@ export interface Overview {
   /** The input tokens of its calls with a receipt, or as reported by the imported file. */
   readonly input: number
   readonly output: number
+  /** Set if answers hold more tokens than were counted: the output and the cost are at least those given. */
+  readonly undercounted?: true
   /** US dollars at list prices; absent if any model has no known price. */
   readonly dollars?: number
   /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
-  readonly own?: Pick<Overview, 'input' | 'dollars'>
+  readonly own?: Pick<Overview, 'input' | 'dollars' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: Because
   /**

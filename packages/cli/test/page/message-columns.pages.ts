@@ -70,9 +70,8 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 
 /** A call, with something beside it. */
 const openCall = async (call: number, choice: string, how: How = {}): Promise<Page> => {
-  const page = await here.at(`#/saw/${encodeURIComponent(id)}`, how)
+  const page = await here.at(`#/saw/${encodeURIComponent(id)}/${call}`, how)
   await page.locator('.strip').waitFor()
-  await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
   await page.getByText(`${call} of 14`).waitFor()
   await page.getByRole('button', { name: choice }).click()
   return page
@@ -104,6 +103,23 @@ describe('a call compared with the previous call', () => {
     await page.getByText('16 unchanged messages').waitFor()
     await page.close()
   })
+})
+
+it('a comparison ends with its session, and what a policy derives is not called sent', async () => {
+  const page = await openCall(7, 'Beside the previous call')
+  await page.locator('.pair').first().waitFor()
+  await page.getByRole('button', { name: 'next call' }).click()
+  await page.getByText('8 of 14').waitFor()
+  expect(await page.getByRole('button', { name: 'Beside the previous call' }).getAttribute('aria-pressed')).toBe('true')
+  await page.goto(page.url().replace(/#.*/, '#/saw/large/3'))
+  await page.getByText('3 of 1,000').waitFor()
+  expect(await page.getByRole('button', { name: 'Alone' }).getAttribute('aria-pressed')).toBe('true')
+  await page.getByRole('button', { name: 'Beside the previous call' }).click()
+  await page.locator('.cell').first().waitFor()
+  expect(new Set(await page.locator('.cell').evaluateAll((cells) => cells.map((cell) => cell.ariaLabel)))).toEqual(
+    new Set(['derived for the previous call', 'derived']),
+  )
+  await page.close()
 })
 
 it('a call beside the record shows each message beside its own, lists unsent ones, and folds unchanged ones', async () => {
@@ -216,7 +232,7 @@ describe('the page worker', () => {
     await page.close()
   })
   it('gets each message once up to the selected call, and derives it during comparisons', async () => {
-    const page = await counting(`#/saw/large/${few / 2 + 1}`)
+    const page = await counting(`#/saw/large/${few / 4 + 1}`)
     await page.getByText(`${grouped(few / 4 + 1)} of`).waitFor()
     await page.locator('.strip').waitFor()
     const first = await workerMessages(page)

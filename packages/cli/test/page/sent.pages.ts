@@ -70,12 +70,14 @@ describe('the sent context', () => {
     await show(page, 2)
     // All that the call before was sent is a prefix of what this one was sent.
     await page.locator('.prefix-end').waitFor()
-    expect(await figures(page)).toMatch(/cacheable\d+ % first 2 messages unchangedcached40 % by the provider’s count/)
+    expect(await figures(page)).toMatch(
+      /message tokens[\d,]+ by estimate.*cacheable\d+ % of these: first 2 messages unchangedcached40 % of all input, by the provider’s count/,
+    )
     expect(await page.locator('.item').nth(2).getAttribute('class')).toContain('prefix-end')
     expect(await page.getByText('Cache break: ').count()).toBe(0)
     await show(page, 3)
     await page.getByText('Cache break: the client compacted the conversation.').waitFor()
-    expect(await figures(page)).toMatch(/cacheable\d+ % first 1 message unchanged/)
+    expect(await figures(page)).toMatch(/cacheable\d+ % of these: first 1 message unchanged/)
     expect(await figures(page)).toMatch(/messages6 5 of 6 recorded \+ 1 not in the record/)
     expect(await page.locator('.overview .legend').textContent()).toMatch(
       /^\s*full\s+not sent\s+after this call\s+cacheable$/,
@@ -88,9 +90,21 @@ describe('the sent context', () => {
     await page.locator('.beside').first().getByText('read').first().waitFor()
     await show(page, 4)
     await page.getByText('Cache break: the tool list changed: +search.').waitFor()
-    expect(await figures(page)).toMatch(/cacheable0 % cached/)
+    expect(await figures(page)).toMatch(/cacheable0 % of thesecached/)
     expect(await page.locator('.prefix-end').count()).toBe(0)
   }
+  it('has in its address the number that the page shows, and names a part that was not sent', async () => {
+    const page = await here.at(`#/saw/${encodeURIComponent(id)}/3`)
+    await page.getByText('3 of 4').waitFor()
+    await page.locator('.figures').filter({ hasNotText: '…' }).waitFor()
+    const strip = page.locator('.strip')
+    await strip.click({ position: { x: ((await strip.boundingBox())?.width ?? 0) * 0.2, y: 20 } })
+    expect(await page.locator('.chosen').first().textContent()).toMatch(/^Message 1 · \w+ · not sent$/)
+    await page.keyboard.press('k')
+    await page.waitForURL(/\/2$/)
+    await page.getByText('2 of 4').waitFor()
+    await page.close()
+  })
   it("shows each recorded call's context beside the record and the end of its cached prefix", async () => {
     const page = await here.at(`#/saw/${encodeURIComponent(id)}`)
     await look(page)
@@ -180,7 +194,7 @@ it('a recorded answer that the program sends back as a text is the recorded mess
     await server.close()
     id = (await listSessions(store)).sessions[0]?.id ?? ''
   })
-  const page = await recorded.at(`#/saw/${encodeURIComponent(id)}/2`)
+  const page = await recorded.at(`#/saw/${encodeURIComponent(id)}/3`)
   await page.getByText('3 of 3').waitFor()
   expect(await figures(page)).toMatch(/messages5 of 5 recorded/)
   expect(await page.getByText('written by the program').count()).toBe(0)
