@@ -93,6 +93,8 @@ export class Loop {
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
   #open: OpenAnswer | undefined
+  /** The finished work that no delta has yet: a handler that fails must not lose it. */
+  #unrecorded: (() => HistoryDelta<Message>) | undefined
   readonly #lookAhead: number
   /** The handlers that receive events: all, unless the run ended before some had begun. */
   #told: readonly RunHandler[]
@@ -125,6 +127,7 @@ export class Loop {
           ? error.problem
           : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error },
       )
+      await this.#recordRest()
     }
     await this.#options.context?.end?.()
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
@@ -180,7 +183,6 @@ export class Loop {
   /** Handles a signal between two steps, when there is no answer to cut. */
   async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
-    await this.#tellCut(cut, '')
     // A new message instead of decisions denies the waiting calls.
     const left = cut.message === undefined ? undefined : this.#open
     const results = new Map(left?.results.map((result) => [result.callId, result]))
@@ -195,8 +197,7 @@ export class Loop {
                 errorResult(call, notRunText('Something else was said instead of an approval.')),
             ),
           )
-    await this.#record(this.#deltaOf(messages, cut.message))
-    return cut.stop
+    return this.#endCut(cut, messages)
   }
 
   /** Runs one step. Returns a stop reason, or undefined to continue. */
@@ -219,6 +220,11 @@ export class Loop {
       const refusal = left === undefined ? callRefusal(calls, response, spent, this.#toolCalls, limits) : undefined
       const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
       let announced: AnnouncedDelta | undefined
+      const finished = new Map(left?.results.map((result) => [result.callId, result]))
+      const unfinished = notRunText('The run ended with a fault before this call.')
+      const known = (): readonly ToolResultPart[] =>
+        refused ?? calls.map((call) => finished.get(call.id) ?? errorResult(call, unfinished))
+      this.#unrecorded = () => announced?.delta ?? this.#deltaOf(this.#stepMessages(response, known()))
       const announceResults = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
         const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
@@ -227,7 +233,7 @@ export class Loop {
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
-      const results = whole ?? (await this.#runTools(calls, response, announceResults))
+      const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
@@ -448,13 +454,13 @@ export class Loop {
    */
   async #runTools(
     calls: readonly ToolCallPart[],
+    results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
   ): Promise<readonly ToolResultPart[] | 'approval'> {
     const { tools, toolConcurrency, now } = this.#options
     const step = this.#step
     const { signal } = this.#control
-    const results = new Map(this.#open?.results.map((result) => [result.callId, result]))
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
@@ -521,10 +527,21 @@ export class Loop {
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
     const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRunText(cut.reason)))
-    await this.#tellCut(cut, partial.text, this.#sent)
-    await this.#record(
-      this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),
-    )
+    const messages = [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)]
+    return this.#endCut(cut, messages, partial.text, this.#sent)
+  }
+
+  /** Emits the event of a signal, and records what is kept. */
+  async #endCut(
+    cut: Interrupt,
+    messages: readonly Message[],
+    partialText = '',
+    sent?: SentRequest,
+  ): Promise<StopReason | undefined> {
+    const delta = this.#deltaOf(messages, cut.message)
+    this.#unrecorded = () => delta
+    await this.#tellCut(cut, partialText, sent)
+    await this.#record(delta)
     return cut.stop
   }
 
@@ -551,6 +568,7 @@ export class Loop {
 
   /** Emits a delta and adds it to the working copy. Does nothing for an empty one. */
   async #record(delta: HistoryDelta<Message>): Promise<void> {
+    this.#unrecorded = undefined
     if (delta.append.length === 0) return
     if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // unless another run's step
     this.#open = undefined
@@ -559,25 +577,33 @@ export class Loop {
     })
   }
 
+  /** Records the finished work of a step that a fault ended. The first fault is the one to report. */
+  async #recordRest(): Promise<void> {
+    const delta = this.#unrecorded?.()
+    if (delta !== undefined) await this.#record(delta).catch(() => undefined)
+  }
+
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
   async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
-    if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     done?.()
+    if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     await this.#channel.push(told, event.type === 'model_event')
     if (refusal !== undefined) throw new RunEnded(refusal)
   }
 
-  /** Calls the handlers in order until one refuses the event. Returns the problem. */
+  /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
   async #handle(told: RunEvent, ahead: Ahead): Promise<RunFault | undefined> {
+    let problem: RunFault | undefined
     for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
       if (refused !== undefined)
-        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
+        problem ??= { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
+      if (problem !== undefined && told.type !== 'history_delta') break
     }
-    return undefined
+    return problem
   }
 
   #result(stopReason: StopReason): RunResult {

@@ -511,9 +511,9 @@ describe('an interrupt', () => {
 })
 
 describe('an event refused by a handler', () => {
-  it('is still emitted unless it is a delta, and the end event always is', async () => {
+  it('is still emitted unless it is a delta; the finished step and the end event always are', async () => {
     for (const [type, last] of [
-      ['step_complete', 'step_complete'],
+      ['step_complete', 'history_delta'],
       ['history_delta', 'step_complete'],
       ['run_complete', 'history_delta'],
     ] as const) {
