@@ -2,8 +2,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
-import { run, tool, type Model, type ModelEvent, type RunEvent, type RunOptions } from 'indelible/run'
-import { toolOutput } from '../../src/run/kit.ts'
+import { run, tool, toolOutput, type Model, type ModelEvent, type RunEvent, type RunOptions } from 'indelible/run'
 
 const start = ((): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: [user('go')] }).view())

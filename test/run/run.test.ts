@@ -23,6 +23,7 @@ import {
   run,
   scriptedModel,
   tool,
+  toolOutput,
   type Line,
   type Model,
   type ModelEvent,
@@ -31,7 +32,6 @@ import {
   type RunResult,
   type RunStream,
 } from 'indelible/run'
-import { toolOutput } from '../../src/run/kit.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())
@@ -152,6 +152,10 @@ describe('run', () => {
         run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]),
       }),
       tool({ name: 'declines', parameters: {}, run: () => toolOutput('not today', { isError: true }) }),
+      tool({ name: 'returns', parameters: {}, run: () => new Error('no such bill') }),
+      tool({ name: 'map', parameters: {}, run: () => ({ all: [new Map([[1, 2]])] }) }),
+      tool({ name: 'set', parameters: {}, run: () => new Set([1]) }),
+      tool({ name: 'plain', parameters: {}, run: () => ({ none: {}, list: [], at: new Date(0), none2: Object.create(null) as unknown, boxed: Object(5) as unknown }) }), // oxfmt-ignore
       tool({ name: 'wrong', parameters: {}, run: () => toolOutput([{ type: 'text' } as never]) }),
       tool({
         name: 'proxy',
@@ -168,7 +172,22 @@ describe('run', () => {
         run: () => 1,
       }),
     ]
-    const names = ['slow', 'throws', 'cyclic', 'half', 'nothing', 'parts', 'declines', 'wrong', 'proxy', 'unknown']
+    const names = [
+      'slow',
+      'throws',
+      'cyclic',
+      'half',
+      'nothing',
+      'parts',
+      'declines',
+      'returns',
+      'map',
+      'set',
+      'plain',
+      'wrong',
+      'proxy',
+      'unknown',
+    ]
     const calls = [
       toolCall('a', 'add', '{"a": 1'),
       toolCall('b', 'add', { a: 'x', b: 1 }),
@@ -195,11 +214,21 @@ describe('run', () => {
       [false, ''],
       [false, 'image'],
       [true, 'not today'],
+      [true, 'The tool failed: no such bill'],
+      [
+        true,
+        "The tool failed: its output can't be written as JSON: it has a value of the type Map, which would become {}",
+      ],
+      [
+        true,
+        "The tool failed: its output can't be written as JSON: it has a value of the type Set, which would become {}",
+      ],
+      [false, '{"none":{},"list":[],"at":"1970-01-01T00:00:00.000Z","none2":{},"boxed":5}'],
       [true, "The tool's output can't be recorded."],
       [true, 'The arguments could not be checked: no. The tool was not run.'],
       [
         true,
-        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy.',
+        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, returns, map, set, plain, wrong, proxy.',
       ],
     ])
   })
