@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
+import { sideEffects } from '../session/kit.ts'
 import { after, reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
@@ -43,7 +44,8 @@ export const invoke = async (
     return resultOf(call, output)
   } catch (error) {
     if (!given.aborted) return errorResult(call, failedText(error))
-    return errorResult(call, begun ? reasonOf(given.reason) : notRunText(reasonOf(given.reason)))
+    const reason = reasonOf(given.reason)
+    return errorResult(call, begun ? `${reason} ${sideEffects}` : notRunText(reason))
   } finally {
     timer.cancel()
   }

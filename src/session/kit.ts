@@ -1,6 +1,6 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
-export { callIdsIn, cutAnswerNotice, messagesOf, whyUnanswered } from './record/journal.ts'
+export { callIdsIn, cutAnswerNotice, messagesOf, sideEffects, whyUnanswered } from './record/journal.ts'
 export {
   type AdapterSession,
   type Mark,

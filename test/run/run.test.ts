@@ -207,7 +207,7 @@ describe('run', () => {
         true,
         expect.stringMatching(/^The arguments are not what the tool takes: a: .*number.*\. The tool was not run\.$/),
       ],
-      [true, 'The tool was given up after 5 ms.'],
+      [true, 'The tool was given up after 5 ms. The tool may have had side effects.'],
       [true, 'The tool failed: disk full'],
       [true, expect.stringMatching(/^The tool failed: its output can't be written as JSON: .*circular/)],
       [false, 'cut \ufffd'],
@@ -331,7 +331,9 @@ describe('run', () => {
       expect(state.passed).toBe(30)
       const { result } = await ending
       expect(result.stopReason).toBe('timeout')
-      expect(lastResults(result)[0]).toMatch(/^The (run|step)'s limit of 30 ms was reached\.$/)
+      expect(lastResults(result)[0]).toMatch(
+        /^The (run|step)'s limit of 30 ms was reached\. The tool may have had side effects\.$/,
+      )
     }
     const hangs: Model = {
       name: 'm',
@@ -467,7 +469,10 @@ describe('an interrupt', () => {
       },
     )
     expect(aborted).toBe(true)
-    expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.', 'done'])
+    expect(lastResults(result)).toEqual([
+      'Interrupted by the user before it was finished. The tool may have had side effects.',
+      'done',
+    ])
     expect(types(events).slice(-8)).toEqual([
       'tool_result',
       'step_complete',
@@ -496,7 +501,7 @@ describe('an interrupt', () => {
       (event, stream) => void (event.type === 'tool_call_start' && setTimeout(() => stream.interrupt(), 5)),
     )
     expect(lastResults(result)).toEqual([
-      'Interrupted by the user before it was finished.',
+      'Interrupted by the user before it was finished. The tool may have had side effects.',
       'Not run. Interrupted by the user before it was finished.',
     ])
   })
