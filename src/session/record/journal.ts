@@ -234,7 +234,7 @@ const partsOf = (values: readonly unknown[]): readonly Part[] =>
 export const sideEffects = 'The tool may have had side effects.'
 
 /** The result of a call that was running when its run ended. */
-export const interruptedTool = `The run was interrupted while this tool was running. ${sideEffects}`
+export const interruptedTool: string = `The run was interrupted while this tool was running. ${sideEffects}`
 
 /** Returns the reason why a call has no result. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
