@@ -5,7 +5,7 @@
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
+import { describe, isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
@@ -254,9 +254,13 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      const stop = callCallback('limits.stopWhen', () =>
-        limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }),
-      )
+      const stop = callCallback('limits.stopWhen', () => {
+        const answer: unknown = limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent })
+        if (answer === undefined || typeof answer === 'boolean') return answer
+        throw new TypeError(
+          `it returned ${answer instanceof Promise ? 'a promise' : describe(answer)}, not true or false`,
+        )
+      })
       if (isLeft(stop)) throw new RunEnded({ _tag: 'StopWhenThrew', step: this.#step, cause: stop.left.cause })
       return stop.right === true ? 'custom' : undefined
     } finally {

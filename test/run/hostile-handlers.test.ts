@@ -193,6 +193,22 @@ describe('a handler that fails after a tool has run', () => {
 })
 
 describe('the open step that a run continues', () => {
+  it('is checked before the run starts, and decisions need it', async () => {
+    const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
+    const { open } = (await ran([], { tools: [needs] })).result
+    if (open === undefined) throw new Error('nothing waits')
+    const go = (given: unknown) => () =>
+      run({ model: model(), view: start, tools: [needs], open: given as typeof open, approve: [] })
+    const wrong = { step: 7, response: { message: 7 }, results: [null], calls: [{}] }
+    for (const [field, value] of Object.entries(wrong))
+      expect(go({ ...open, [field]: value })).toThrow(`run: \`open.${field === 'response' ? 'response.message' : field}\` is not that of a step`) // oxfmt-ignore
+    for (const given of [null, 7, {}, { step: 'x' }]) expect(go(given)).toThrow(TypeError)
+    for (const decision of ['approve', 'deny'])
+      expect(() =>
+        run({ model: model(), view: start, [decision]: open.calls.map(({ approval }) => approval) }),
+      ).toThrow('pass result.open too')
+  })
+
   it('is a copy, frozen in its events', async () => {
     const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
     const first = await ran([], { tools: [needs] })
