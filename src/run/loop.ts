@@ -308,7 +308,7 @@ export class Loop {
     const { signal } = this.#control
     let events: AsyncIterator<ModelEvent> | undefined
     const held: ModelEvent[] = []
-    let since = 0
+    let since = 0 // 0 before the first event
     try {
       events = model.stream({ messages, tools: definitions, stablePrefix, parameters }, signal)[Symbol.asyncIterator]()
       let coming: Promise<IteratorResult<ModelEvent>> | undefined
@@ -325,7 +325,13 @@ export class Loop {
         }
         coming = undefined
         if (next.done === true)
-          throw new RunEnded({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
+          throw new RunEnded({
+            _tag: 'StreamEndedEarly',
+            model: model.name,
+            step,
+            partialText: partial.text,
+            ...(since === 0 && { empty: true }),
+          })
         const event = this.#copyOf(next.value)
         partial.take(event)
         held.push(event)

@@ -163,6 +163,15 @@ describe('the OpenAI Chat model', () => {
     expect(ended.right.usage).toEqual({ input: 9, output: 4, cacheRead: 8 })
   })
 
+  it('says that a response without any event of an answer may come from another server', async () => {
+    const page = { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }
+    for (const reply of [page, { body: { hello: 1 } }, { events: [] }]) {
+      const ended = await run({ model: await model(() => reply), view: view([user('u')]) }).result()()
+      expect(isLeft(ended) && faultMessage(ended.left)).toContain('has no event of an answer; run again, and if that repeats, check the base URL') // oxfmt-ignore
+      await server?.close()
+    }
+  })
+
   it('reports a stream cut anywhere as a fault or the whole answer, and marks a partial one', async () => {
     const lengths = calling.map((event) => Buffer.byteLength(`data: ${event}\n\n`))
     const boundaries = lengths.map((_, index) => lengths.slice(0, index).reduce((sum, length) => sum + length, 0))
