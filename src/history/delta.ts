@@ -120,7 +120,8 @@ export const applyDelta = <M>(
     if (owner !== undefined && owner.id !== id)
       return left({ _tag: 'DeltaMismatch', position, len, appliedBy: owner.id })
   }
-  return unknown === undefined || resume ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: unknown, len })
+  if (unknown === undefined || resume) return right('duplicate')
+  return left({ _tag: 'DeltaMismatch', position: unknown, len, equal: true })
 }
 
 /** Finds the delta that filled a position by binary search; the deltas are in order. */

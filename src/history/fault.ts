@@ -23,9 +23,15 @@ export type HistoryFault =
   | { readonly _tag: 'DeltaGap'; readonly position: number; readonly expectedLen: number }
   /**
    * A delta for positions that already have other messages; `position` is the first that differs.
-   * If the messages are equal, `appliedBy` is the id of the delta that appended them.
+   * If the messages are equal, `appliedBy` is the id of the delta that appended them; `equal` is true if no delta did.
    */
-  | { readonly _tag: 'DeltaMismatch'; readonly position: number; readonly len: number; readonly appliedBy?: string }
+  | {
+      readonly _tag: 'DeltaMismatch'
+      readonly position: number
+      readonly len: number
+      readonly appliedBy?: string
+      readonly equal?: true
+    }
 
 /** The history faults with these tags. */
 export type HistoryFaultOf<Tag extends HistoryFault['_tag']> = Extract<HistoryFault, { readonly _tag: Tag }>
@@ -66,6 +72,8 @@ export const historySentences = (
   DeltaMismatch: (fault) => {
     if (fault.appliedBy !== undefined)
       return `position ${fault.position} already holds an equal message of the delta ${JSON.stringify(fault.appliedBy)}, which has another id: apply a delta again under its own id, or append after the current end (${fault.len}); nothing was appended`
+    if (fault.equal === true)
+      return `position ${fault.position} already holds an equal message, but no delta that this history knows appended it: pass { resume: true } if the history was restored and the message is the delta's, or append after the current end (${fault.len}); nothing was appended`
     return fault.position < fault.len
       ? `position ${fault.position} already holds another message than the delta has; two writers may have continued the history: fork it there, or rebase the delta on its current end (${fault.len}); nothing was appended`
       : `the history ends at ${fault.len}, in the middle of the delta: an earlier writer appended only its first messages; append the rest after the current end; nothing was appended`

@@ -24,12 +24,13 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
-  /** The model's stream ended before the provider reported completion. */
+  /** The model's stream ended before the provider reported completion; `empty` if it had no event of an answer. */
   | {
       readonly _tag: 'StreamEndedEarly'
       readonly model: string
       readonly step: number
       readonly partialText: string
+      readonly empty?: true
       readonly partial: RunResult
     }
   /** The model's answer can't be recorded, or is not an answer. */
@@ -83,7 +84,9 @@ export const runSentences: Sentences<RunFault> = {
   ModelFailed: (fault) =>
     `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`,
   StreamEndedEarly: (fault) =>
-    `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (its first ${fault.partialText.length} characters are recorded as interrupted)`}; run again`,
+    fault.empty === true
+      ? `step ${fault.step}: the response of ${fault.model} has no event of an answer; run again, and if that repeats, check the base URL of its client: another server may be there`
+      : `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (its first ${fault.partialText.length} characters are recorded as interrupted)`}; run again`,
   InvalidAnswer: (fault) =>
     `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}; run again`,
   NoContext: (fault) => `step ${fault.step}: no context could be derived: ${sentenceOfCause(fault.cause)}`,

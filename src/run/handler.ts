@@ -9,7 +9,8 @@ import type { RunResult } from './result.ts'
 
 /**
  * Receives each event before the run continues. It may be slow. A `Left` or an exception ends the
- * run with `HandlerFailed`.
+ * run with `HandlerFailed`. Later handlers do not get the refused event, unless it is a delta. All of them get the
+ * delta of the step's finished work, in which calls without a result are not run.
  */
 export interface RunHandler {
   /** Receives an event, and what the run already knows about the next ones. */

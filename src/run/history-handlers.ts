@@ -23,7 +23,7 @@ export type DeltaOutcome = 'applied' | 'duplicate' | 'ignored'
  *
  * @param target a history or an array
  * @param options redaction, and how to match existing messages
- * @throws TypeError if `target` is neither a history of this library nor an array
+ * @throws TypeError if `target` is neither a history of this library nor an array, or an array with `strict`
  * @example
  * const messages: Message[] = [...view]
  * await run({ model, view, handlers: [historyHandler(messages)] }).result() // messages is now the run's result.messages
@@ -35,7 +35,7 @@ export const historyHandler = (
   const { redact, resume = false, strict = false } = optionsOf('historyHandler', options, optionNames)
   const redactor = redact === undefined ? undefined : createRedactor(redact)
   const keep = strict
-    ? strictHandler(checkHistory(target))
+    ? strictHandler(target, resume)
     : Array.isArray(target)
       ? intoArray(target, resume)
       : intoHistory(target, resume)
@@ -56,8 +56,9 @@ export interface HistoryHandlerOptions {
    */
   readonly resume?: boolean
   /**
-   * True: each delta must continue the history exactly. A gap or a different message is a fault
-   * that names the position and ends the run. Not for arrays. Default: false.
+   * True: each delta must continue the history exactly, as with `applyDelta`. A gap, or a message that another delta
+   * or nobody's delta appended, is a fault that names the position and ends the run; with `resume`, equal messages
+   * count as the delta. Not for arrays. Default: false.
    */
   readonly strict?: boolean
   /** Removes secrets from messages. The run itself continues with the originals. Default: nothing is removed. */
@@ -111,10 +112,12 @@ const applyOnce = (
   }
 }
 
-const strictHandler =
-  (history: History<Message>): DeltaHandler =>
-  (event) =>
-    event.type === 'history_delta' ? applyDelta(history, event) : right('ignored')
+const strictHandler = (target: History<Message> | Message[], resume: boolean): DeltaHandler => {
+  if (Array.isArray(target))
+    throw new TypeError('historyHandler: `strict` needs a history; an array has no ids of deltas to compare')
+  const history = checkHistory(target)
+  return (event) => (event.type === 'history_delta' ? applyDelta(history, event, { resume }) : right('ignored'))
+}
 
 const intoHistory = (history: History<Message>, resume: boolean): DeltaHandler =>
   applyOnce(

@@ -25,4 +25,4 @@ export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } fr
 export type { ModelType } from './model-types.ts'
 export type { RunResult, RunStep, StopReason } from './result.ts'
 export { scriptedModel, type Line, type ScriptOptions } from './scripted.ts'
-export { tool, type Tool, type ToolContext, type ToolOptions } from './tool.ts'
+export { tool, toolOutput, type Tool, type ToolContext, type ToolOptions, type ToolOutput } from './tool.ts'

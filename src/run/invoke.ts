@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
+import { sideEffects } from '../session/kit.ts'
 import { after, reasonOf } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
@@ -42,8 +43,9 @@ export const invoke = async (
     ])
     return resultOf(call, output)
   } catch (error) {
-    if (!given.aborted) return errorResult(call, `The tool failed: ${reasonOf(error)}`)
-    return errorResult(call, begun ? reasonOf(given.reason) : notRunText(reasonOf(given.reason)))
+    if (!given.aborted) return errorResult(call, failedText(error))
+    const reason = reasonOf(given.reason)
+    return errorResult(call, begun ? `${reason} ${sideEffects}` : notRunText(reason))
   } finally {
     timer.cancel()
   }
@@ -75,6 +77,8 @@ export const waitsForApproval = async (
 /** An error result for a call that did not run, or did not finish. */
 export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
+
+const failedText = (error: unknown): string => `The tool failed: ${reasonOf(error)}`
 
 /** The result text of a call that never started. */
 export const notRunText = (reason: string): string => `Not run. ${reason}`
@@ -108,6 +112,7 @@ const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<str
 
 const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   const { id, name } = call
+  if (output instanceof Error) return errorResult(call, failedText(output))
   if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
   const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
   const recordable = decodeMessage({ role: 'tool', content: [result] })
@@ -116,10 +121,19 @@ const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
     : (recordable.right.content[0] as ToolResultPart)
 }
 
+/** Throws for a Map, a Set, an Error or another built-in object that JSON would write as `{}`. */
+const refuseEmptied = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length > 0) return
+  const type = Object.prototype.toString.call(value).slice('[object '.length, -1)
+  if (!writable.has(type)) throw new TypeError(`it has a value of the type ${type}, which would become {}`)
+}
+
+const writable: ReadonlySet<string> = new Set(['Object', 'Array', 'String', 'Number', 'Boolean'])
+
 const outputText = (output: unknown): string => {
   if (typeof output === 'string') return output
   try {
-    return JSON.stringify(output) ?? ''
+    return JSON.stringify(output, (_, value: unknown) => (refuseEmptied(value), value)) ?? ''
   } catch (error) {
     throw new Error(`its output can't be written as JSON: ${reasonOf(error)}`, { cause: error })
   }

@@ -3,4 +3,3 @@ export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from '.
 export { type RunFault, runSentences } from './fault.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'
-export { toolOutput } from './tool.ts'

@@ -30,7 +30,7 @@ export interface Limits {
    * Called after each step with tools. Default: the run continues.
    *
    * @param state the steps, tokens and dollars so far
-   * @returns true to end the run
+   * @returns true to end the run; a promise is a fault, because it is not awaited
    */
   readonly stopWhen?: (state: LimitState) => boolean
 }

@@ -5,7 +5,7 @@
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
+import { describe, isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
@@ -93,6 +93,8 @@ export class Loop {
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
   #open: OpenAnswer | undefined
+  /** The finished work that no delta has yet: a handler that fails must not lose it. */
+  #unrecorded: (() => HistoryDelta<Message>) | undefined
   readonly #lookAhead: number
   /** The handlers that receive events: all, unless the run ended before some had begun. */
   #told: readonly RunHandler[]
@@ -125,6 +127,7 @@ export class Loop {
           ? error.problem
           : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error },
       )
+      await this.#recordRest()
     }
     await this.#options.context?.end?.()
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
@@ -182,7 +185,6 @@ export class Loop {
   /** Handles a signal between two steps, when there is no answer to cut. */
   async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
-    await this.#tellCut(cut, '')
     // A new message instead of decisions denies the waiting calls.
     const left = cut.message === undefined ? undefined : this.#open
     const results = new Map(left?.results.map((result) => [result.callId, result]))
@@ -197,8 +199,7 @@ export class Loop {
                 errorResult(call, notRunText('Something else was said instead of an approval.')),
             ),
           )
-    await this.#record(this.#deltaOf(messages, cut.message))
-    return cut.stop
+    return this.#endCut(cut, messages)
   }
 
   /** Runs one step. Returns a stop reason, or undefined to continue. */
@@ -221,6 +222,11 @@ export class Loop {
       const refusal = left === undefined ? callRefusal(calls, response, spent, this.#toolCalls, limits) : undefined
       const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
       let announced: AnnouncedDelta | undefined
+      const finished = new Map(left?.results.map((result) => [result.callId, result]))
+      const unfinished = notRunText('The run ended with a fault before this call.')
+      const known = (): readonly ToolResultPart[] =>
+        refused ?? calls.map((call) => finished.get(call.id) ?? errorResult(call, unfinished))
+      this.#unrecorded = () => announced?.delta ?? this.#deltaOf(this.#stepMessages(response, known()))
       const announceResults = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
         const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
@@ -229,7 +235,7 @@ export class Loop {
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
-      const results = whole ?? (await this.#runTools(calls, response, announceResults))
+      const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
@@ -250,9 +256,13 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      const stop = callCallback('limits.stopWhen', () =>
-        limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }),
-      )
+      const stop = callCallback('limits.stopWhen', () => {
+        const answer: unknown = limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent })
+        if (answer === undefined || typeof answer === 'boolean') return answer
+        throw new TypeError(
+          `it returned ${answer instanceof Promise ? 'a promise' : describe(answer)}, not true or false`,
+        )
+      })
       if (isLeft(stop)) throw new RunEnded({ _tag: 'StopWhenThrew', step: this.#step, cause: stop.left.cause })
       return stop.right === true ? 'custom' : undefined
     } finally {
@@ -300,7 +310,7 @@ export class Loop {
     const { signal } = this.#control
     let events: AsyncIterator<ModelEvent> | undefined
     const held: ModelEvent[] = []
-    let since = 0
+    let since = 0 // 0 before the first event
     try {
       events = model.stream({ messages, tools: definitions, stablePrefix, parameters }, signal)[Symbol.asyncIterator]()
       let coming: Promise<IteratorResult<ModelEvent>> | undefined
@@ -317,7 +327,13 @@ export class Loop {
         }
         coming = undefined
         if (next.done === true)
-          throw new RunEnded({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
+          throw new RunEnded({
+            _tag: 'StreamEndedEarly',
+            model: model.name,
+            step,
+            partialText: partial.text,
+            ...(since === 0 && { empty: true }),
+          })
         const event = this.#copyOf(next.value)
         partial.take(event)
         held.push(event)
@@ -450,13 +466,13 @@ export class Loop {
    */
   async #runTools(
     calls: readonly ToolCallPart[],
+    results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
   ): Promise<readonly ToolResultPart[] | 'approval'> {
     const { tools, toolConcurrency, now } = this.#options
     const step = this.#step
     const { signal } = this.#control
-    const results = new Map(this.#open?.results.map((result) => [result.callId, result]))
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
@@ -523,10 +539,21 @@ export class Loop {
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
     const results = kept === undefined ? [] : callsOf(kept).map((call) => errorResult(call, notRunText(cut.reason)))
-    await this.#tellCut(cut, partial.text, this.#sent)
-    await this.#record(
-      this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),
-    )
+    const messages = [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)]
+    return this.#endCut(cut, messages, partial.text, this.#sent)
+  }
+
+  /** Emits the event of a signal, and records what is kept. */
+  async #endCut(
+    cut: Interrupt,
+    messages: readonly Message[],
+    partialText = '',
+    sent?: SentRequest,
+  ): Promise<StopReason | undefined> {
+    const delta = this.#deltaOf(messages, cut.message)
+    this.#unrecorded = () => delta
+    await this.#tellCut(cut, partialText, sent)
+    await this.#record(delta)
     return cut.stop
   }
 
@@ -553,6 +580,7 @@ export class Loop {
 
   /** Emits a delta and adds it to the working copy. Does nothing for an empty one. */
   async #record(delta: HistoryDelta<Message>): Promise<void> {
+    this.#unrecorded = undefined
     if (delta.append.length === 0) return
     if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // unless another run's step
     this.#open = undefined
@@ -561,25 +589,33 @@ export class Loop {
     })
   }
 
+  /** Records the finished work of a step that a fault ended. The first fault is the one to report. */
+  async #recordRest(): Promise<void> {
+    const delta = this.#unrecorded?.()
+    if (delta !== undefined) await this.#record(delta).catch(() => undefined)
+  }
+
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
   async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
-    if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     done?.()
+    if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
     await this.#channel.push(told, event.type === 'model_event')
     if (refusal !== undefined) throw new RunEnded(refusal)
   }
 
-  /** Calls the handlers in order until one refuses the event. Returns the problem. */
+  /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
   async #handle(told: RunEvent, ahead: Ahead): Promise<RunFault | undefined> {
+    let problem: RunFault | undefined
     for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
       if (refused !== undefined)
-        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
+        problem ??= { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
+      if (problem !== undefined && told.type !== 'history_delta') break
     }
-    return undefined
+    return problem
   }
 
   #result(stopReason: StopReason): RunResult {

@@ -1,6 +1,18 @@
 /** Copies a model's output: the known fields, frozen, so that later changes have no effect. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { define, formatPath, freeze, isLeft, left, NotJson, right, snapshot, ownField } from '../json/index.ts'
+import {
+  define,
+  formatPath,
+  freeze,
+  isLeft,
+  isSafeInteger,
+  left,
+  NotJson,
+  present,
+  right,
+  snapshot,
+  ownField,
+} from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import type { ModelEvent } from './model.ts'
 
@@ -35,7 +47,7 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
     case 'block_end':
       return fieldsOf(given, { block: 'string', part: 'json' })
     case 'finish':
-      return checkFinish(fieldsOf(given, { message: 'json', reason: 'string', usage: 'json', model: 'string?' }, []))
+      return fieldsOf(given, { message: 'json', reason: 'string', usage: 'usage', model: 'string?' }, [])
     default:
       if (typeof type !== 'string')
         return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
@@ -43,7 +55,7 @@ const copyEvent = (given: Fields): Either<string, ModelEvent> => {
   }
 }
 
-type Kind = 'string' | 'string?' | 'number' | 'json'
+type Kind = 'string' | 'string?' | 'number' | 'json' | 'usage'
 
 /** Copies the known fields of an event, reading each once. */
 const fieldsOf = (
@@ -59,26 +71,22 @@ const fieldsOf = (
       const copy = jsonOf(value, `the ${field} of its ${type}`)
       if (isLeft(copy)) return copy
       define(event, field, copy.right)
-    } else if (value === undefined && kind === 'string?') continue
+    } else if (kind === 'usage') define(event, field, usageOf(value))
+    else if (value === undefined && kind === 'string?') continue
     else if (typeof value === kind.replace('?', '')) define(event, field, value)
     else return left(`${field} of its ${type} is ${quoteValue(value)}; expected a ${kind.replace('?', '')}`)
   }
   return right(freeze(event) as unknown as ModelEvent) // the loop decodes messages and parts
 }
 
-/** Checks that an answer's counts can be added and compared with limits. */
-const checkFinish = (event: Either<string, ModelEvent>): Either<string, ModelEvent> => {
-  if (isLeft(event) || event.right.type !== 'finish') return event
-  const usage = event.right.usage as Partial<Usage> | null
-  if (typeof usage !== 'object' || usage === null)
-    return left(`usage of its finish is ${quoteValue(usage)}; expected an object`)
-  for (const field of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
-    const count: unknown = ownField(usage, field)
-    if (count === undefined && (field === 'cacheRead' || field === 'cacheWrite')) continue
-    if (typeof count !== 'number' || !(count >= 0))
-      return left(`usage.${field} of its finish is ${quoteValue(count)}; expected a number of tokens`)
+/** An answer's counts. One that is no number of tokens is unknown and counts 0: the answer itself is complete. */
+const usageOf = (given: unknown): Usage => {
+  const count = (field: keyof Usage): number | undefined => {
+    const found: unknown = ownField(Object(given) as Usage, field)
+    return isSafeInteger(found) && found >= 0 ? found : undefined
   }
-  return event
+  const cache = present({ cacheRead: count('cacheRead'), cacheWrite: count('cacheWrite') })
+  return freeze({ input: count('input') ?? 0, output: count('output') ?? 0, ...cache })
 }
 
 /** A frozen copy of plain JSON, or what is wrong with it. */

@@ -1,5 +1,6 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
-import type { ToolCallPart, ToolResultPart } from '../message/index.ts'
+import { isLeft } from '../json/index.ts'
+import { decodeMessage, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import type { ModelResponse } from './response.ts'
 
@@ -60,6 +61,27 @@ export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<De
   for (const one of approve) token('approve', one)
   for (const one of deny) token('deny', typeof one === 'object' ? one?.approval : one)
   return { approve: [...approve], deny: [...deny] }
+}
+
+/** Throws a TypeError if `open` is not from a result, or if there are decisions without it. */
+export const checkOpen = (open: OpenAnswer | undefined, { approve = [], deny = [] }: Decisions): void => {
+  if (open === undefined && approve.length + deny.length > 0)
+    throw new TypeError('run: `approve` and `deny` are decisions about the calls of `open`; pass result.open too')
+  if (open === undefined) return
+  const { step, response, results, calls } = Object(open) as Partial<OpenAnswer>
+  const isCall = (call: unknown): boolean => typeof (Object(call) as Partial<WaitingCall>).approval === 'string'
+  const wrong =
+    typeof step !== 'string'
+      ? 'step'
+      : isLeft(decodeMessage(Object(response).message))
+        ? 'response.message'
+        : !Array.isArray(results) || isLeft(decodeMessage({ role: 'tool', content: results }))
+          ? 'results'
+          : !Array.isArray(calls) || !calls.every(isCall)
+            ? 'calls'
+            : undefined
+  if (wrong !== undefined)
+    throw new TypeError(`run: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`)
 }
 
 /** The text for the model about a denied call; undefined if it was not denied. */

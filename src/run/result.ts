@@ -40,7 +40,7 @@ export interface RunResult {
   readonly dollars: number | undefined
   /** Why the run ended. */
   readonly stopReason: StopReason
-  /** The messages of the run's view, followed by those of its deltas. Frozen. */
+  /** The messages of the run's view, followed by those of its deltas, refused ones included. Frozen. */
   readonly messages: readonly Message[]
   /** The waiting step, if the run ended with `approval`. */
   readonly open?: OpenAnswer

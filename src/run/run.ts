@@ -1,6 +1,7 @@
 /** `run`: a model and tools on a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
+import { checkOpen } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /**
@@ -13,7 +14,7 @@ import { settingNames, launchRun, type RunOptions, type RunStream } from './laun
  * Cost    per step one pass over the view (to settle it), and a copy of each added message (bench: run)
  *
  * @param options the model, the record, the tools, handlers and limits
- * @throws TypeError if two tools have the same name, or a limit or parameter is invalid
+ * @throws TypeError if two tools have the same name, a limit or parameter is invalid, or `open` is not from a result
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
@@ -21,6 +22,7 @@ import { settingNames, launchRun, type RunOptions, type RunStream } from './laun
 export const run = (given: RunOptions): RunStream => {
   const options = optionsOf('run', given, optionNames)
   const { view, callIds, open } = options
+  checkOpen(open, options)
   return launchRun<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 

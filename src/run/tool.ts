@@ -85,7 +85,8 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
 
 /**
  * Makes a tool. The model reads the return value of `run`: a string as is, parts (such as an image)
- * through `toolOutput`, anything else as JSON. An error that `run` throws becomes an error result.
+ * through `toolOutput`, anything else as JSON, `undefined` as an empty text. An error that `run` throws or returns
+ * becomes an error result. So does a value that JSON can't hold, such as a Map.
  *
  * @param options name, parameters and function
  * @throws TypeError if `parameters` is missing and the schema can't provide it, or the timeout is invalid
@@ -139,11 +140,13 @@ export class ToolOutput {
 }
 
 /**
- * A tool result made of parts, or an error result that is not thrown.
+ * A tool result made of parts (such as an image), or an error result that is not thrown.
  *
  * @param content the result; a string becomes a text part
  * @param options whether the call failed. Default: it succeeded
  * @returns the output, to return from a tool
+ * @example
+ * tool({ name: 'photo', parameters: {}, run: () => toolOutput([image({ type: 'url', url: 'https://…' })]) })
  */
 export const toolOutput = (
   content: string | readonly ResultPart[],

@@ -5,6 +5,7 @@ export {
   cutAnswerNotice,
   messagesOf,
   remindedPosition,
+  sideEffects,
   unansweredReminder,
   whyUnanswered,
 } from './record/journal.ts'

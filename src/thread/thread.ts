@@ -48,10 +48,15 @@ interface NotRunning {
  * @param thread the thread; not modified
  * @param history the new items; the array is copied
  * @returns a new thread of the same type
+ * @throws TypeError if its class keeps the history elsewhere: `history` is an inherited accessor with a setter
  * @example
  * replaceThreadHistory({ id: 't1', history: [] }, items) // { id: 't1', history: [...items] }
  */
 export const replaceThreadHistory = <T extends Thread>(thread: T, history: readonly ItemOf<T>[]): T => {
+  if (inheritsSetter(thread))
+    throw new TypeError(
+      'replaceThreadHistory: the class of the thread keeps `history` elsewhere, behind a setter, so a copy would have two histories; make the copy yourself, and set its `history`',
+    )
   const properties = Object.getOwnPropertyDescriptors(thread) as { [key: PropertyKey]: PropertyDescriptor }
   if (Object.isFrozen(thread))
     for (const key of Reflect.ownKeys(properties)) properties[key] = thawProperty(properties[key] as PropertyDescriptor)
@@ -84,6 +89,13 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
     )
   // The type only allows messages if T's items include RuntimeItem. aioc threads ignore other items.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
+}
+
+/** Whether `history` is inherited and has a setter. */
+const inheritsSetter = (thread: object): boolean => {
+  let owner: object | null = thread
+  while (owner !== null && !Object.hasOwn(owner, 'history')) owner = Object.getPrototypeOf(owner) as object | null
+  return owner !== thread && Object.getOwnPropertyDescriptor(owner ?? thread, 'history')?.set !== undefined
 }
 
 const thawProperty = (property: PropertyDescriptor): PropertyDescriptor =>

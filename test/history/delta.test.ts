@@ -37,7 +37,9 @@ describe('applyDelta', () => {
     const history = createHistory<Message>({ from: [{ role: 'user', content: [], meta: { a: { x: 1, y: 2 } } }] })
     const same = delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' })
     expect(applyDelta(history, same, { resume: true })).toEqual(right('duplicate'))
-    expect(faultOf(history, same)).toEqual({ _tag: 'DeltaMismatch', position: 0, len: 1 })
+    const fault = faultOf(history, same)
+    expect(fault).toEqual({ _tag: 'DeltaMismatch', position: 0, len: 1, equal: true })
+    expect(faultMessage(fault)).toMatch(/position 0 already holds an equal message, .*pass \{ resume: true \}/)
   })
   it('an empty delta changes nothing', () => {
     const history = createHistory<Message>({ from: conversation() })

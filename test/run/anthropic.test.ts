@@ -257,6 +257,15 @@ describe('the Anthropic model', () => {
     expect(await end({ model: await model(() => ({ events: lines(start, ...stop('refusal')) })) })).toBe('end_turn')
   })
 
+  it('says that a response without any event of an answer may come from another server', async () => {
+    const page = { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }
+    for (const reply of [page, { body: { hello: 1 } }, { events: [] }]) {
+      const ended = await run({ model: await model(() => reply), view: view([user('u')]) }).result()()
+      expect(isLeft(ended) && faultMessage(ended.left)).toContain('has no event of an answer; run again, and if that repeats, check the base URL') // oxfmt-ignore
+      await server?.close()
+    }
+  })
+
   it('reports a stream error, an unknown block and an early end as faults', async () => {
     const said: string[] = []
     for (const last of [

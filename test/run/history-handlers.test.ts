@@ -212,11 +212,14 @@ describe('delta ids in history handlers', () => {
     expect(applyDelta(same, { ...step, id: 'b' })).toMatchObject({ left: { _tag: 'DeltaMismatch', position: 3 } })
     expect(applyDelta(same, { ...step, id: 'b' }, { resume: true })).toEqual({ _tag: 'Right', right: 'duplicate' })
     expect(historyHandler(same, { strict: true })(delta('c', 3, assistant('one')))).toMatchObject({
-      left: { _tag: 'DeltaMismatch', position: 3 },
+      left: { _tag: 'DeltaMismatch', position: 3, equal: true },
     })
+    const strict = historyHandler(same, { strict: true, resume: true })
+    expect(strict(delta('c', 3, assistant('one')))).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(strict(delta('c', 3, assistant('two')))).toMatchObject({ left: { _tag: 'DeltaMismatch', position: 3 } })
   })
   it('are irrelevant for a value that is not a history, which is refused at once', () => {
     expect(() => historyHandler({} as never)).toThrow(TypeError)
-    expect(() => historyHandler([], { strict: true })).toThrow(TypeError)
+    expect(() => historyHandler([], { strict: true })).toThrow('historyHandler: `strict` needs a history')
   })
 })

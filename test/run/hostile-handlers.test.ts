@@ -1,11 +1,23 @@
 /** Handlers that throw, lie, hang, or change what they are given: the run ends as every run does, with a settled record. */
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, settle, toolCall, user, type Message, type Settled, type View } from 'indelible'
+import {
+  assistant,
+  createHistory,
+  createSession,
+  memoryStore,
+  settle,
+  toolCall,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
 import {
   historyHandler,
   run,
   scriptedModel,
+  sessionHandler,
   tool,
   type RunEvent,
   type RunHandler,
@@ -127,7 +139,76 @@ describe('a run handler', () => {
   })
 })
 
+describe('a handler that fails after a tool has run', () => {
+  const types = ['tool_result', 'step_complete', 'history_delta', 'approval'] as const
+  it.each(types)('at %s loses nothing: every handler and the partial result have a settled step', async (type) => {
+    for (const place of ['before', 'after'] as const) {
+      const history = createHistory<Message>({ from: start })
+      const fails: RunHandler = (event) => { if (event.type === type) throw new Error('log server down') } // oxfmt-ignore
+      const record = historyHandler(history)
+      const told: string[] = []
+      const stream = run({
+        model: scriptedModel([assistant(toolCall('c1', 'add', '{}'), toolCall('c2', 'sub', '{}'), toolCall('c3', 'add', '{}'))]), // oxfmt-ignore
+        view: start,
+        tools: [add, tool({ name: 'sub', parameters: {}, needsApproval: type === 'approval', run: () => '1' })],
+        toolConcurrency: 1,
+        handlers: [...(place === 'before' ? [fails, record] : [record, fails]), ({ type }) => void told.push(type)],
+      })
+      const ended = await stream.result()()
+      expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
+      if (!isLeft(ended)) throw new Error('no fault')
+      expect(history.view().toArray()).toEqual(ended.left.partial.messages)
+      expect(isRight(settle(history.view()))).toBe(true)
+      const results = history.view().toArray().flatMap(({ content }) => content).filter((part) => part.type === 'tool_result') // oxfmt-ignore
+      const notRun = { isError: true, content: [{ text: 'Not run. The run ended with a fault before this call.' }] }
+      const first = { callId: 'c1', content: [{ text: '3' }] }
+      const rest = type === 'tool_result' ? [notRun, notRun] : type === 'approval' ? [notRun, {}] : [{}, {}]
+      expect(results).toMatchObject([first, ...rest])
+      expect(told.slice(-2)).toEqual(['history_delta', 'run_complete'])
+    }
+  })
+
+  it('at the last event before an early append gives the session the same delta, once', async () => {
+    const session = await createSession(memoryStore(), { id: 's', messages: [user('go')] })
+    const fails: RunHandler = (event) => (event.type === 'tool_result' ? left('no') : undefined)
+    const handlers = [sessionHandler(session), fails]
+    const ended = await run({ model: model(), view: start, tools: [add], handlers }).result()()
+    if (!isLeft(ended)) throw new Error('no fault')
+    expect(session.conversation().toArray()).toEqual(ended.left.partial.messages)
+    expect(session.conversation().length).toBe(3)
+    expect(session.openSteps()).toEqual([])
+  })
+
+  it('at an interrupt loses neither the kept text nor the message', async () => {
+    const history = createHistory<Message>({ from: start })
+    const cut: RunHandler = (event) => {
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial', message: 'Other.' })
+      return event.type === 'interrupted' ? left('no') : undefined
+    }
+    const stream = run({ model: scriptedModel([assistant('one two')]), view: start, handlers: [cut, historyHandler(history)] }) // oxfmt-ignore
+    expect(await stream.result()()).toMatchObject({ left: { event: 'interrupted' } })
+    expect(history.view().toArray()).toEqual([user('go'), assistant('one'), user('Other.')])
+  })
+})
+
 describe('the open step that a run continues', () => {
+  it('is checked before the run starts, and decisions need it', async () => {
+    const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
+    const { open } = (await ran([], { tools: [needs] })).result
+    if (open === undefined) throw new Error('nothing waits')
+    const go = (given: unknown) => () =>
+      run({ model: model(), view: start, tools: [needs], open: given as typeof open, approve: [] })
+    const wrong = { step: 7, response: { message: 7 }, results: [null], calls: [{}] }
+    for (const [field, value] of Object.entries(wrong))
+      expect(go({ ...open, [field]: value })).toThrow(`run: \`open.${field === 'response' ? 'response.message' : field}\` is not that of a step`) // oxfmt-ignore
+    for (const given of [null, 7, {}, { step: 'x' }]) expect(go(given)).toThrow(TypeError)
+    for (const decision of ['approve', 'deny'])
+      expect(() =>
+        run({ model: model(), view: start, [decision]: open.calls.map(({ approval }) => approval) }),
+      ).toThrow('pass result.open too')
+  })
+
   it('is a copy, frozen in its events', async () => {
     const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
     const first = await ran([], { tools: [needs] })

@@ -195,6 +195,17 @@ describe('token and cost limits', () => {
     expect(history.len).toBe(3)
   })
 
+  it('a stopWhen that returns a promise, or anything but true or false, is a fault, not a run without a limit', async () => {
+    for (const [answer, said] of [
+      [Promise.resolve(false), 'a promise'],
+      [1, '1'],
+      [null, 'null'],
+    ]) {
+      const ended = await run({ model: busy({ input: 1, output: 1 }), view: start, limits: { stopWhen: () => answer as never } }).result()() // oxfmt-ignore
+      expect(isLeft(ended) && faultMessage(ended.left)).toContain(`\`limits.stopWhen\` threw: it returned ${said}, not true or false`) // oxfmt-ignore
+    }
+  })
+
   it('pass the current steps to stopWhen, which cannot change them', async () => {
     const seen: unknown[] = []
     const { steps, stopReason } = await runToEnd({

@@ -147,6 +147,31 @@ describe('the OpenAI Chat model', () => {
     expect(isRight(cut) && cut.right.stopReason).toBe('max_tokens')
   })
 
+  it('keeps an answer whose usage is no number, and tells calls without an index apart by their ids', async () => {
+    const call = (id: string, text: string): string =>
+      chunk({ tool_calls: [{ id, type: 'function', function: { name: 'read', arguments: text } }] })
+    const rest = chunk({ tool_calls: [{ function: { arguments: '}' } }] })
+    const counts = { prompt_tokens: null, completion_tokens: 'x', prompt_tokens_details: { cached_tokens: -1 } }
+    const replies = [[call('x', '{"at":1'), rest, call('y', '{"at":2'), rest, call('x', ' '), chunk({}, 'tool_calls'), usage.replace(/"usage":.*/, `"usage":${JSON.stringify(counts)}}`)], saying] // oxfmt-ignore
+    const chat = await model(() => ({ events: replies.shift() ?? [] }))
+    const ended = await run({ model: chat, view: view([user('u')]), tools: [read] }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(toolCallsOf(ended.right.messages[1] as Message)).toMatchObject([
+      { id: 'x', arguments: '{"at":1} ' },
+      { id: 'y', arguments: '{"at":2}' },
+    ])
+    expect(ended.right.usage).toEqual({ input: 9, output: 4, cacheRead: 8 })
+  })
+
+  it('says that a response without any event of an answer may come from another server', async () => {
+    const page = { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }
+    for (const reply of [page, { body: { hello: 1 } }, { events: [] }]) {
+      const ended = await run({ model: await model(() => reply), view: view([user('u')]) }).result()()
+      expect(isLeft(ended) && faultMessage(ended.left)).toContain('has no event of an answer; run again, and if that repeats, check the base URL') // oxfmt-ignore
+      await server?.close()
+    }
+  })
+
   it('reports a stream cut anywhere as a fault or the whole answer, and marks a partial one', async () => {
     const lengths = calling.map((event) => Buffer.byteLength(`data: ${event}\n\n`))
     const boundaries = lengths.map((_, index) => lengths.slice(0, index).reduce((sum, length) => sum + length, 0))

@@ -178,6 +178,15 @@ describe('the OpenAI Responses model', () => {
     expect(await end({ model: await model(() => ({ events: cut })) })).toBe('max_tokens')
   })
 
+  it('says that a response without any event of an answer may come from another server', async () => {
+    const page = { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } }
+    for (const reply of [page, { body: { hello: 1 } }, { events: [] }]) {
+      const ended = await run({ model: await model(() => reply), view: view([user('u')]) }).result()()
+      expect(isLeft(ended) && faultMessage(ended.left)).toContain('has no event of an answer; run again, and if that repeats, check the base URL') // oxfmt-ignore
+      await server?.close()
+    }
+  })
+
   it('reports a stream error, a failed response and an early end as faults', async () => {
     const said: string[] = []
     for (const last of [

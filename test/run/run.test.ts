@@ -23,6 +23,7 @@ import {
   run,
   scriptedModel,
   tool,
+  toolOutput,
   type Line,
   type Model,
   type ModelEvent,
@@ -31,7 +32,6 @@ import {
   type RunResult,
   type RunStream,
 } from 'indelible/run'
-import { toolOutput } from '../../src/run/kit.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())
@@ -152,6 +152,10 @@ describe('run', () => {
         run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]),
       }),
       tool({ name: 'declines', parameters: {}, run: () => toolOutput('not today', { isError: true }) }),
+      tool({ name: 'returns', parameters: {}, run: () => new Error('no such bill') }),
+      tool({ name: 'map', parameters: {}, run: () => ({ all: [new Map([[1, 2]])] }) }),
+      tool({ name: 'set', parameters: {}, run: () => new Set([1]) }),
+      tool({ name: 'plain', parameters: {}, run: () => ({ none: {}, list: [], at: new Date(0), none2: Object.create(null) as unknown, boxed: Object(5) as unknown }) }), // oxfmt-ignore
       tool({ name: 'wrong', parameters: {}, run: () => toolOutput([{ type: 'text' } as never]) }),
       tool({
         name: 'proxy',
@@ -188,6 +192,10 @@ describe('run', () => {
       'nothing',
       'parts',
       'declines',
+      'returns',
+      'map',
+      'set',
+      'plain',
       'wrong',
       'proxy',
       'picky',
@@ -212,19 +220,29 @@ describe('run', () => {
         true,
         expect.stringMatching(/^The arguments are not what the tool takes: a: .*number.*\. The tool was not run\.$/),
       ],
-      [true, 'The tool was given up after 5 ms.'],
+      [true, 'The tool was given up after 5 ms. The tool may have had side effects.'],
       [true, 'The tool failed: disk full'],
       [true, expect.stringMatching(/^The tool failed: its output can't be written as JSON: .*circular/)],
       [false, 'cut \ufffd'],
       [false, ''],
       [false, 'image'],
       [true, 'not today'],
+      [true, 'The tool failed: no such bill'],
+      [
+        true,
+        "The tool failed: its output can't be written as JSON: it has a value of the type Map, which would become {}",
+      ],
+      [
+        true,
+        "The tool failed: its output can't be written as JSON: it has a value of the type Set, which would become {}",
+      ],
+      [false, '{"none":{},"list":[],"at":"1970-01-01T00:00:00.000Z","none2":{},"boxed":5}'],
       [true, "The tool's output can't be recorded."],
       [true, 'The arguments could not be checked: no. The tool was not run.'],
       [true, 'The arguments are not what the tool takes: nothing fits; a.0: odd. The tool was not run.'],
       [
         true,
-        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy, picky.',
+        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, returns, map, set, plain, wrong, proxy, picky.',
       ],
     ])
   })
@@ -327,7 +345,9 @@ describe('run', () => {
       expect(state.passed).toBe(30)
       const { result } = await ending
       expect(result.stopReason).toBe('timeout')
-      expect(lastResults(result)[0]).toMatch(/^The (run|step)'s limit of 30 ms was reached\.$/)
+      expect(lastResults(result)[0]).toMatch(
+        /^The (run|step)'s limit of 30 ms was reached\. The tool may have had side effects\.$/,
+      )
     }
     const hangs: Model = {
       name: 'm',
@@ -478,7 +498,10 @@ describe('an interrupt', () => {
       },
     )
     expect(aborted).toBe(true)
-    expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.', 'done'])
+    expect(lastResults(result)).toEqual([
+      'Interrupted by the user before it was finished. The tool may have had side effects.',
+      'done',
+    ])
     expect(types(events).slice(-8)).toEqual([
       'tool_result',
       'step_complete',
@@ -507,7 +530,7 @@ describe('an interrupt', () => {
       (event, stream) => void (event.type === 'tool_call_start' && setTimeout(() => stream.interrupt(), 5)),
     )
     expect(lastResults(result)).toEqual([
-      'Interrupted by the user before it was finished.',
+      'Interrupted by the user before it was finished. The tool may have had side effects.',
       'Not run. Interrupted by the user before it was finished.',
     ])
   })
@@ -551,9 +574,9 @@ describe('an interrupt', () => {
 })
 
 describe('an event refused by a handler', () => {
-  it('is still emitted unless it is a delta, and the end event always is', async () => {
+  it('is still emitted unless it is a delta; the finished step and the end event always are', async () => {
     for (const [type, last] of [
-      ['step_complete', 'step_complete'],
+      ['step_complete', 'history_delta'],
       ['history_delta', 'step_complete'],
       ['run_complete', 'history_delta'],
     ] as const) {

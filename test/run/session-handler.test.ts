@@ -190,7 +190,7 @@ describe('sessionHandler', () => {
     expect(isLeft(ended) && faultMessage(ended.left)).toBe(
       'step 0: a handler refused the event history_delta: another writer appended to session "s" first: it has 2 messages, and 1 were expected; nothing was appended: read `fault.missed` and append again, or fork the session at 1',
     )
-    expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
+    expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go'), assistant('mine')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
   })
 

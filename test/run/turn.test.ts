@@ -206,7 +206,7 @@ describe('turn', () => {
     expect(messageTexts(one)).toEqual([
       'user: for ever',
       'assistant: At once. hang()',
-      'tool: Somebody asked the run to stop.',
+      'tool: Somebody asked the run to stop. The tool may have had side effects.',
     ])
   })
 })

@@ -534,6 +534,12 @@ describe('a SQLite store', () => {
     expect(counted()).toEqual({ rows: 0, segments: 0, mentions: 0 })
   })
 
+  it('names a missing folder, which it does not create', async () => {
+    expect(await outcomeText(sqliteStore({ path: join(folder, 'no', 'such', 'a.db') }))).toContain(
+      'the folder /no/such does not exist; create it first',
+    )
+  })
+
   it('does not create a missing file if told not to', async () => {
     const path = fresh()
     expect(await outcomeText(sqliteStore({ path, create: false }))).toMatch(

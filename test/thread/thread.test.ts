@@ -136,6 +136,22 @@ describe('replaceThreadHistory', () => {
     }
     expect(replaceThreadHistory(new Lazy(), [said('own')]).history).toStrictEqual([said('own')])
   })
+  it('refuses a class that keeps its history behind a setter, where the old one would stay', () => {
+    class Guarded {
+      _h: ThreadItem[] = [said('old')]
+      get history(): ThreadItem[] {
+        return this._h
+      }
+      set history(items: ThreadItem[]) {
+        this._h = items
+      }
+    }
+    class Derived extends Guarded {}
+    for (const thread of [new Guarded(), new Derived()]) {
+      expect(() => replaceThreadHistory(thread, [said('new')])).toThrow('keeps `history` elsewhere, behind a setter')
+      expect(thread.history).toStrictEqual([said('old')])
+    }
+  })
 })
 
 describe('applyRunResultHistory', () => {

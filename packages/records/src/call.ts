@@ -390,11 +390,12 @@ const errorTypeOf = (error: unknown): string => {
   }
 }
 
-const messageOf = (error: unknown): string | undefined =>
+/** The message of an error; of another thrown value its text, and of an object without a message the object itself. */
+const messageOf = (error: unknown): unknown =>
   tryRead(() => {
     if (typeof error !== 'object' || error === null) return error === undefined ? undefined : String(error)
     const { message } = error as { readonly message?: unknown }
-    return typeof message === 'string' ? message : undefined
+    return typeof message === 'string' ? message : error
   })
 
 const isRetriable = (error: unknown, call: Call<never>): boolean =>

@@ -40,7 +40,7 @@ export interface CallRecord {
   readonly durationMs?: number
   /** The name of the error, the tag of the fault or the type of the thrown value. */
   readonly errorType?: string
-  /** The message of the error. */
+  /** The message of the error; the JSON text of a thrown object without a message. */
   readonly errorMessage?: string
   /** The code that was executed. */
   readonly programSource?: string

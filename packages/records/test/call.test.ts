@@ -243,8 +243,8 @@ describe('thrown values pass through unchanged', () => {
     ['zero', 0, 'number', '0'],
     ['text', 'no', 'string', 'no'],
     ['a symbol', Symbol('s'), 'symbol', 'Symbol(s)'],
-    ['a fault', Object.freeze({ _tag: 'Conflict', expected: 1 }), 'Conflict', undefined],
-    ['an object', { a: 1 }, 'Object', undefined],
+    ['a fault', Object.freeze({ _tag: 'Conflict', expected: 1 }), 'Conflict', '{"_tag":"Conflict","expected":1}'],
+    ['an object', { code: 'E7', detail: [1n] }, 'Object', '{"code":"E7","detail":["1n"]}'],
     ['a revoked proxy', revoked.proxy, 'unreadable', undefined],
   ])('%s', async (_name, value, errorType, errorMessage) => {
     for (const body of [
@@ -263,6 +263,14 @@ describe('thrown values pass through unchanged', () => {
       expect(last(log).errorMessage).toBe(errorMessage)
     }
   })
+})
+
+it('a thrown object without a message keeps its JSON as the message, bounded like every recorded value', async () => {
+  const log = logOf()
+  await errorOf(recordCall(log, { methodName: 'f' }, () => { throw { code: 'E7', detail: 'x'.repeat(1e6) } })) // oxfmt-ignore
+  const { errorMessage = '' } = last(log)
+  expect(errorMessage).toMatch(/^\{"code":"E7","detail":"x+/)
+  expect(errorMessage.length).toBeLessThan(100_000)
 })
 
 describe('timeouts and aborts', () => {

@@ -113,7 +113,7 @@ class ChatAnswer {
   *#call(piece: Fresh): Generator<ModelEvent> {
     const calls = (this.#message['tool_calls'] ??= []) as Fresh[]
     const { index: place, ...rest } = piece
-    const known = typeof place === 'number' ? place : Math.max(0, calls.length - 1)
+    const known = typeof place === 'number' ? place : placeOf(calls, rest['id'])
     const call = (calls[known] ??= {})
     const text = grow(call, rest)
     const called = (call['function'] ?? call['custom'] ?? {}) as Fresh
@@ -147,6 +147,13 @@ class ChatAnswer {
     if (open !== undefined)
       yield { type: 'block_end', index: open.index, block: open.block, part: partOf(openaiChat, [open.wire()]) }
   }
+}
+
+/** The place of a piece without `index`, which some servers leave out: that of its id, or of the last call. */
+const placeOf = (calls: readonly Fresh[], id: unknown): number => {
+  if (typeof id !== 'string' || id === '') return Math.max(0, calls.length - 1)
+  const found = calls.findIndex((call) => call['id'] === id)
+  return found === -1 ? calls.length : found
 }
 
 /** Merges a piece of a call. Returns the arguments in it. */

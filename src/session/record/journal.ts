@@ -231,9 +231,11 @@ const answerOf = (value: unknown): Message | undefined => {
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
+/** What the model reads of a call that had started and has no result. */
+export const sideEffects = 'The tool may have had side effects.'
+
 /** The result of a call that was running when its run ended. */
-export const interruptedTool =
-  'The run was interrupted while this tool was running. The tool may have had side effects.'
+export const interruptedTool: string = `The run was interrupted while this tool was running. ${sideEffects}`
 
 /** Returns the reason why a call has no result. */
 export type Unanswered = (call: ToolCallPart, step: OpenStep) => string

@@ -140,7 +140,10 @@ const whyNotWritable = (path: string): OpenStoreFault | undefined => {
     accessSync(dirname(path), constants.W_OK) // the write-ahead log is beside the file
     return undefined
   } catch (error) {
-    return faultOf(error, path, 'open the file')
+    const folder = dirname(path)
+    if (existsSync(folder)) return faultOf(error, path, 'open the file')
+    const cause = new Error(`the folder ${folder} does not exist; create it first`, { cause: error })
+    return { _tag: 'Io', operation: `open ${path}`, cause }
   }
 }
 
