@@ -36,7 +36,7 @@ import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import type { Appended, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
-import { undoneErasures, undoneText } from './undone-erasure.ts'
+import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
 /**
  * Make a store from a driver, for one scope.
@@ -507,7 +507,9 @@ const checkStore = async (driver: StoreDriver): Answer<readonly StoreFinding[]> 
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
-    if (!isLeft(undone)) for (const one of undone.right) noticeDamage(one.erasure.id, one.position, undoneText(one)) // the driver reports an unreadable ledger
+    for (const one of isLeft(undone) ? [] : undone.right)
+      // the driver reports an unreadable ledger
+      noticeDamage(one.erasure.id, one.position, `${undoneText(one)}; ${undoneAdvice}`)
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {
