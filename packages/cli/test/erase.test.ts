@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { folder as cliFolder, indelible, writeTestFile } from './indelible.ts'
+import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -105,13 +105,15 @@ describe('indelible erase', () => {
     const store = await filled()
     const head = indelible(['head', 'a', ...store]).stdout.trim()
     const before = indelible(['prove', 'a', '1', ...store]).stdout
-    indelible(['erase', 'a', '1', '--yes', ...why, ...store])
+    const done = indelible(['erase', 'a', '1', '--yes', ...why, ...store]).stdout
+    const ledger = /recorded in the ledger at (\S+)/.exec(done)?.[1] ?? ''
     const proved = indelible(['prove', 'a', '-2', ...store])
     expect([proved.status, proved.stderr]).toEqual([
       0,
       expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
     ])
-    const checked = indelible(['check-proof', writeTestFile('erased.json', proved.stdout), '--head', head])
+    const file = writeTestFile('erased.json', proved.stdout)
+    const checked = indelible(['check-proof', file, '--head', head, '--ledger-head', ledger])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
     expect(checked.stderr).toMatch(
       /^row 1 of the record of messages and notes with the head 3:.* has this leaf, and was erased at /,
@@ -120,7 +122,11 @@ describe('indelible erase', () => {
       status: 0,
     })
     const other = `3:${'ab'.repeat(32)}`
-    expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
+    const own = indelible(['check-proof', file])
+    expect([own.status, own.stderr]).toEqual([0, expect.stringContaining('both heads come from the proof itself')])
+    expect(indelible(['check-proof', file, '--head', other, '--ledger-head', ledger])).toMatchObject({ status: 1 })
+    expect(indelible(['check-proof', file, '--head', head, '--ledger-head', other])).toMatchObject({ status: 1 })
+    expect(indelible(['check-proof', file, '--head', head])).toMatchObject({ status: 2 })
   })
   it('reports remaining copies of a text by message position or note row', async () => {
     const path = join(folder, 'remains.db')
