@@ -118,7 +118,10 @@ export type ForkSessionFault = ForkFault | NoSessionFault
 export type OpenForkFault = ForkSessionFault | OpenSessionFault
 
 /** The faults of erasing messages. */
-export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed' | 'NoSuchInput'>
+export type EraseSessionFault =
+  | ReadSessionFault
+  | EraseFault
+  | SessionFaultOf<'SessionClosed' | 'SessionBusy' | 'NoSuchInput'>
 
 /** The faults of verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew

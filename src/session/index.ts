@@ -65,6 +65,8 @@ export type {
   Session,
   SessionReader,
   StartedCall,
+  EraseOptions,
+  LeaseRespect,
   NewSummary,
   NoteOptions,
   Together,
