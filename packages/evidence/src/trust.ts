@@ -40,6 +40,9 @@ export interface TrustedCheckpoint extends Checkpoint {
   readonly witnessed: readonly VerifiedSignature[]
 }
 
+/** More than any trust names. */
+const mostWitnesses = 1000
+
 const rotationMark = 'indelible-next-key '
 
 /**
@@ -55,7 +58,7 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  *         or its key was revoked before a witness signed, `TooFewWitnesses`
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
-  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would disable the quorum
+  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true, most: mostWitnesses }) // NaN would disable the quorum
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
 }
