@@ -3,7 +3,7 @@
  * them, watchers are notified of changes, and a closed handle returns only `Closed`.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { describe, freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
@@ -208,6 +208,7 @@ const logCalls = (calls: Calls) => {
       const query = optionsOf('store.list', given)
       if (query.by !== undefined && !isOrder(query.by))
         throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
+      amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
       return calls.run('list', async () => {
         const checked = checkQuery(query)
         if (isLeft(checked)) return checked
