@@ -1233,6 +1233,19 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 })
 
+it('options that are missing, contradictory or without effect are a TypeError', () => {
+  const [connectionString, pool] = ['postgres://127.0.0.1:1/x', new Pool()]
+  for (const [options, said] of [
+    [{}, 'postgresStore needs one of `connectionString` and `pool`'],
+    [{ connectionString, pool }, 'postgresStore needs one of `connectionString` and `pool`'],
+    [{ pool, connections: 3 }, '`connections` is of your own `pool`'],
+    [{ connectionString, timeout: 0 }, 'timeout is 0; expected a number of milliseconds, at least 1'],
+    [{ connectionString, timeout: Infinity }, 'timeout is Infinity; expected a number'],
+    [{ connectionString, Schema: 'x' }, 'Did you mean `schema`?'],
+  ] as const)
+    expect(() => postgresStore(options as never)).toThrow(said)
+})
+
 it("an error has the server's state code, and none for connection or other errors", () => {
   const refusal = (code: unknown, severity: unknown = 'ERROR'): unknown =>
     Object.assign(new Error(''), { code, severity })
