@@ -97,7 +97,10 @@ const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
 const verifierOfKind = (kind: NoteVerifier['kind'], vkey: string): Either<EvidenceFault, NoteVerifier> => {
   const verifier = verifierOf(vkey)
   if (isLeft(verifier) || verifier.right.kind === kind) return verifier
-  const reason = kind === 'log' ? `${vkey} is a witness's key, not a log's` : `${vkey} is not a witness's key`
+  const reason =
+    kind === 'log'
+      ? `${vkey} is a witness's key, not a log's`
+      : `${vkey} is a log's key, not a witness's: newKey(name, 'witness') makes one`
   return left({ _tag: 'BadKey', reason })
 }
 

@@ -282,6 +282,17 @@ describe('hydrating refs', () => {
     )
     expect(malformed.reason).toContain('the ref does not list')
   })
+  it('reports blocks that were deleted before an extended history was persisted, and persisting reads none', async () => {
+    const { map, store, refs, keyOf } = await ready()
+    const { calls, store: counted } = counting(store)
+    const extended = (await ok(hydrate(counted, refs))).extend()
+    extended.append(user('after'))
+    map.delete(keyOf(1))
+    calls.length = 0
+    const stored = await ok(persist(counted, extended))
+    expect(calls).toEqual(['put 1'])
+    await fault('MissingBlock', hydrate(store, stored.refHistory()))
+  })
   it('refuses a ref with a block that its message does not reference', async () => {
     const store = memoryStore()
     const stored = await ok(persist(store, createPendingHistory({ from: [user('short'), user('x'.repeat(5000))] })))
