@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -146,6 +147,22 @@ describe('indelible erase', () => {
     expect(indelible(['show', 'n', '3', '--store', path]).stdout).toContain('You said: Grace of Arlington')
     const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
     expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })
+  })
+  it('exports no text that was erased and that an older state of the store has brought back', async () => {
+    const store = await filled()
+    const db = new DatabaseSync(store[1] as string)
+    const before = db.prepare("select id, body from row where body like '%Grace Hopper%' limit 1").get() as object
+    const { id, body } = before as { readonly id: number; readonly body: string }
+    indelible(['erase', 'b', '0', '--yes', ...store])
+    indelible(['erase', 'a', '0', '--yes', ...store])
+    db.prepare('update row set body = ?, erased = null where id = ?').run(body, id)
+    db.close()
+    for (const to of ['indelible', 'anthropic', 'openai-chat']) {
+      const results = ['a', 'b'].map((session) => indelible(['export', session, '--to', to, ...store]))
+      expect([to, results.map(({ status }) => status).toSorted()]).toEqual([to, [0, 1]])
+      expect(results.map(({ stdout }) => stdout).join('\n')).not.toContain('Grace Hopper')
+      expect(results.map(({ stderr }) => stderr).join('\n')).toContain('restored; erase it again')
+    }
   })
   it('erases content outside messages: an input never taken, and a whole session', async () => {
     const path = join(folder, 'inputs.db')
