@@ -157,6 +157,15 @@ export type ImportFault =
   | SessionFaultOf<'InvalidMessage' | 'InvalidNote' | 'OtherHead'>
   | CallbackThrew
 
+/** Turns the store's `LeaseHeld` into the session's `SessionBusy`. */
+export const busyOf = <F extends SessionFault | StoreFault>(
+  fault: F,
+): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
+  if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
+  const { id, holder, expires, remaining } = fault
+  return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
+}
+
 /** A sentence for each session fault. */
 export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {
   SessionConflict: (fault) =>

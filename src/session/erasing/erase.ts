@@ -2,14 +2,14 @@
  * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
  * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
-import { describe, isArray, isLeft, optionsOf, parseJson } from '../../json/index.ts'
+import { describe, isArray, isLeft, optionsOf, parseJson, present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
-import { sessionSteps, type EraseSessionFault } from '../fault.ts'
+import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
@@ -17,7 +17,6 @@ import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, ToErase } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
-import { busyOf } from '../writing/lease.ts'
 
 /**
  * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals,
@@ -58,9 +57,9 @@ export const prepareErase = (
   what: readonly number[] | ToErase,
   options: EraseOptions | undefined,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, ...because } = optionsOf(call, options, optionNames)
+  const { respectLease = false, reason, by } = optionsOf(call, options, optionNames)
   const asked = { ...requestFrom(call, what), respectLease }
-  return () => erase(store, id, asked, because)
+  return () => erase(store, id, asked, present({ reason, by }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
