@@ -119,8 +119,12 @@ describe('a store file with erased rows', () => {
     for (const one of ['s', forked.id]) {
       const to = memoryStore()
       const keys = withKeys(memoryStore(), keyRing([newHostKey()]))
-      for (const task of [copySession(store, to, one), copySession(store, keys, one), exportSession(store, one)]) {
-        const refused = await task()
+      for (const call of [
+        () => copySession(store, to, one)(),
+        () => copySession(store, keys, one)(),
+        () => exportSession(store, one)(),
+      ]) {
+        const refused = await call()
         expect(refused).toMatchObject({ left: { _tag: 'DamagedLog', id: one, position: 0, reason: what } })
         if (isLeft(refused)) expect(faultMessage(refused.left)).toMatch(/an older state was restored; erase it again$/)
       }

@@ -1,4 +1,5 @@
-import { createSession, faultMessage, orThrow } from 'indelible'
+import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
+import { copySession, createFork, exportSession } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -872,6 +873,26 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('copies and exports no text that the ledger records as erased, also through a fork', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const session = await createSession(store, { id: 's', erasable: true, messages: [user('Grace Hopper'), user('b')] })
+    const rows = `${quoted(schema)}.row`
+    await sql(`create table ${quoted(schema)}.older as select * from ${rows} where body like '%Grace%'`)
+    await session.erase([0], { reason: 'asked to' })
+    await sql(`update ${rows} r set body = o.body, salt = o.salt, erased = null from ${quoted(schema)}.older o
+      where r.segment = o.segment and r.position = o.position`)
+    await createFork(store, 's', { id: 'f' })
+    const reason = expect.stringContaining('(asked to), but its text is still there') as string
+    for (const id of ['s', 'f'])
+      for (const call of [
+        () => verifySession(store, id)(),
+        () => copySession(store, memoryStore(), id)(),
+        () => exportSession(store, id)(),
+      ])
+        expect(await call()).toMatchObject({ left: { _tag: 'DamagedLog', id, position: 0, reason } })
+    await store.close()
+  })
   it('leaves a given pool open', async () => {
     const pool = new Pool({ connectionString: url })
     for (const schema of [fresh(), fresh()]) {
