@@ -10,7 +10,7 @@ import type { RunResult } from './result.ts'
 /**
  * Receives each event before the run continues. It may be slow. A `Left` or an exception ends the
  * run with `HandlerFailed`. Later handlers do not get the refused event, unless it is a delta. All of them get the
- * delta of the step's finished work, in which calls without a result are not run.
+ * delta of the step's finished work, in which calls without a result are not run (`ahead.unfinished`).
  */
 export interface RunHandler {
   /** Receives an event, and what the run already knows about the next ones. */
@@ -44,6 +44,8 @@ export interface Ahead {
   readonly response?: ModelResponse
   /** The delta of this step, once it is complete. It is emitted later, unchanged. */
   readonly delta?: HistoryDelta<Message>
+  /** Whether the delta says of a call that it was not run because the run failed. A journal can still continue its step. */
+  readonly unfinished?: boolean
   /** Whether the run ends with this delta unless an interrupt arrives. Default: false. */
   readonly last?: boolean
 }

@@ -94,7 +94,7 @@ export class Loop {
   /** The step to continue; later one that waits for approval. */
   #open: OpenAnswer | undefined
   /** The finished work that no delta has yet: a handler that fails must not lose it. */
-  #unrecorded: (() => HistoryDelta<Message>) | undefined
+  #unrecorded: (() => { readonly delta: HistoryDelta<Message>; readonly unfinished?: boolean }) | undefined
   readonly #lookAhead: number
   /** The handlers that receive events: all, unless the run ended before some had begun. */
   #told: readonly RunHandler[]
@@ -226,7 +226,11 @@ export class Loop {
       const unfinished = notRunText('The run ended with a fault before this call.')
       const known = (): readonly ToolResultPart[] =>
         refused ?? calls.map((call) => finished.get(call.id) ?? errorResult(call, unfinished))
-      this.#unrecorded = () => announced?.delta ?? this.#deltaOf(this.#stepMessages(response, known()))
+      this.#unrecorded = () =>
+        announced ?? {
+          delta: this.#deltaOf(this.#stepMessages(response, known())),
+          unfinished: refused === undefined && calls.some(({ id }) => !finished.has(id)),
+        }
       const announceResults = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
         const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
@@ -551,7 +555,7 @@ export class Loop {
     sent?: SentRequest,
   ): Promise<StopReason | undefined> {
     const delta = this.#deltaOf(messages, cut.message)
-    this.#unrecorded = () => delta
+    this.#unrecorded = () => ({ delta })
     await this.#tellCut(cut, partialText, sent)
     await this.#record(delta)
     return cut.stop
@@ -579,20 +583,21 @@ export class Loop {
   }
 
   /** Emits a delta and adds it to the working copy. Does nothing for an empty one. */
-  async #record(delta: HistoryDelta<Message>): Promise<void> {
+  async #record(delta: HistoryDelta<Message>, unfinished = false): Promise<void> {
     this.#unrecorded = undefined
     if (delta.append.length === 0) return
     if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // unless another run's step
     this.#open = undefined
-    await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, () => {
+    const add = (): void => {
       for (const message of delta.append) this.#work.append(message as Message)
-    })
+    }
+    await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, add, unfinished ? { unfinished } : {})
   }
 
   /** Records the finished work of a step that a fault ended. The first fault is the one to report. */
   async #recordRest(): Promise<void> {
-    const delta = this.#unrecorded?.()
-    if (delta !== undefined) await this.#record(delta).catch(() => undefined)
+    const rest = this.#unrecorded?.()
+    if (rest !== undefined) await this.#record(rest.delta, rest.unfinished).catch(() => undefined)
   }
 
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */

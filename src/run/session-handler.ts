@@ -236,8 +236,8 @@ class Recording {
         return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
       case 'approval':
         return this.#write((entry) => (entry.waiting = event.open.calls.map(({ id }) => id)))
-      case 'history_delta':
-        return this.#delta(event)
+      case 'history_delta': // a step whose run failed stays in the journal, so that `resume` can finish it
+        return ahead?.unfinished === true && this.#step !== undefined ? right(undefined) : this.#delta(event)
       default: {
         if (event.type === 'interrupted' && event.behavior === 'discard' && this.#step !== undefined)
           this.#step.discarded = true

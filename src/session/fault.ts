@@ -118,7 +118,10 @@ export type ForkSessionFault = ForkFault | NoSessionFault
 export type OpenForkFault = ForkSessionFault | OpenSessionFault
 
 /** The faults of erasing messages. */
-export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed' | 'NoSuchInput'>
+export type EraseSessionFault =
+  | ReadSessionFault
+  | EraseFault
+  | SessionFaultOf<'SessionClosed' | 'SessionBusy' | 'NoSuchInput'>
 
 /** The faults of verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
@@ -153,6 +156,15 @@ export type ImportFault =
   | NoSessionFault
   | SessionFaultOf<'InvalidMessage' | 'InvalidNote' | 'OtherHead'>
   | CallbackThrew
+
+/** Turns the store's `LeaseHeld` into the session's `SessionBusy`. */
+export const busyOf = <F extends SessionFault | StoreFault>(
+  fault: F,
+): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
+  if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
+  const { id, holder, expires, remaining } = fault
+  return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
+}
 
 /** A sentence for each session fault. */
 export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThrew> = {

@@ -43,7 +43,13 @@ export {
 } from './opening/open.ts'
 export { openOrCreateSession } from './opening/open-or-create.ts'
 export { checkGrowth, proveGrowth, type GrowthProof } from './proofs/prove-growth.ts'
-export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './proofs/prove-erased.ts'
+export {
+  checkErased,
+  proveErased,
+  type ErasedProof,
+  type ProvenErased,
+  type TrustedErasedHeads,
+} from './proofs/prove-erased.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './proofs/prove.ts'
 export { readRange, type MessageRange } from './record/range.ts'
 export type {
@@ -59,6 +65,8 @@ export type {
   Session,
   SessionReader,
   StartedCall,
+  EraseOptions,
+  LeaseRespect,
   NewSummary,
   NoteOptions,
   Together,

@@ -211,32 +211,37 @@ export interface Session extends SessionReader {
    * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
    *
    * @param summary the range, the text and its author
+   * @param options whether to respect another holder's lease
    * @returns the head after the append
    */
-  readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
+  readonly summarize: (summary: NewSummary, options?: LeaseRespect) => Task<WriteFault, Recorded>
   /**
    * Erase messages: see `eraseMessages` of `indelible/session`. Earlier calls finish first. This
    * handle keeps in memory what it has read: open the session again to see it without the messages.
    *
    * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
-   * @param options the reason and the person, for the ledger
+   * @param options the reason and the person, for the ledger; and whether to respect another holder's lease
    * @returns the receipt; or `LogHeld`, `BeyondEnd`, `NoSuchInput`
    * @example
    * const receipt = await session.erase([3], { reason: 'asked to', by: 'ann' })
    */
-  readonly erase: (what: readonly number[] | ToErase, options?: Because) => Task<EraseSessionFault, ErasureReceipt>
+  readonly erase: (what: readonly number[] | ToErase, options?: EraseOptions) => Task<EraseSessionFault, ErasureReceipt>
   /**
    * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
    * that it inserts are copied.
    *
    * @param recipe changes the draft in place
+   * @param options whether to respect another holder's lease
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
    * @example
    * await session.update((metadata) => {
    *   metadata['title'] = 'Weather'
    * })
    */
-  readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
+  readonly update: (
+    recipe: (metadata: MetadataDraft) => void,
+    options?: LeaseRespect,
+  ) => Task<UpdateSessionFault, JsonObject>
   /**
    * The messages to append after an interrupted run, before anything else: the answers of its model
    * as far as they arrived (a cut one is marked), the results of its tools, and an error result for
@@ -294,9 +299,10 @@ export interface Session extends SessionReader {
   /**
    * End the record for all writers, including this handle.
    *
+   * @param options whether to respect another holder's lease
    * @returns the sealed session, for reading
    */
-  readonly seal: () => Task<WriteFault, SealedSession>
+  readonly seal: (options?: LeaseRespect) => Task<WriteFault, SealedSession>
   /**
    * The same session without write methods. It sees everything that this handle appends.
    *
@@ -331,8 +337,17 @@ export interface AppendOptions extends NoteOptions {
   readonly page?: PageKind | readonly (PageKind | undefined)[]
 }
 
+/** Whether a change respects another holder's lease. Every method that writes has this option. */
+export interface LeaseRespect {
+  /** If true, fail with `SessionBusy` while another holder has the lease. Default: false, write anyway. */
+  readonly respectLease?: boolean
+}
+
+/** The options of an erasure: the reason and the person, for the ledger. */
+export interface EraseOptions extends Because, LeaseRespect {}
+
 /** An append's operation id, and the record state that it continues. */
-export interface NoteOptions {
+export interface NoteOptions extends LeaseRespect {
   /**
    * The operation id of this append. After any failure you can retry with it, even from another process: if the
    * append already happened, you get its first result. Other content under the same id is a fault. Default: none.
@@ -348,8 +363,6 @@ export interface NoteOptions {
    * The append waits for all earlier calls, and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
-  /** If true, fail with `SessionBusy` while another holder has the lease. Default: false, append anyway. */
-  readonly respectLease?: boolean
 }
 
 /** The options of `pop`. Default of `expectedHead`: the head of this handle after all earlier calls. */

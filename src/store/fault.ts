@@ -88,7 +88,14 @@ export type StoreFault =
   /** Stored blocks whose bytes don't match their ids. */
   | { readonly _tag: 'DamagedBlock'; readonly ids: readonly BlockId[] }
   /** The stored log was altered. `position` is the first altered row. */
-  | { readonly _tag: 'DamagedLog'; readonly id: string; readonly position: number; readonly reason: string }
+  | {
+      readonly _tag: 'DamagedLog'
+      readonly id: string
+      readonly position: number
+      readonly reason: string
+      /** How to repair it. Default: from a backup. */
+      readonly advice?: string
+    }
   /** The store is closed. */
   | { readonly _tag: 'Closed' }
   /** Another writer held the database for longer than `waited` milliseconds. */
@@ -246,7 +253,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   DamagedBlock: (fault) =>
     `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
   DamagedLog: (fault) =>
-    `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; the rows before it are intact: keep this file, and restore the log from a backup`,
+    `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; ${fault.advice ?? 'the rows before it are intact: keep this file, and restore the log from a backup'}`,
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>
     `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,

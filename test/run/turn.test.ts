@@ -330,6 +330,31 @@ describe('resume', () => {
     ])
   })
 
+  it('finishes a step whose run a handler ended: no result is lost, and no call is reported as not run', async () => {
+    const session = await createSession(memoryStore())
+    const ran: string[] = []
+    const step = (name: string) => tool({ name, parameters: {}, run: () => (ran.push(name), `${name} done`) })
+    const options = {
+      model: scriptedModel([
+        assistant(toolCall('a', 'first', '{}'), toolCall('b', 'second', '{}')),
+        assistant('Done.'),
+      ]),
+      tools: [step('first'), step('second')],
+      toolConcurrency: 1,
+    }
+    const observer = (event: RunEvent): void => {
+      if (event.type === 'tool_result') throw new Error('the disk of the log is full')
+    }
+    const ended = await turn(session, 'go', { ...options, handlers: [observer] }).result()()
+    expect(isLeft(ended) && ended.left._tag).toBe('HandlerFailed')
+    expect(ran).toEqual(['first'])
+    expect((await resume(session, options).result()).stopReason).toBe('end_turn')
+    expect([ran, messageTexts(session)]).toEqual([
+      ['first', 'second'],
+      ['user: go', expect.stringContaining('assistant:'), 'tool: first done', 'tool: second done', 'assistant: Done.'],
+    ])
+  })
+
   it('records a cut-off answer as such and calls the model again', async () => {
     const store = memoryStore()
     const broken: Model = {

@@ -86,7 +86,8 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         const proof = await proveErased(store, id, 1)
         const { head } = await store.info(id)
         const sent = JSON.parse(JSON.stringify(proof)) as typeof proof
-        const proven = orThrow(checkErased(sent, head, (await readLedger(store)).head))
+        const ledger = (await readLedger(store)).head
+        const proven = orThrow(checkErased(sent, { head, ledger }))
         expect(proven).toMatchObject({ session: id, row: 1, said: { id: 's', ...because } })
         expect(proven.ledger.size).toBe(size + 1)
         expect(proven.leaf).toBe(bytesToHex(rowLeaf({ kind: 'entry', ...before }, store.hash)))
@@ -96,8 +97,8 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         expect(
           checkErased({ ...sent, said: { ...sent.said, body: sent.said.body.replace('ann', 'bob') } }),
         ).toMatchObject(bad)
-        expect(checkErased(sent, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
-        expect(checkErased(sent, undefined, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(checkErased(sent, { head: { size: 9, root: 'ab'.repeat(32) }, ledger })).toMatchObject(bad)
+        expect(checkErased(sent, { head, ledger: { size: 9, root: 'ab'.repeat(32) } })).toMatchObject(bad)
         expect(checkErased({})).toMatchObject(bad)
       }
       expect(checkProof(before)._tag).toBe('Right')

@@ -19,7 +19,15 @@ import {
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { holdSession, readLedger, releaseSession, updateLedger } from '@indelible/evidence'
-import { checkErased, checkErasure, copySession, eraseMessages, proveErased } from 'indelible/session'
+import {
+  checkErased,
+  checkErasure,
+  copySession,
+  eraseMessages,
+  exportSession,
+  importRecord,
+  proveErased,
+} from 'indelible/session'
 import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
@@ -141,6 +149,24 @@ it('a ledger row of another type proves no erasure', async () => {
   const bad = { left: { _tag: 'BadProof', reason: 'row 0 of the ledger does not record an erasure' } }
   expect(checkErasure({ ...receipt, proofs: [other] })).toMatchObject(bad)
   expect(checkErased({ ...proof, said: other })).toMatchObject(bad)
+})
+
+it('an erasure in a copy proves nothing about the session: the head of its ledger is another one', async () => {
+  const [store, mine] = [memoryStore(), memoryStore()]
+  const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+  const head = session.head()
+  await session.erase([2])
+  const ledger = (await readLedger(store)).head
+  await importRecord(mine, await exportSession(store, 's'))
+  await eraseMessages(mine, 's', [1], because)
+  const forged = await proveErased(mine, 's', 1)
+  expect(forged.head).toEqual(head)
+  expect(checkErased(forged, { head, ledger })).toMatchObject({ left: { _tag: 'BadProof' } })
+  expect(checkErased(await proveErased(store, 's', 2), { head, ledger })._tag).toBe('Right')
+  // @ts-expect-error the head of the session alone proves no erasure
+  expect(() => checkErased(forged, head)).toThrow(TypeError)
+  // @ts-expect-error the same
+  expect(() => checkErased(forged, { head })).toThrow('two trusted heads: `head` of the session and `ledger`')
 })
 
 it('invalid receipts and proofs are reported as such, whatever is wrong', async () => {

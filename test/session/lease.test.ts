@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import {
   createSession,
@@ -13,8 +14,11 @@ import {
   textOf,
   user,
   verifySession,
+  type CallbackThrew,
   type FaultError,
 } from 'indelible'
+import { describeSession, eraseMessages, type SessionFault } from 'indelible/session'
+import type { StoreFault } from 'indelible/store'
 import { root } from '../../scripts/run.ts'
 import { fault } from '../task-results.ts'
 import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
@@ -71,6 +75,32 @@ describe('a session lease', () => {
     now += 1000
     await session.append(user('nobody holds it'), { respectLease: true })
     expect((await session.lease({ holder: 'paused' })).number).toBe(3)
+  })
+  it('of another holder is respected by every method that writes, if the caller wants that', async () => {
+    const store = memoryStore({ now: () => 1_000_000 })
+    const session = await createSession(store, { id: 's', messages: [user('first'), user('second')] })
+    const head = session.head()
+    const other = await openSession(store, 's')
+    const lease = await other.lease({ holder: 'other' })
+    const options = { respectLease: true } as const
+    const writes: readonly (() => TaskEither<SessionFault | StoreFault | CallbackThrew, unknown>)[] = [
+      () => session.append(user('x'), options),
+      () => session.rebase(() => [user('x')], options),
+      () => session.pop(options),
+      () => session.rewind(1, options),
+      () => session.note({ type: 'pin', position: 0 }, options),
+      () => session.summarize({ from: 0, to: 1, text: 'x' }, options),
+      () => session.erase([1], options),
+      () => session.update((metadata) => void (metadata['x'] = 1), options),
+      () => session.seal(options),
+    ]
+    for (const write of writes) expect(await fault('SessionBusy', write())).toMatchObject({ holder: 'other' })
+    expect(await fault('SessionBusy', eraseMessages(store, 's', [1], options))).toMatchObject({ holder: 'other' })
+    expect(await describeSession(store, 's')).toMatchObject({ head, metadata: {} })
+    await lease.release()
+    await session.update((metadata) => void (metadata['x'] = 1), options)
+    expect((await session.erase([1], { ...options, reason: 'asked to' })).messages).toEqual([1])
+    expect((await session.seal(options)).state).toBe('sealed')
   })
   it('taken by another holder blocks updates and erasures as well', async () => {
     let now = 1_000_000

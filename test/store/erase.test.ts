@@ -4,8 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
-import { createSession, forkSession, memoryStore, orThrow, user, verifySession } from 'indelible'
-import { eraseMessages } from 'indelible/session'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import {
+  createSession,
+  faultMessage,
+  forkSession,
+  listSessions,
+  memoryStore,
+  orThrow,
+  user,
+  verifySession,
+} from 'indelible'
+import { copySession, createFork, eraseMessages, exportSession } from 'indelible/session'
 import { verifyLog, type Store, type StoredRow } from 'indelible/store'
 import { ledgerId, ownStore, rowLeaf } from '../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -107,9 +118,25 @@ describe('a store file with erased rows', () => {
     ) as string
     expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 0', what }])
     expect(await verifySession(store, 's')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0, reason: what } })
+    const forked = await createFork(store, 's', { id: 'f' })
+    for (const one of ['s', forked.id]) {
+      const to = memoryStore()
+      const keys = withKeys(memoryStore(), keyRing([newHostKey()]))
+      for (const call of [
+        () => copySession(store, to, one)(),
+        () => copySession(store, keys, one)(),
+        () => exportSession(store, one)(),
+      ]) {
+        const refused = await call()
+        expect(refused).toMatchObject({ left: { _tag: 'DamagedLog', id: one, position: 0, reason: what } })
+        if (isLeft(refused)) expect(faultMessage(refused.left)).toMatch(/an older state was restored; erase it again$/)
+      }
+      expect((await listSessions(to)).sessions).toEqual([])
+    }
     await eraseMessages(store, 's', [0])
     expect((await verifySession(store, 's')).erased).toEqual([0])
     expect(await store.check()).toEqual([])
+    expect((await copySession(store, memoryStore(), 's')).len).toBe(2)
     await store.close()
   })
 

@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { folder as cliFolder, indelible, writeTestFile } from './indelible.ts'
+import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -105,13 +106,15 @@ describe('indelible erase', () => {
     const store = await filled()
     const head = indelible(['head', 'a', ...store]).stdout.trim()
     const before = indelible(['prove', 'a', '1', ...store]).stdout
-    indelible(['erase', 'a', '1', '--yes', ...why, ...store])
+    const done = indelible(['erase', 'a', '1', '--yes', ...why, ...store]).stdout
+    const ledger = /recorded in the ledger at (\S+)/.exec(done)?.[1] ?? ''
     const proved = indelible(['prove', 'a', '-2', ...store])
     expect([proved.status, proved.stderr]).toEqual([
       0,
       expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
     ])
-    const checked = indelible(['check-proof', writeTestFile('erased.json', proved.stdout), '--head', head])
+    const file = writeTestFile('erased.json', proved.stdout)
+    const checked = indelible(['check-proof', file, '--head', head, '--ledger-head', ledger])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
     expect(checked.stderr).toMatch(
       /^row 1 of the record of messages and notes with the head 3:.* has this leaf, and was erased at /,
@@ -120,7 +123,11 @@ describe('indelible erase', () => {
       status: 0,
     })
     const other = `3:${'ab'.repeat(32)}`
-    expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
+    const own = indelible(['check-proof', file])
+    expect([own.status, own.stderr]).toEqual([0, expect.stringContaining('both heads come from the proof itself')])
+    expect(indelible(['check-proof', file, '--head', other, '--ledger-head', ledger])).toMatchObject({ status: 1 })
+    expect(indelible(['check-proof', file, '--head', head, '--ledger-head', other])).toMatchObject({ status: 1 })
+    expect(indelible(['check-proof', file, '--head', head])).toMatchObject({ status: 2 })
   })
   it('reports remaining copies of a text by message position or note row', async () => {
     const path = join(folder, 'remains.db')
@@ -140,6 +147,22 @@ describe('indelible erase', () => {
     expect(indelible(['show', 'n', '3', '--store', path]).stdout).toContain('You said: Grace of Arlington')
     const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
     expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })
+  })
+  it('exports no text that was erased and that an older state of the store has brought back', async () => {
+    const store = await filled()
+    const db = new DatabaseSync(store[1] as string)
+    const before = db.prepare("select id, body from row where body like '%Grace Hopper%' limit 1").get() as object
+    const { id, body } = before as { readonly id: number; readonly body: string }
+    indelible(['erase', 'b', '0', '--yes', ...store])
+    indelible(['erase', 'a', '0', '--yes', ...store])
+    db.prepare('update row set body = ?, erased = null where id = ?').run(body, id)
+    db.close()
+    for (const to of ['indelible', 'anthropic', 'openai-chat']) {
+      const results = ['a', 'b'].map((session) => indelible(['export', session, '--to', to, ...store]))
+      expect([to, results.map(({ status }) => status).toSorted()]).toEqual([to, [0, 1]])
+      expect(results.map(({ stdout }) => stdout).join('\n')).not.toContain('Grace Hopper')
+      expect(results.map(({ stderr }) => stderr).join('\n')).toContain('restored; erase it again')
+    }
   })
   it('erases content outside messages: an input never taken, and a whole session', async () => {
     const path = join(folder, 'inputs.db')

@@ -105,7 +105,7 @@ const evidenceSentences: Sentences<AnyEvidenceFault> = {
       ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: create one with "indelible ledger sign"`
       : `scope ${JSON.stringify(fault.scope)} has no ledger: create it with "indelible ledger update"`,
   NotInLedger: (fault) =>
-    `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`,
+    `the last signed checkpoint covers ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`,
   LedgerMismatch: (fault) =>
     `${fault.mismatches.length} ${fault.mismatches.length === 1 ? 'session does' : 'sessions do'} not match the ledger: ${fault.mismatches.slice(0, 3).map(mismatchText).join('; ')}${fault.mismatches.length > 3 ? '; …' : ''}`,
 }

@@ -40,6 +40,9 @@ export interface TrustedCheckpoint extends Checkpoint {
   readonly witnessed: readonly VerifiedSignature[]
 }
 
+/** More than any trust names. */
+const mostWitnesses = 1000
+
 const rotationMark = 'indelible-next-key '
 
 /**
@@ -57,7 +60,7 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  */
 export const checkCheckpoint = (note: string, given: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
   const trust = optionsOf('checkCheckpoint', given, trustNames)
-  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would disable the quorum
+  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true, most: mostWitnesses }) // NaN would disable the quorum
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
 }
@@ -98,7 +101,10 @@ const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
 const verifierOfKind = (kind: NoteVerifier['kind'], vkey: string): Either<EvidenceFault, NoteVerifier> => {
   const verifier = verifierOf(vkey)
   if (isLeft(verifier) || verifier.right.kind === kind) return verifier
-  const reason = kind === 'log' ? `${vkey} is a witness's key, not a log's` : `${vkey} is not a witness's key`
+  const reason =
+    kind === 'log'
+      ? `${vkey} is a witness's key, not a log's`
+      : `${vkey} is a log's key, not a witness's: newKey(name, 'witness') makes one`
   return left({ _tag: 'BadKey', reason })
 }
 

@@ -683,6 +683,13 @@ it.each([-1, 1.5, 1e300])('a ledger row with size %s is invalid', async (size) =
   expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
 })
 
-it.each([NaN, -1, 0.5])('a quorum of %s is invalid', (quorum) => {
-  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(TypeError)
+it("a log's key among the witnesses is refused, with the call that makes a witness's", () => {
+  const { vkey } = newKey('w.example')
+  const read = checkCheckpoint('text\n\n', { ...trust, witnesses: [vkey] })
+  expect(read).toMatchObject({ left: { _tag: 'BadKey', reason: expect.stringContaining("newKey(name, 'witness')") } })
+})
+
+it.each([NaN, -1, 0.5, Infinity])('a quorum of %s is invalid', (quorum) => {
+  const said = `quorum is ${quorum}; expected a whole number of witnesses, at least 0 and at most 1000`
+  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(new TypeError(said))
 })

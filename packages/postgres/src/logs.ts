@@ -34,6 +34,8 @@ interface Origin {
   readonly entries: number
   /** The log that it is forked from. */
   readonly source: Log | undefined
+  /** The time of the last row that it is created with. Default: none. */
+  readonly appended?: number | undefined
 }
 
 const emptyOrigin: Origin = { stretches: [], range: emptyRange, entries: 0, source: undefined }
@@ -139,7 +141,7 @@ export class Logs {
     meta: JsonObject,
     first: CheckedAppend,
   ): Promise<Log | undefined> {
-    const made = await this.#start(run, scope, id, emptyOrigin, meta)
+    const made = await this.#start(run, scope, id, { ...emptyOrigin, appended: first.rows.at(-1)?.at }, meta)
     const growths = made && planNextAppend({ before: made, after: made, steps: [] }, first)
     if (growths === undefined) return undefined
     const { text, values } = appendStatement(this.#db.schema, scope, [growths], (append, rows) =>
@@ -178,11 +180,11 @@ export class Logs {
     run: Query,
     scope: string,
     id: string,
-    { stretches, range, entries, source }: Origin,
+    { stretches, range, entries, source, appended = Infinity }: Origin,
     meta: JsonObject,
   ): Promise<Log | undefined> {
     const head = headOf(range, hash)
-    const created = momentOf(this.#now)
+    const created = Math.min(momentOf(this.#now), appended)
     const text = JSON.stringify(meta)
     const made = await run(
       `with source as (

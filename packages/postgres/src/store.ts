@@ -43,7 +43,7 @@ export type PostgresOptions = (
   /**
    * The maximum duration of a statement, and of waiting for other writers, in milliseconds, before
    * `Busy`. A server that does not respond gets one more second. Statements on your own `pool` are
-   * limited by that pool. Default: 30,000.
+   * limited by that pool. From 1 to 2,147,482,647. Default: 30,000.
    */
   readonly timeout?: number
   /**
@@ -65,6 +65,7 @@ export type PostgresOptions = (
  * @param options the connection string or the pool, the schema, and time limits
  * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`,
  * `Busy`, `Io`. Another program's schema is not changed
+ * @throws TypeError without a connection string or a pool, with both, or with a time limit below 1
  * @example
  * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })
  * const session = await createSession(store)
@@ -78,7 +79,11 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     timeout = 30_000,
     now = Date.now,
   } = optionsOf('postgresStore', options, optionNames)
-  amount('timeout', timeout, { unit: 'milliseconds' })
+  if ((connectionString === undefined) === (options.pool === undefined))
+    throw new TypeError('postgresStore needs one of `connectionString` and `pool`')
+  if (options.pool !== undefined && options.connections !== undefined)
+    throw new TypeError('postgresStore: `connections` is of your own `pool`: set its `max`')
+  amount('timeout', timeout, { unit: 'milliseconds', least: 1, most: longest })
   return storeTask(async () => {
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63)
       return left({
@@ -111,6 +116,9 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     }
   }, 'postgresStore')
 }
+
+/** The longest timer, less the second that a server gets beyond the time limit. */
+const longest = 2 ** 31 - 1001
 
 const poolOf = (
   { connectionString, connections = 10, pool }: PostgresOptions,

@@ -1,4 +1,5 @@
-import { createSession, faultMessage, orThrow } from 'indelible'
+import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
+import { copySession, createFork, exportSession } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -890,6 +891,26 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
+  it('copies and exports no text that the ledger records as erased, also through a fork', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const session = await createSession(store, { id: 's', erasable: true, messages: [user('Grace Hopper'), user('b')] })
+    const rows = `${quoted(schema)}.row`
+    await sql(`create table ${quoted(schema)}.older as select * from ${rows} where body like '%Grace%'`)
+    await session.erase([0], { reason: 'asked to' })
+    await sql(`update ${rows} r set body = o.body, salt = o.salt, erased = null from ${quoted(schema)}.older o
+      where r.segment = o.segment and r.position = o.position`)
+    await createFork(store, 's', { id: 'f' })
+    const reason = expect.stringContaining('(asked to), but its text is still there') as string
+    for (const id of ['s', 'f'])
+      for (const call of [
+        () => verifySession(store, id)(),
+        () => copySession(store, memoryStore(), id)(),
+        () => exportSession(store, id)(),
+      ])
+        expect(await call()).toMatchObject({ left: { _tag: 'DamagedLog', id, position: 0, reason } })
+    await store.close()
+  })
   it('leaves a given pool open', async () => {
     const pool = new Pool({ connectionString: url })
     for (const schema of [fresh(), fresh()]) {
@@ -1249,6 +1270,19 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await done(store.hasBlocks(ids))).toEqual([false, false, false])
     await done(store.close())
   })
+})
+
+it('options that are missing, contradictory or without effect are a TypeError', () => {
+  const [connectionString, pool] = ['postgres://127.0.0.1:1/x', new Pool()]
+  for (const [options, said] of [
+    [{}, 'postgresStore needs one of `connectionString` and `pool`'],
+    [{ connectionString, pool }, 'postgresStore needs one of `connectionString` and `pool`'],
+    [{ pool, connections: 3 }, '`connections` is of your own `pool`'],
+    [{ connectionString, timeout: 0 }, 'timeout is 0; expected a number of milliseconds, at least 1'],
+    [{ connectionString, timeout: Infinity }, 'timeout is Infinity; expected a number'],
+    [{ connectionString, Schema: 'x' }, 'Did you mean `schema`?'],
+  ] as const)
+    expect(() => postgresStore(options as never)).toThrow(said)
 })
 
 it("an error has the server's state code, and none for connection or other errors", () => {

@@ -127,6 +127,14 @@ export const timeCases: StoreCases = {
     mustEqual(fork.appended, fork.created)
     mustEqual(await valueOrThrow(store.check()), [])
   },
+  'a log is created no later than the rows that it is created with': async (store) => {
+    const { created } = await valueOrThrow(store.create({ id: 'a', encrypt: false }))
+    const rows = [withTime(entry('x'), created - 20)] // a clock that was read before the transaction began
+    const made = await valueOrThrow(store.create({ id: 'b', rows, encrypt: false }))
+    mustEqual([made.created, made.appended], [created - 20, created - 20])
+    mustEqual((await valueOrThrow(store.info('b'))).created, created - 20)
+    mustEqual(await valueOrThrow(store.check()), [])
+  },
   'a log is created with its first rows and their blocks, or not at all': async (store) => {
     const bytes = new TextEncoder().encode('a block')
     const id = blockIdOf(bytes, store.hash)

@@ -2,20 +2,20 @@
  * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
  * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
-import { describe, isArray, isLeft, optionsOf, parseJson } from '../../json/index.ts'
+import { describe, isArray, isLeft, optionsOf, parseJson, present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
-import { sessionSteps, type EraseSessionFault } from '../fault.ts'
+import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
-import type { ToErase } from '../session.ts'
+import type { EraseOptions, ToErase } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
 /**
@@ -32,7 +32,8 @@ import { checkStore } from '../record/store-of.ts'
  * @param store the store that has the session
  * @param id the id of the session
  * @param what positions of messages in the record; or messages, inputs, or `{ all: true }`
- * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content
+ * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content. And whether
+ * to respect another holder's lease
  * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held;
  * `NoSuchLog`, `BeyondEnd`, `NoSuchInput`
  * @example
@@ -42,7 +43,7 @@ export const eraseMessages = (
   store: Store,
   id: string,
   what: readonly number[] | ToErase,
-  options?: Because,
+  options?: EraseOptions,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
   return sessionSteps(prepareErase('eraseMessages', store, id, what, options), 'eraseMessages')
@@ -54,15 +55,15 @@ export const prepareErase = (
   store: Store,
   id: string,
   what: readonly number[] | ToErase,
-  options: Because | undefined,
+  options: EraseOptions | undefined,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const because = optionsOf(call, options, optionNames)
-  const asked = requestFrom(call, what)
-  return () => erase(store, id, asked, because)
+  const { respectLease = false, reason, by } = optionsOf(call, options, optionNames)
+  const asked = { ...requestFrom(call, what), respectLease }
+  return () => erase(store, id, asked, present({ reason, by }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
-const requestFrom = (call: string, what: readonly number[] | ToErase): ErasureRequest => {
+const requestFrom = (call: string, what: readonly number[] | ToErase): Omit<ErasureRequest, 'respectLease'> => {
   if (isArray(what)) return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false }
   const { messages, inputs, all } = optionsOf(call, what as ToErase, subjectNames)
   for (const list of [messages, inputs])
@@ -85,6 +86,7 @@ interface ErasureRequest {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
   readonly all: boolean
+  readonly respectLease: boolean
 }
 
 /** Attempts while the session grows, or while sessions that share its messages are removed. */
@@ -113,7 +115,8 @@ async function* eraseOnce(
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
   const { logs, rows, subject, sharing } = yield* planOf(store, opened, asked)
-  const erased = yield* need(store.erase({ logs, ...because }))
+  const done = await store.erase({ logs, ...because })()
+  const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   return yield* receiptOf(store, opened, {
     positions: [...subject.positions],
     inputs: [...subject.inputs],
@@ -167,7 +170,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     const position = noteRows[index] as number // a row for each note
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
-  const logs: RowsToErase[] = [{ id, expected: head, rows }]
+  const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: asked.respectLease }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
@@ -310,6 +313,6 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const optionNames = { reason: true, by: true } as const
+const optionNames = { reason: true, by: true, respectLease: true } as const
 
 const subjectNames = { messages: true, inputs: true, all: true } as const

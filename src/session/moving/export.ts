@@ -3,6 +3,7 @@ import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Exported } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
+import { refuseUndone } from '../../store/kit.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
@@ -16,7 +17,10 @@ export interface ExportedSession extends Exported {
 }
 
 /**
- * Read a whole session for export; `exportLines` writes it. Cost: that of opening the session.
+ * Read a whole session for export; `exportLines` writes it. A message that has its text although the ledger
+ * records its erasure is `DamagedLog`: erase it again.
+ *
+ * Cost    that of opening the session, and O(new rows of the ledger)
  *
  * @param store the store that has it
  * @param id the id of the session
@@ -27,6 +31,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const opened = yield* need(readReadable(store, id))
     const { mirror, info } = opened
     const { metadata, erasable } = info
+    yield* need(refuseUndone(store, id, mirror.erased))
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
     const { size, root } = mirror.head
     // The stored root covers the encrypted or damaged rows, not the exported ones.

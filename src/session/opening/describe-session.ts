@@ -5,10 +5,9 @@ import type { Redactor } from '../../redact/index.ts'
 import type { LogInfo, Store } from '../../store/index.ts'
 import { ownKeyOf, ownStore } from '../../store/kit.ts'
 import { callCallback } from '../../task/index.ts'
-import type { UpdateSessionFault } from '../fault.ts'
-import { busyOf } from '../writing/lease.ts'
+import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
-import type { MetadataDraft } from '../session.ts'
+import type { LeaseRespect, MetadataDraft } from '../session.ts'
 
 export class SessionMetadata {
   readonly #store: Store
@@ -33,8 +32,11 @@ export class SessionMetadata {
   }
 
   /** Update the metadata. Runs beside the writer: appends don't wait for it. */
-  update(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
-    const updated = this.#last.then(() => this.#updated(recipe))
+  update(
+    recipe: (metadata: MetadataDraft) => void,
+    options: LeaseRespect,
+  ): Promise<Either<UpdateSessionFault, JsonObject>> {
+    const updated = this.#last.then(() => this.#updated(recipe, options))
     this.#last = updated.catch(() => undefined)
     return updated
   }
@@ -44,7 +46,10 @@ export class SessionMetadata {
     await this.#last
   }
 
-  async #updated(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
+  async #updated(
+    recipe: (metadata: MetadataDraft) => void,
+    { respectLease }: LeaseRespect,
+  ): Promise<Either<UpdateSessionFault, JsonObject>> {
     const { applyRecipe } = await import('../record/recipe.ts')
     const { id, metadata, forkedFrom, erasable } = this.#info
     const changed = callCallback('update', () => applyRecipe(metadata, recipe))
@@ -55,6 +60,7 @@ export class SessionMetadata {
       expected: this.#version,
       meta: meta.right,
       ownKey: this.#ownKey,
+      respectLease: respectLease === true,
     })()
     if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
     const log = isLeft(answer) ? await this.#store.info(id)() : answer

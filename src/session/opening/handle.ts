@@ -5,6 +5,7 @@ import { isLeft, left, optionsOf, right, type OptionNames } from '../../json/ind
 import {
   appendOptions,
   leaseOptions,
+  leaseRespect,
   noteOptions,
   rebaseOptions,
   retractOptions,
@@ -64,15 +65,15 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
       writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
     note: (given, options) =>
       writingMethod('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
-    summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
+    summarize: (summary, options) =>
+      writingMethod('session.summarize', options, leaseRespect, (checked) => appending.summarize(summary, checked)),
     erase: (what, options) => {
       const erase = prepareErase('session.erase', holding.store, id, what, options)
       return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
-    update: (recipe) =>
-      sessionTask(
-        async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
-        'session.update',
+    update: (recipe, options) =>
+      writingMethod('session.update', options, leaseRespect, async (checked) =>
+        closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
       ),
     lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
     interrupted: (reason) => interruptedResultsIn(mirror, reason),
@@ -80,11 +81,11 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     openSteps: () => openStepsIn(mirror),
     held: holding.held,
     refresh,
-    seal: () =>
-      sessionTask(async () => {
-        const sealed = await appending.seal()
+    seal: (options) =>
+      writingMethod('session.seal', options, leaseRespect, async (checked) => {
+        const sealed = await appending.seal(checked)
         return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, sealedRest(store, id)))
-      }, 'session.seal'),
+      }),
     readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })

@@ -4,7 +4,7 @@
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, present, right } from '../../json/index.ts'
+import { isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
 import { verifyInclusion } from '../../proof/kit.ts'
 import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent } from '../../store/kit.ts'
@@ -89,20 +89,37 @@ export const proveErased = (
     return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : Object.freeze(proof)
   }, 'proveErased')
 
+/** The heads that a checker of an erased message knows from elsewhere. */
+export interface TrustedErasedHeads {
+  /** The head of the session. */
+  readonly head: Head
+  /** The head of the ledger of the store that erased it, such as that of a signed checkpoint. */
+  readonly ledger: Head
+}
+
 /**
- * Check the proof of an erased message, without a store. Pass heads that you trust. Without them,
- * the proof is only checked against the heads that it contains.
+ * Check the proof of an erased message, without a store.
+ *
+ * With both heads, it proves that the session with that head has the leaf at that row, and that the ledger with that
+ * head records its erasure. The session's head alone would prove nothing about the erasure: anyone can import an
+ * exported session into an own store, and erase the message there. Without heads, the proof is only checked against the
+ * heads that it contains.
+ *
+ * Throws  TypeError if `trusted` lacks one of the heads
  *
  * @param proof the proof; untrusted data
- * @param head a trusted head of the session
- * @param ledger a trusted head of the ledger
+ * @param trusted the heads that you know: of the session and of its store's ledger. Default: those in the proof
  * @returns the leaf, its place, and the ledger's entry; or `BadProof` with the reason
+ * @example
+ * checkErased(proof, { head, ledger })
  */
 export const checkErased = (
   proof: unknown,
-  head?: Head,
-  ledger?: Head,
+  trusted?: TrustedErasedHeads,
 ): Either<SessionFaultOf<'BadProof'>, ProvenErased> => {
+  const { head, ledger } = optionsOf('checkErased', trusted, trustedNames)
+  if (trusted !== undefined && !(isHead(head) && isHead(ledger)))
+    throw new TypeError('checkErased needs two trusted heads: `head` of the session and `ledger` of its ledger')
   if (!isErasedProof(proof)) return badProof('it is not a proof of an erased message')
   const other = headMismatch(head, proof.head) ?? headMismatch(ledger, proof.ledger)
   if (other !== undefined) return badProof(other)
@@ -137,3 +154,5 @@ const isErasedProof = (value: unknown): value is ErasedProof =>
   isArray(value['path']) &&
   value['path'].every(isLeaf) &&
   isErasureProof(value['said'])
+
+const trustedNames = { head: true, ledger: true } as const

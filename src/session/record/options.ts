@@ -17,4 +17,5 @@ export const rewindOptions = {
   expectedHead: true,
   respectLease: true,
 } as const
+export const leaseRespect = { respectLease: true } as const
 export const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const

@@ -29,6 +29,7 @@ import type {
   NoteOptions,
   Popped,
   RetractOptions,
+  LeaseRespect,
   RewindOptions,
   Session,
   Together,
@@ -174,16 +175,16 @@ export class Appending {
     return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
 
-  summarize({ ...summary }: NewSummary): Promise<WriteAnswer<Recorded>> {
+  summarize({ ...summary }: NewSummary, options: LeaseRespect): Promise<WriteAnswer<Recorded>> {
     const makeSummary = (): ReturnType<typeof checkNoteInput> => {
       const sourceDigest = rangeDigest(conversationIn(this.#mirror, summary))
       return checkNoteInput({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
     }
-    return this.#write(makeSummary, summary.to, noOptions)
+    return this.#write(makeSummary, summary.to, options)
   }
 
-  seal(): Promise<WriteAnswer<Recorded>> {
-    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), noOptions), seals: true })
+  seal(options: LeaseRespect): Promise<WriteAnswer<Recorded>> {
+    return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), options), seals: true })
   }
 
   /** Append a note. If it refers to pending messages, it is made and checked once they are stored. */

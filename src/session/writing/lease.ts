@@ -14,6 +14,7 @@ import {
 import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { storeTask } from '../../store/kit.ts'
 import {
+  busyOf,
   sessionFaultText,
   sessionTask,
   type LeaseSessionFault,
@@ -289,13 +290,4 @@ class Claim {
       this.#tell({ _tag: 'StopRequested', id: this.#id })
     this.#renewIn(this.#ttl / 3)
   }
-}
-
-/** Turns the store's `LeaseHeld` into the session's `SessionBusy`. */
-export const busyOf = <F extends SessionFault | StoreFault>(
-  fault: F,
-): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
-  if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
-  const { id, holder, expires, remaining } = fault
-  return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
 }

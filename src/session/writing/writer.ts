@@ -28,8 +28,7 @@ import type {
   VerifyFault,
 } from '../../store/index.ts'
 import { headOf, planAppend, rangeAt, sameHead } from '../../store/kit.ts'
-import type { RefreshFault, SessionFaultOf, WriteFault } from '../fault.ts'
-import { busyOf } from './lease.ts'
+import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
   addTimes,
   catchUp,

@@ -209,9 +209,10 @@ const start = (
   entries: number,
   meta: JsonObject,
   segment: Segment,
+  appended = Infinity,
 ): Log => {
   const { memory, logs, listed } = scope
-  const [head, created] = [headOf(range, memory.hash), momentOf(memory.now)]
+  const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
   const info = logInfo({ id, head, entries, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
   const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
@@ -225,7 +226,7 @@ const create = (scope: Scope, id: string, meta: JsonObject, first: CheckedAppend
   if (scope.logs.has(id)) return left({ _tag: 'LogExists', id })
   const missing = missingBlocksOf(first, scope.blocks)
   if (missing !== undefined) return left(missing)
-  const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
+  const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0), first.rows.at(-1)?.at)
   if (first.rows.length > 0) appendRows(log, first, scope)
   return right(log.info)
 }

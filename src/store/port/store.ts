@@ -157,7 +157,7 @@ export interface Where {
 
 /** Selects and orders the logs to list. */
 export interface ListQuery {
-  /** The page size, from 1 to 1,000. Default: 100. */
+  /** The page size, a whole number from 1 to 1,000; another one is a TypeError. Default: 100. */
   readonly limit?: number
   /** The `next` of the page before. Default: the first page. */
   readonly after?: string

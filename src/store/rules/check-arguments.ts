@@ -28,7 +28,7 @@ export const checkQuery = ({
     return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this order' })
   const wanted = checkWhere(where)
   if (isLeft(wanted)) return wanted
-  return right({ limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)), after: cursor, where: wanted.right, by })
+  return right({ limit, after: cursor, where: wanted.right, by })
 }
 
 const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {

@@ -3,7 +3,7 @@
  * them, watchers are notified of changes, and a closed handle returns only `Closed`.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { describe, freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
@@ -36,7 +36,7 @@ import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import type { Appended, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
-import { undoneErasures, undoneText } from './undone-erasure.ts'
+import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
 /**
  * Make a store from a driver, for one scope.
@@ -208,6 +208,7 @@ const logCalls = (calls: Calls) => {
       const query = optionsOf('store.list', given)
       if (query.by !== undefined && !isOrder(query.by))
         throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
+      amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
       return calls.run('list', async () => {
         const checked = checkQuery(query)
         if (isLeft(checked)) return checked
@@ -507,7 +508,9 @@ const checkStore = async (driver: StoreDriver): Answer<readonly StoreFinding[]> 
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
-    if (!isLeft(undone)) for (const one of undone.right) noticeDamage(one.erasure.id, one.position, undoneText(one)) // the driver reports an unreadable ledger
+    for (const one of isLeft(undone) ? [] : undone.right)
+      // the driver reports an unreadable ledger
+      noticeDamage(one.erasure.id, one.position, `${undoneText(one)}; ${undoneAdvice}`)
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {

@@ -135,7 +135,7 @@ export class Logs {
     meta: JsonObject,
   ): LogInfo {
     const head = headOf(range, this.#hash)
-    const created = momentOf(this.#now)
+    const created = Math.min(momentOf(this.#now), appended ?? Infinity)
     const { size } = range
     const [peaks, root] = [joinPeaks(range.peaks), Buffer.from(head.root, 'hex')]
     const text = JSON.stringify(meta)

@@ -116,14 +116,18 @@ that you know. If FILE is -, it reads standard input. Exit code 1 if the proof
 is wrong.
 
 Check a bundle of "prove --ledger" with --trust: the keys whose signatures
-count. Check the receipt of "erase --json" with a head of the ledger.`,
+count. Check the receipt of "erase --json" with a head of the ledger as --head,
+and the proof of an erased message with --head and --ledger-head: anyone can
+erase a message in a copy of a session, but not with the ledger that you know.`,
   options: {
     head: { value: 'HEAD', help: 'the head, as "indelible head" prints it' },
+    'ledger-head': { value: 'HEAD', help: "an erased message's proof: the ledger's head, as erase prints it" },
     ...trustOptions,
   },
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('check-proof', positionals, 'FILE: the proof')
     const head = headOfOption(values['head'])
+    const ledgerHead = headOfOption(values['ledger-head'], '--ledger-head')
     const text = await textOf(path, terminal)
     const value = parseJson(text)
     if (isLeft(value))
@@ -138,7 +142,10 @@ count. Check the receipt of "erase --json" with a head of the ledger.`,
       terminal.tell([line])
     }
     const withoutHead = (advice: string): string => (head === undefined ? advice : '')
-    switch (isObject(value.right) ? value.right['indelible'] : undefined) {
+    const type = isObject(value.right) ? value.right['indelible'] : undefined
+    if (type === 'erased' ? (head === undefined) !== (ledgerHead === undefined) : ledgerHead !== undefined)
+      throw new Misuse('check-proof: the proof of an erased message, and no other, needs --head and --ledger-head')
+    switch (type) {
       case 'growth': {
         const { from, head: now } = orUnreadable(checkGrowth(value.right, head))
         return terminal.print([
@@ -155,10 +162,11 @@ count. Check the receipt of "erase --json" with a head of the ledger.`,
         )
       }
       case 'erased': {
-        const { row, leaf, ledger, said, head: of } = orUnreadable(checkErased(value.right, head))
+        const trusted = head && ledgerHead && { head, ledger: ledgerHead }
+        const { row, leaf, ledger, said, head: of } = orUnreadable(checkErased(value.right, trusted))
         return printVerdict(
           [{ row, leaf, ...said }],
-          `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; pass --head to compare with a head that you know')}`,
+          `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; both heads come from the proof itself: pass --head and --ledger-head to compare them with heads that you know')}`,
         )
       }
       case 'erasure': {

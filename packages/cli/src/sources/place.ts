@@ -196,12 +196,14 @@ export const headForTerminal = (head: Head, { shows }: Pick<Terminal, 'shows'>):
 const shortRoot = 12
 
 /** The head given as an option. Throws Misuse. */
-export const headOfOption = (given: unknown): Head | undefined => {
+export const headOfOption = (given: unknown, option = '--head'): Head | undefined => {
   if (given === undefined) return undefined
   const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []
   if (size !== undefined && root !== undefined && root.length < 64)
-    throw new Misuse('--head takes a whole head, but this one is shortened; "indelible head --full" prints all of it')
+    throw new Misuse(
+      `${option} takes a whole head, but this one is shortened; "indelible head --full" prints all of it`,
+    )
   if (size === undefined || root?.length !== 64)
-    throw new Misuse('--head takes a head as "indelible head" prints it: SIZE:ROOT')
+    throw new Misuse(`${option} takes a head as "indelible head" prints it: SIZE:ROOT`)
   return { size: Number(size), root }
 }

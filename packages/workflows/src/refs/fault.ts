@@ -73,6 +73,8 @@ export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = 
   MalformedContent: (fault) =>
     `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`,
   ...storeSentences,
+  MissingBlock: ({ ids }) =>
+    `${ids.length} ${ids.length === 1 ? 'block is' : 'blocks are'} not in this scope of the store, the first ${ids[0]}; nothing was stored or changed: store the content again, or check the scope`,
 }
 
 /**

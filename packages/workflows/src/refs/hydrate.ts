@@ -155,12 +155,15 @@ const appendRef = (
   }
   if (isLeft(row)) return mismatch('is not a stored message')
   if (row.right.blocks.some(({ id }) => !stored.includes(id))) return mismatch(unnamedBlock)
+  const own = [main, ...row.right.blocks.map(({ id }) => id)]
   const reason = takeMessage(
     history,
     row.right,
     bytes,
     (message) =>
-      checkMessage(message) ?? placeholderFault(message as Message) ?? refMismatch(message as Message, role, blockIds),
+      checkMessage(message) ??
+      placeholderFault(message as Message) ??
+      refMismatch(message as Message, role, blockIds, own),
   )
   return reason === undefined ? undefined : mismatch(`does not hold the message: ${reason}`)
 }
@@ -168,7 +171,15 @@ const appendRef = (
 const unnamedBlock = 'references a block that the ref does not list'
 
 /** Why a message does not match its ref; undefined if it does. */
-const refMismatch = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
+const refMismatch = (
+  message: Message,
+  role: Role,
+  blockIds: readonly BlockId[],
+  own: readonly BlockId[],
+): string | undefined => {
   if (message.role !== role) return `its role is not ${role} as in the ref`
-  return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamedBlock}`
+  const attached = attachedTo(message)
+  if (!attached.every((id) => blockIds.includes(id))) return `it ${unnamedBlock}`
+  const all = new Set([...own, ...attached])
+  return blockIds.every((id) => all.has(id)) ? undefined : 'the ref lists a block that it does not reference'
 }

@@ -25,6 +25,9 @@ export interface EncodedMessage {
  * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing
  * twice. The pending history stays unchanged; messages appended to it later are not in the result.
  *
+ * The blocks of messages that were hydrated or persisted before are not read again. If they were deleted since, the
+ * refs are returned all the same, and `hydrate` fails with `MissingBlock`.
+ *
  * Attachments are copied from the store that the history was hydrated from. If an attachment is in
  * neither store, the fault is `MissingBlock` and nothing is stored.
  *

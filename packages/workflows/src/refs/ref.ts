@@ -1,5 +1,5 @@
 /** A ref: a message as the ids of its blocks, without content. */
-import { isObject, Unexpected } from 'indelible/json/kit'
+import { fieldsBeside, isObject, Unexpected, type JsonObject } from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { Role } from 'indelible/message'
 import { isRole } from 'indelible/message/kit'
@@ -20,7 +20,7 @@ export interface MessageRef {
   readonly attached?: number
 }
 
-export const refFields = ['blockIds', 'role', 'attached'] as const
+const refFields = ['blockIds', 'role', 'attached'] as const
 
 /** The blocks that make up a message, and its attachments. */
 export const blocksOfRef = ({
@@ -44,5 +44,12 @@ export const refOf = (value: unknown): MessageRef => {
   if (!isRole(role)) throw new Unexpected(['role'], 'a role', role)
   if (typeof attached !== 'number' || !Number.isInteger(attached) || attached < 0 || attached >= ids.length)
     throw new Unexpected(['attached'], 'the number of attachments, less than the number of blocks', attached)
+  refuseOtherFields(value as JsonObject, refFields)
   return Object.freeze({ blockIds: Object.freeze(ids as readonly BlockId[]), role, ...(attached > 0 && { attached }) })
+}
+
+/** Throws Unexpected for a field that the format does not have. */
+export const refuseOtherFields = (owner: JsonObject, known: readonly string[]): void => {
+  for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
+    throw new Unexpected([field], 'absent, because this format has no such field', value)
 }

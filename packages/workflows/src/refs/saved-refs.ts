@@ -16,7 +16,7 @@ import { type Loss } from 'indelible/codecs'
 import { invalidId } from 'indelible/store/kit'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
-import { refFields, refOf, type MessageRef } from './ref.ts'
+import { refOf, refuseOtherFields } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
@@ -29,9 +29,9 @@ export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
       ? undefined
       : readIn(json, 'session', (value) => checkName('log', value, 'the id of a session'))
   const tree = json['tree'] === undefined ? undefined : readIn(json, 'tree', readTree)
-  const from = readIn(json, 'refs', (list) => readEach(aListOfRefs(list), readRef))
+  const from = readIn(json, 'refs', (list) => readEach(aListOfRefs(list), refOf))
   const inbox =
-    json['inbox'] === undefined ? undefined : readIn(json, 'inbox', (list) => readEach(aListOfRefs(list), readRef))
+    json['inbox'] === undefined ? undefined : readIn(json, 'inbox', (list) => readEach(aListOfRefs(list), refOf))
   return {
     kind: 'refs',
     format: 'indelible.refs',
@@ -77,12 +77,6 @@ export const readLlm2 = (owner: JsonObject, list: Json | undefined, at: Path, sc
 
 /** `blockIds` is the older name. */
 const keyFields = ['blockKeys', 'blockIds'] as const
-
-const readRef = (item: Json): MessageRef => {
-  const ref = refOf(item)
-  refuseOtherFields(item as JsonObject, refFields) // a ref is an object
-  return ref
-}
 
 const readKeyedRef = (item: Json): KeyedRef => {
   if (!isObject(item)) throw new Unexpected([], 'a ref', item)
@@ -130,11 +124,6 @@ const idIn = (owner: JsonObject, field: string): string | undefined => {
   const found = owner[field] ?? ''
   if (typeof found !== 'string') throw new Unexpected([field], 'a string', found)
   return found === '' ? undefined : found
-}
-
-const refuseOtherFields = (owner: JsonObject, known: readonly string[]): void => {
-  for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
-    throw new Unexpected([field], 'absent, because this format has no such field', value)
 }
 
 const unknown = (owner: Json, known: readonly string[], position: number): Loss[] =>

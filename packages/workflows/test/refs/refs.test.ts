@@ -79,6 +79,7 @@ describe('a reference history', () => {
       [{ blockIds: [id('A')], role: 'user' }, 'blockIds[0]'],
       [{ blockIds: [id('a')], role: 'bot' }, 'role should be a role, found "bot"'],
       [user('content'), 'blockIds should be'],
+      [{ blockIds: [id('a')], role: 'user', x: 1 }, 'x should be absent, because this format has no such field'],
     ]
     for (const [ref, reason] of wrong) expect(() => refs.append(ref as MessageRef)).toThrow(reason)
     expect(refs.len).toBe(0)
@@ -238,6 +239,8 @@ describe('hydrating refs', () => {
     expect((await fault('MissingBlock', hydrate(store, refs))).ids).toEqual(
       [1, 4].map((position) => refs.refs()[position]?.blockIds[0]),
     )
+    const said = /^2 blocks are not in this scope of the store, the first \w+; nothing was stored or changed: store the/
+    expect(refsFaultMessage(await fault('MissingBlock', hydrate(store, refs)))).toMatch(said)
   })
   it('refuses bytes that do not match their id', async () => {
     const { map, store, refs, keyOf } = await ready()
@@ -278,6 +281,27 @@ describe('hydrating refs', () => {
       hydrate(store, createRefHistory({ from: [{ ...whole, blockIds: whole.blockIds.slice(0, 1) }] })),
     )
     expect(malformed.reason).toContain('the ref does not list')
+  })
+  it('reports blocks that were deleted before an extended history was persisted, and persisting reads none', async () => {
+    const { map, store, refs, keyOf } = await ready()
+    const { calls, store: counted } = counting(store)
+    const extended = (await ok(hydrate(counted, refs))).extend()
+    extended.append(user('after'))
+    map.delete(keyOf(1))
+    calls.length = 0
+    const stored = await ok(persist(counted, extended))
+    expect(calls).toEqual(['put 1'])
+    await fault('MissingBlock', hydrate(store, stored.refHistory()))
+  })
+  it('refuses a ref with a block that its message does not reference', async () => {
+    const store = memoryStore()
+    const stored = await ok(persist(store, createPendingHistory({ from: [user('short'), user('x'.repeat(5000))] })))
+    const [short, long] = stored.refHistory().refs() as [MessageRef, MessageRef]
+    const other = { ...short, blockIds: [...short.blockIds, ...long.blockIds.slice(1)] }
+    for (const ref of [other, { ...other, attached: 1 }]) {
+      const malformed = await fault('MalformedBlock', hydrate(store, createRefHistory({ from: [ref] })))
+      expect(malformed.reason).toContain('the ref lists a block that it does not reference')
+    }
   })
   it('returns placeholders on request, which name what is missing and cannot be persisted', async () => {
     const { map, store, refs, keyOf } = await ready()
