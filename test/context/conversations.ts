@@ -167,11 +167,8 @@ export const expectLawful = (
     const levels = found.get(position)
     const level = context.residency.at(position) as string
     expectTrue(levels?.has(level) === true, `position ${position} is ${level}, found at ${[...(levels ?? [])].join()}`)
-    // What can't stand where it was recorded, an answer to nothing, is at a pointer whatever its kind.
-    const stray =
-      view.at(view.before(position))?.content.some(({ type }) => type === 'tool_result') === true && level === 'pointer'
     const isEnough = residencyLevels.indexOf(level as 'full') <= least(position)
-    expectTrue(stray || isEnough, `position ${position}, ${kindOf(position)}, is ${level}`)
+    expectTrue(isEnough, `position ${position}, ${kindOf(position)}, is ${level}`)
   }
   expect(wrong).toEqual([])
 }

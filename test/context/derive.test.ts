@@ -323,6 +323,30 @@ describe('notes', () => {
     expect(positionsOfMessages(after)).toContain(5)
     expect(after.messages.toArray()).toEqual(derive(view, { budget: 1000, notes: [pin] }).messages.toArray())
   })
+  it('a pin on a page that is shown as an outline or cut shows all of it from the next context on', () => {
+    const long = Array.from({ length: 90 }, (_, line) => `Line ${line}: table t${line} belongs to team ${line * 7}.`)
+    const policy: Policy = {
+      name: 'cutting',
+      choose: 'epochs',
+      select: ({ candidates }) => candidates.map(({ from }) => (from === 1 ? { tokens: 300 } : 'structured')),
+    }
+    for (const [position, role] of [system, user].entries()) {
+      const view = recordOf(messages.map((one, index) => (index === position ? role(long.join('\n')) : one)))
+      const before = derive(view, { budget: 2500, policy })
+      expect(before.residency.at(position)).toBe(position === 0 ? 'structured' : 'compressed')
+      const after = derive(view, { budget: 2500, policy, notes: [{ type: 'pin', position }], previous: before })
+      expect(textsOf(after).join('\n')).toContain(long.join('\n'))
+    }
+  })
+  it('a pinned result that no call waits for is readable, and any other is a pointer', () => {
+    const view = recordOf([user('go'), toolResult('none', 'Rule: ask first.'), assistant('Yes.'), user('on')])
+    expect(textsOf(derive(view, { budget: 10_000 }))[1]).toMatch(/^\[Message 1 is not shown/)
+    for (const policy of [paged(), window]) {
+      const pinned = derive(view, { budget: 10_000, policy, notes: [{ type: 'pin', position: 1 }] })
+      expect(textsOf(pinned)[1]).toBe('[Message 1 is a tool result without a tool call.]\nRule: ask first.')
+      expectLawful(pinned, view, (position) => (position === 1 ? 'constraint' : 'conversation'))
+    }
+  })
   it('a pin on a fully shown page changes nothing already sent', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1000 })

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHistory, textOf, user, type Message } from 'indelible'
+import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message } from 'indelible'
+import { toolResultsOf } from 'indelible/message'
 import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
+import type { Note } from '../../src/notes/kit.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 
@@ -28,21 +30,51 @@ const rule = fc
   .array(sentence, { minLength: 1, maxLength: 80 })
   .map((lines) => `Rule.\n${lines.join('\n')}\nThat is all.`)
 
-const rules = fc.array(fc.record({ at: fc.nat(long.length), text: rule }), { minLength: 1, maxLength: 4 })
+/** A rule is what the user says, what a tool reads, or a result without a call, an extra one for instance. */
+const places = ['message', 'result', 'stray'] as const
+const rules = fc.array(
+  fc.record({
+    at: fc.nat(long.length),
+    text: rule,
+    place: fc.constantFrom(...places),
+    how: fc.constantFrom('tagged', 'pinned'),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
 
-/** The record with the rules in it, never between a call and its result. */
-const recordWith = (given: readonly { readonly at: number; readonly text: string }[]) => {
+/** The record with the rules in it, never between a call and its result, and the pins of those without a tag. */
+const recordWith = (given: typeof rules extends fc.Arbitrary<infer Rules> ? Rules : never) => {
   const history = createHistory<Message>()
-  const waiting = given.map(({ at, text }, index) => ({ at, text: `${index}: ${text}` }))
+  const found: { readonly position: number; readonly text: string; readonly how: string }[] = []
+  const waiting = given.map((one, index) => ({ ...one, text: `${index}: ${one.text}`, id: `rule_${index}` }))
   for (const [position, message] of [...long, user('The end.')].entries()) {
     if (message.role !== 'tool')
       for (const one of waiting.filter(({ at }) => at <= position)) {
-        history.append(user(one.text), 'constraint')
+        const { text, id, place, how } = one
+        if (place === 'result') history.append(assistant(toolCall(id, 'read', { path: 'AGENTS.md' })))
+        const message = place === 'message' ? user(text) : toolResult(id, text)
+        found.push({ position: history.append(message, how === 'tagged' ? 'constraint' : undefined), text, how })
         waiting.splice(waiting.indexOf(one), 1)
       }
     history.append(message)
   }
-  return history.view()
+  const notes = found.flatMap(({ position, how }): Note[] => (how === 'pinned' ? [{ type: 'pin', position }] : []))
+  return { view: history.view(), notes, found }
+}
+
+/** The rules of a record that stand nowhere in a context. */
+const missingIn = (
+  context: DerivedContext,
+  { found }: ReturnType<typeof recordWith>,
+  length = Infinity,
+): readonly number[] => {
+  const said = [...context.messages].flatMap((message) => [
+    textOf(message),
+    ...toolResultsOf(message).map(({ content }) => textOf(user(...content))),
+  ])
+  return found.flatMap(({ position, text }) =>
+    position >= length || said.some((one) => one.includes(text)) ? [] : [position],
+  )
 }
 
 const policies: readonly Policy[] = [paged(), window]
@@ -52,11 +84,12 @@ describe('a rule page', () => {
     let [derives, compactions, refused] = [0, 0, 0]
     fc.assert(
       fc.property(rules, fc.constantFrom(...policies), fc.integer({ min: 300, max: 6000 }), (given, policy, budget) => {
-        const view = recordWith(given)
+        const record = recordWith(given)
+        const { view, notes } = record
         let previous: DerivedContext | undefined
         for (let length = 1; length <= view.length; length += 5) {
           const seen = view.slice(0, length)
-          const derived = deriveContext(seen, { budget, policy, previous })
+          const derived = deriveContext(seen, { budget, policy, previous, notes })
           derives += 1
           if (isLeft(derived)) {
             refused += 1
@@ -65,10 +98,7 @@ describe('a rule page', () => {
           }
           previous = derived.right
           compactions = Math.max(compactions, previous.epoch)
-          const said = new Set([...previous.messages].map(textOf))
-          for (const [position, message] of [...seen].entries())
-            if (seen.pages.at(position) === 'constraint' && !said.has(textOf(message)))
-              expect.fail(`the rule at ${position} is not readable`)
+          expect(missingIn(previous, record, length)).toEqual([])
         }
       }),
       { numRuns: rounds(15, 100) },
@@ -80,12 +110,9 @@ describe('a rule page', () => {
   it('is readable in full in a managed history, where it fits', () => {
     fc.assert(
       fc.property(rules, fc.integer({ min: 3000, max: 9000 }), (given, maxTokens) => {
-        const view = recordWith(given)
-        const managed = manageHistory(view, { maxTokens })
-        if (managed.overBudget) return
-        const said = new Set([...managed.messages].map(textOf))
-        for (const [position, message] of [...view].entries())
-          if (view.pages.at(position) === 'constraint') expect(said).toContain(textOf(message))
+        const record = recordWith(given)
+        const managed = manageHistory(record.view, { maxTokens, notes: record.notes })
+        if (!managed.overBudget) expect(missingIn(managed, record)).toEqual([])
       }),
       { numRuns: 20 },
     )

@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createHistory, file, image, system, user, type Message, type View } from 'indelible'
+import { createHistory, file, image, system, textOf, user, type Message, type View } from 'indelible'
 import { readTranscript } from '@indelible/transcripts'
 import { deriveContext, estimateTokens, paged, window, type DerivedContext } from 'indelible/context'
 import { estimatorOf, imageTokens, textTokens } from '../../src/context/kit.ts'
 import { cl100k, o200k } from 'indelible/context/gpt-tokenizer'
+import { recordOf } from './conversations.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 import { isFull } from '../rounds.ts'
 
@@ -130,5 +131,33 @@ describe('attachment tokens', () => {
     const words = 'plain words of a file '.repeat(100)
     const plain = { type: 'base64', data: Buffer.from(words).toString('base64'), mediaType: 'text/plain' } as const
     expect(estimateTokens(user(file(plain))) - frame).toBe(textTokens(words))
+  })
+})
+
+describe('an estimator or tokenizer that returns no number of tokens', () => {
+  const view = recordOf(Array.from({ length: 40 }, (_, index) => user(`message ${index}`)))
+  it.each([
+    [Number.NaN, 'NaN'],
+    [-1, '-1'],
+    [Infinity, 'Infinity'],
+    ['7', '"7"'],
+  ])('is refused with its result, %s', (found, said) => {
+    const only = (at: number) => (message: Message) => (textOf(message) === `message ${at}` ? (found as number) : 10)
+    expect(() => deriveContext(view, { budget: 500, estimate: only(3) })).toThrow(
+      `the estimator returned ${said} for position 3; expected a number of tokens: finite, at least 0`,
+    )
+    expect(() => deriveContext(view, { budget: 500, tokenizer: () => found as number })).toThrow(
+      `the tokenizer returned ${said} for the text "message 0"; expected a number of tokens`,
+    )
+  })
+  it('is not what returns a fraction: that is rounded up, and each message is counted once', () => {
+    const calls = new Map<Message, number>()
+    const estimate = (message: Message): number => {
+      calls.set(message, (calls.get(message) ?? 0) + 1)
+      return 9.5
+    }
+    const derived = deriveContext(view, { budget: 500, estimate })
+    expect(derived).toMatchObject({ right: { tokens: 400 } })
+    expect([...view].map((message) => calls.get(message))).toEqual([...view].map(() => 1))
   })
 })

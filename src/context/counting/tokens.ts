@@ -11,9 +11,10 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
+import { describe } from '../../json/index.ts'
 import { memoize } from '../memoize.ts'
 
-/** Counts the tokens of a message. It must be pure: the same message always gives the same whole number. */
+/** Counts the tokens of a message: at least 0; a fraction is rounded up. It must be pure: the same for the same message. */
 export type Estimator = (message: Message) => number
 
 /** The estimated tokens of a message, at least 4. Cost: O(characters). */
@@ -26,12 +27,41 @@ export type Tokenizer = (text: string) => number
  * An estimator that counts texts with a tokenizer and everything else like `estimateTokens`. The
  * same tokenizer gives the same estimator.
  */
-export const estimatorOf: (tokenizer: Tokenizer) => Estimator = memoize(
-  (tokenizer) => (message) => tokensOfMessage(message, tokenizer),
-)
+export const estimatorOf: (tokenizer: Tokenizer) => Estimator = memoize((tokenizer) => {
+  const count: Tokenizer = (text) => {
+    const found = tokenizer(text)
+    return isCount(found) ? found : refuseCount('the tokenizer', found, `the text ${describe(text)}`)
+  }
+  return (message) => tokensOfMessage(message, count)
+})
 
-/** An estimator that calls `estimate` once per message. Use it only for immutable messages: those of a record. */
-export const memoizeEstimator: (estimate: Estimator) => Estimator = memoize((estimate) => memoize(estimate))
+/** A checked estimator. `position`: that of the message in the record, for the error. */
+export type CheckedEstimator = (message: Message, position?: number) => number
+
+/**
+ * An estimator that calls `estimate` once per message, checks the result and rounds it up. Use it only for immutable
+ * messages: those of a record.
+ */
+export const memoizeEstimator: (estimate: Estimator) => CheckedEstimator = memoize((estimate) => {
+  const known = new WeakMap<Message, number>()
+  return (message, position) => {
+    let tokens = known.get(message)
+    if (tokens === undefined) {
+      const found = estimate(message)
+      const where = position === undefined ? 'a message that is not in the record' : `position ${position}`
+      tokens = isCount(found) ? Math.ceil(found) : refuseCount('the estimator', found, where)
+      known.set(message, tokens)
+    }
+    return tokens
+  }
+})
+
+const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0
+
+const refuseCount = (what: string, found: unknown, where: string): never => {
+  const value = typeof found === 'number' ? String(found) : describe(found)
+  throw new TypeError(`${what} returned ${value} for ${where}; expected a number of tokens: finite, at least 0`)
+}
 
 /** The estimated tokens of a text. Cost: O(characters). */
 export const textTokens = (text: string): number => {

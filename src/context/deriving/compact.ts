@@ -223,7 +223,7 @@ const isAskedUnit = ({ pages, said }: Unit, asked: readonly number[]): boolean =
   said.length > 0 && pages.some(({ position }) => asked.includes(position))
 
 const ownerOf = (segment: Segment): Unit | undefined =>
-  segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.length === 0
+  segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.size === 0
     ? segment.unit.lentTo
     : undefined
 

@@ -354,7 +354,7 @@ const droppedRanges = ({ line, segments, open }: State): readonly Range[] => {
       if (segment.to > from) add(from, segment.to)
     } else if (segment.type === 'summary') add(segment.from, segment.to)
     else
-      for (const position of segment.unit.strays)
+      for (const position of segment.unit.strays.keys())
         if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
   }
   return Object.freeze(ranges)

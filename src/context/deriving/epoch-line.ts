@@ -7,7 +7,7 @@ import type { Range } from '../../sequence/index.ts'
 import { foldBriefs, type Brief } from '../showing/brief.ts'
 import { markerFor, summaryFor, type HiddenEntries } from '../showing/marker.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
-import { levelOfPage, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
+import { levelOfPage, levelOfStray, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
 /** The representation of a run of positions. */
 export type Segment = ShownUnit | Gap | SummarizedRange
@@ -145,7 +145,8 @@ export const levelIn = (segment: Segment, position: number, renderer: Renderer):
   const { unit, level, longest } = segment
   const page = unit.pages.find((page) => page.position === position)
   const said = unit.said.findIndex((said) => said.page === page)
-  if (page === undefined || (said === -1 && unit.strays.includes(position))) return 'pointer'
+  if (page === undefined) return 'pointer'
+  if (said === -1 && unit.strays.has(position)) return levelOfStray(renderer.kindOf(page))
   if (longest === undefined) return levelOfPage(level, renderer.kindOf(page))
   // In a cut unit, messages without long texts are unchanged.
   return isWhole(segment, said, renderer) ? 'full' : level

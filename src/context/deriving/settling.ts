@@ -66,7 +66,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
     const message = withErasedText(recorded)
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
-    draft ??= { from: position, calls: [], entries: [], strays: [], lentTo: undefined }
+    draft ??= { from: position, calls: [], entries: [], strays: new Map(), lentTo: undefined }
 
     const parts: Part[] = []
     if (content.length === 0) pairing.other(position)
@@ -81,7 +81,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
         }
         // A late result among other results becomes a pointer too: its call may be shortened without them.
         else if (lender !== undefined && draft.entries.length === 0) draft.lentTo = owners.get(lender)
-        else draft.strays.push(position)
+        else draft.strays.set(position, (draft.strays.get(position) ?? []).concat(part))
         continue
       }
       if (part.type !== 'tool_call') {
@@ -153,7 +153,7 @@ interface Draft {
   readonly from: number
   readonly calls: Call[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
-  readonly strays: number[]
+  readonly strays: Map<number, readonly ToolResultPart[]>
   lentTo: Unit | undefined
 }
 
@@ -208,7 +208,7 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   const to = 1 + (draft.entries.at(-1)?.page.position ?? from)
   const given = draft.calls.map(({ number }) => number)
   const numbers = given.some((number) => number !== 1) ? given : undefined
-  return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools, numbers })
+  return freeze({ from, to, pages, said, strays, lentTo, tools, numbers })
 }
 
 const missing = {

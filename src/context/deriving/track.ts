@@ -20,7 +20,7 @@ import {
   addSegment,
   gap,
   showMoved,
-  levelIn,
+  itemsOf,
   showUnit,
   tokensOf,
   type EpochLine,
@@ -35,7 +35,7 @@ import { placeKey, settling, type LateResults, type Settling } from './settling.
 import { emptyTalkHistory, type TalkHistory } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { memoizeEstimator, type Estimator } from '../counting/tokens.ts'
-import { rankOf, Renderer, type Unit } from './unit.ts'
+import { Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
   readonly policy: Policy
@@ -404,16 +404,20 @@ const annotate = (track: Track, view: View<Message>, notes: Sequence<Note>, befo
   return undefined
 }
 
-/** Whether the line shows a position below the minimum of its new page kind. */
+/** Whether the line shows a position shorter than the minimum of its new page kind. */
 const isUnderMinimum = ({ line, lastAt, notes, settings }: Track, view: View<Message>, position: number): boolean => {
   const kind = kindIn(notes.pages, position)
   if (kind === undefined || position > lastAt || indexIn(view, position) === -1) return false
   const segment = segmentAt(line.segments, line.segments.length, position)
   if (segment === undefined) return false
+  if (minFidelity(kind) === 'pointer') return false
   // A brief in a marker is less than a rule requires: a message of its own.
-  return segment.type === 'unit'
-    ? rankOf(levelIn(segment, position, lineRenderer(settings, notes.pages))) > rankOf(minFidelity(kind))
-    : minFidelity(kind) !== 'pointer'
+  if (segment.type !== 'unit') return true
+  const shownBy = (renderer: Renderer) =>
+    itemsOf(segment, renderer).flatMap(({ message, source }) =>
+      ('from' in source ? source.from : source.position) === position ? [message] : [],
+    )
+  return !jsonEqual(shownBy(line.renderer), shownBy(lineRenderer(settings, notes.pages)))
 }
 
 const lateResults = (view: View<Message>): LateResults => {

@@ -7,10 +7,10 @@ import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
 import { countKind, recallHint, type HiddenEntries, type RecallName } from '../showing/marker.ts'
-import { cutText, longestIn, represent, ruleLimit } from '../showing/represent.ts'
+import { cutText, longestIn, plain, represent, ruleLimit, type MessageContext } from '../showing/represent.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
 import { memoize } from '../memoize.ts'
-import type { Estimator } from '../counting/tokens.ts'
+import type { CheckedEstimator } from '../counting/tokens.ts'
 
 /** One recorded entry. */
 export interface Page {
@@ -24,8 +24,8 @@ export interface Unit extends Range {
   readonly pages: readonly Page[]
   /** Its messages at `full`. Empty if nothing recorded here can be sent at this place. */
   readonly said: readonly FullMessage[]
-  /** Positions with a result that no call was waiting for, shown only as pointers. */
-  readonly strays: readonly number[]
+  /** Results that no call was waiting for, by position. Only those of instructions and rules are more than a pointer. */
+  readonly strays: ReadonlyMap<number, readonly ToolResultPart[]>
   /** The unit that contains the results recorded here, because they came late for its calls. */
   readonly lentTo: Unit | undefined
   /** Tool names by call id. */
@@ -78,23 +78,21 @@ const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((
 
 /** Renders units at levels, each once. */
 export class Renderer {
-  readonly estimate: Estimator
+  readonly estimate: CheckedEstimator
   /** The tool that markers name. */
   readonly recall: RecallName
   /** Page kinds set by notes, by position. */
   readonly #retagged: ReadonlyMap<number, PageKind>
-  readonly #frame: number
 
-  constructor(estimate: Estimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
+  constructor(estimate: CheckedEstimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
     this.estimate = estimate
     this.recall = recall
     this.#retagged = retagged
-    this.#frame = estimate(user(''))
   }
 
   readonly kindOf = ({ position, kind }: Page): PageKind => this.#retagged.get(position) ?? kind
 
-  readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.#frame)
+  readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.estimate(frame))
 
   readonly factsOf: (unit: Unit) => Facts = memoize((unit) => {
     const kinds = freeze(unit.pages.map(this.kindOf))
@@ -138,9 +136,9 @@ export class Renderer {
   #render(unit: Unit, { level, longest }: ShownAs, given?: Map<string, number>): RenderedUnit {
     const items: SourcedMessage[] = []
     let tokens = 0
-    const add = (message: Message, source: ContextSource): void => {
+    const add = (message: Message, source: ContextSource, position: number): void => {
       items.push({ message, source })
-      tokens += this.estimate(message)
+      tokens += this.estimate(message, position)
     }
     const sameAs = given && ((result: ToolResultPart) => given.get(answerOf(result) ?? ''))
     for (const { message, source, page } of unit.said) {
@@ -159,20 +157,24 @@ export class Renderer {
           : longest === undefined
             ? represent(message, own, recorded)
             : cutText(message, longest, recorded, level === 'structured')
-      if (shown === message && (longest !== undefined || own === 'full')) add(message, source)
+      if (shown === message && (longest !== undefined || own === 'full')) add(message, source, page.position)
       else
         add(
           shown,
           freeze({ type: 'representation', level: own as 'compressed', from: page.position, to: page.position + 1 }),
+          page.position,
         )
       if (given !== undefined && own !== 'structured')
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
-    for (const position of unit.strays)
+    for (const [position, results] of unit.strays) {
+      const kind = this.kindOf(unit.pages.find((page) => page.position === position) as Page)
       add(
-        strayMarker(position, this.recall),
-        freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }),
+        strayAs(results, { position, kind, recall: this.recall }),
+        freeze({ type: 'representation', level: levelOfStray(kind), from: position, to: position + 1 }),
+        position,
       )
+    }
     return { items, tokens }
   }
 
@@ -239,6 +241,8 @@ export const levelOfPage = (level: ShownLevel, kind: PageKind): ShownLevel =>
 
 const { freeze } = Object
 
+const frame = freeze(user(''))
+
 /** Cut lengths are 3 % apart, so that nearly equal budgets give the same bytes. */
 const lengthOf = (step: number): number => Math.floor(shortestCut * lengthStep ** step)
 
@@ -281,10 +285,22 @@ const largestFittingStep = (
   return low < least ? undefined : low
 }
 
-const strayMarker = (position: number, recall: RecallName): Message =>
-  user(
-    `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
-  )
+/** The level of a result without a call: there is no place for it, but instructions and rules stay readable. */
+export const levelOfStray = (kind: PageKind): 'structured' | 'pointer' =>
+  minFidelity(kind) === 'pointer' ? 'pointer' : 'structured'
+
+const strayAs = (results: readonly ToolResultPart[], recorded: MessageContext): Message => {
+  const { position, recall = 'recall' } = recorded
+  return levelOfStray(recorded.kind) === 'pointer'
+    ? user(
+        `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
+      )
+    : represent(
+        user(`[Message ${position} is a tool result without a tool call.]\n${results.map(plain).join('\n')}`),
+        'structured',
+        recorded,
+      )
+}
 
 /** A shorter answer costs little more than a reference to the earlier one. */
 const leastForReference = 200

@@ -38,15 +38,12 @@ export const represent = (
   recorded: MessageContext,
 ): Message => {
   if (level === 'full') return message
-  const isOfRule = recorded.kind === 'constraint'
   const shorten: Shorten = {
     text: (whole) => shortText(whole, level, recorded),
     argument: limits[level].argument,
     result: (part) => shortResult(part, level, recorded),
   }
-  const parts = message.content.map((part) =>
-    isOfRule && (part.type === 'text' || part.type === 'refusal') ? part : shortPart(part, recorded, shorten),
-  )
+  const parts = message.content.map((part) => shortPart(part, recorded, shorten))
   return withContent(message, parts, recorded)
 }
 
@@ -61,11 +58,7 @@ export const cutText = (message: Message, longest: number, recorded: MessageCont
     argument: longest,
     result: (part) => headAndTail(textOfResult(part, recorded), longest, elided),
   }
-  const parts = message.content.map((part) =>
-    lengthOf(part) <= longest || (recorded.kind === 'constraint' && part.type === 'text')
-      ? part
-      : shortPart(part, recorded, shorten),
-  )
+  const parts = message.content.map((part) => (lengthOf(part) <= longest ? part : shortPart(part, recorded, shorten)))
   return parts.every((part, index) => part === message.content[index]) ? message : withContent(message, parts, recorded)
 }
 
@@ -153,15 +146,17 @@ interface Shorten {
   readonly result: (part: ToolResultPart) => string
 }
 
+/** A part shortened. A rule's text stays complete, also as a tool's result: only attachments in it become lines. */
 const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part => {
+  const isOfRule = recorded.kind === 'constraint'
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return withField(part, 'text', shorten.text(part.text))
+      return isOfRule ? part : withField(part, 'text', shorten.text(part.text))
     case 'tool_call':
       return withField(part, 'arguments', shortArguments(part.arguments, shorten.argument))
     case 'tool_result': {
-      const said = shorten.result(part)
+      const said = isOfRule ? textOfResult(part, recorded) : shorten.result(part)
       return withField(part, 'content', isOneText(part, said) ? part.content : [text(said)])
     }
     case 'image':
