@@ -55,11 +55,11 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
  * @returns the view without them
  * @throws TypeError if a range has invalid positions, or this library did not make the view
  * @example
- * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
+ * omitRanges(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
  */
-export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
+export const omitRanges = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
   const part = partOf<M>(view)
-  if (part === undefined) throw new TypeError('without needs a view from a history of this library')
+  if (part === undefined) throw new TypeError('omitRanges needs a view from a history of this library')
   return viewOf(part.content, addGaps(part.gaps, ranges), part.start, part.end)
 }
 

@@ -13,7 +13,7 @@ declare class ViewBrand {
 }
 
 /**
- * A prefix or range of a history, possibly with gaps made by `without`. It is a deeply readonly value
+ * A prefix or range of a history, possibly with gaps made by `omitRanges`. It is a deeply readonly value
  * of constant size: later appends never change its content. Branded: only a history makes one.
  */
 export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {

@@ -14,7 +14,7 @@ import type { RunResult } from './result.ts'
  */
 export interface RunHandler {
   /** Receives an event, and what the run already knows about the next ones. */
-  (event: RunEvent, ahead: Ahead): HandlerAnswer | Promise<HandlerAnswer>
+  (event: RunEvent, ahead: LookAhead): HandlerAnswer | Promise<HandlerAnswer>
   /**
    * Called before the run starts; a `Left` prevents the start. `stop` ends the run as `cancelled`. If the run is
    * cancelled or times out first, the handler gets no events, and `end` is called once `begin` resolves.
@@ -33,7 +33,7 @@ export interface RunHandler {
 export type HandlerAnswer = Either<unknown, unknown> | void
 
 /** What a run already knows when it emits an event, so that a handler can combine writes. */
-export interface Ahead {
+export interface LookAhead {
   /** The id of this step's delta. */
   readonly id: string
   /** Whether the step's results will be one message. */

@@ -25,7 +25,7 @@ import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf } from '../task/index.ts'
-import type { Ahead, RunHandler } from './handler.ts'
+import type { LookAhead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
@@ -372,7 +372,7 @@ export class Loop {
   }
 
   /** Emits held events, each with those that follow it. */
-  async #tellHeld(held: ModelEvent[], more: Partial<Ahead> = {}): Promise<void> {
+  async #tellHeld(held: ModelEvent[], more: Partial<LookAhead> = {}): Promise<void> {
     while (held.length > 0) {
       const event = held.shift() as ModelEvent
       await this.#tell({ type: 'model_event', step: this.#step, event }, undefined, {
@@ -601,7 +601,7 @@ export class Loop {
   }
 
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
-  async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
+  async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<LookAhead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
@@ -612,7 +612,7 @@ export class Loop {
   }
 
   /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
-  async #handle(told: RunEvent, ahead: Ahead): Promise<RunFault | undefined> {
+  async #handle(told: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
     let problem: RunFault | undefined
     for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)

@@ -22,12 +22,12 @@ import type { Message, Part } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, Together, WriteFault } from '../session/index.ts'
+import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
-import type { Ahead, RunHandler } from './handler.ts'
+import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 
 /** How a run is recorded in a session. */
@@ -55,7 +55,7 @@ export interface SessionHandlerOptions {
 type Answer = Either<WriteFault, unknown>
 
 /** A handler that records in a session. Called without `ahead`, it writes no journal. */
-export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer>) &
+export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Answer>) &
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */
@@ -102,7 +102,7 @@ export const recordingHandler = (
 
 const handlerOf = (recording: Recording): SessionHandler =>
   Object.freeze(
-    Object.assign((event: RunEvent, ahead?: Ahead) => recording.take(event, ahead), {
+    Object.assign((event: RunEvent, ahead?: LookAhead) => recording.take(event, ahead), {
       begin: (stop: (reason: string) => void) => recording.begin(stop),
       end: () => recording.end(),
       lookAhead: groupingMs,
@@ -215,7 +215,7 @@ class Recording {
     if (this.#given === undefined) await this.#lease?.release()
   }
 
-  async take(event: RunEvent, given: Ahead | undefined): Promise<Answer> {
+  async take(event: RunEvent, given: LookAhead | undefined): Promise<Answer> {
     const ahead = given && ownFields(given)
     if (this.#failed !== undefined) return this.#failed
     switch (event.type) {
@@ -263,7 +263,10 @@ class Recording {
   }
 
   /** Handles a model event, and the events known to follow it. */
-  async #said(event: Extract<RunEvent, { type: 'model_event' }>['event'], ahead: Ahead | undefined): Promise<Answer> {
+  async #said(
+    event: Extract<RunEvent, { type: 'model_event' }>['event'],
+    ahead: LookAhead | undefined,
+  ): Promise<Answer> {
     const step = this.#step
     if (step === undefined || ahead === undefined) return right(undefined)
     if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead.last)
@@ -477,7 +480,7 @@ class Recording {
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as Together // the handler always passes this form
+    const { messages = [], notes = [] } = given as MessagesAndNotes // the handler always passes this form
     return session.append(
       {
         messages: messages.map((message) => redactor.message(message as Message)),

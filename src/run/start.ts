@@ -26,10 +26,10 @@ import type { Tool } from './tool.ts'
  * `idempotent`, otherwise `tell`. `tell` the model that it may have had side effects. `ask`: the run ends with
  * `approval`, and the caller of `resume` approves the call (to run it again) or denies it.
  */
-export type Unfinished = 'retry' | 'tell' | 'ask'
+export type UnfinishedChoice = 'retry' | 'tell' | 'ask'
 
 /** One choice for all calls, or a function that chooses per call. */
-export type UnfinishedPolicy = Unfinished | ((call: ToolCallPart, tool: Tool | undefined) => Unfinished)
+export type UnfinishedPolicy = UnfinishedChoice | ((call: ToolCallPart, tool: Tool | undefined) => UnfinishedChoice)
 
 /** The settings needed to continue a session. */
 export interface Continuation {

@@ -1,5 +1,5 @@
 /** A run's own copy of its conversation. Every message has the same position as in the record. */
-import { createHistory, without, type History, type Range, type View, leftOut } from '../history/index.ts'
+import { createHistory, omitRanges, type History, type Range, type View, omittedRanges } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
@@ -21,12 +21,12 @@ export const workingCopy = (from: Sequence<Message>): WorkingCopy => {
     while (history.len < (view.positionAt(index) as number)) history.append(retractedPlace)
     if (index < view.length) history.append(view.at(index) as Message, view.pages.at(index) as PageKind)
   }
-  return copyOf(history, leftOut(view))
+  return copyOf(history, omittedRanges(view))
 }
 
 const copyOf = (history: History<Message>, left: readonly Range[]): WorkingCopy => ({
   append: (message) => void history.append(message),
-  view: () => (left.length === 0 ? history.view() : without(history.view(), left)),
+  view: () => (left.length === 0 ? history.view() : omitRanges(history.view(), left)),
   get len() {
     return history.len
   },

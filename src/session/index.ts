@@ -29,7 +29,7 @@ export {
   type ErasureProof,
   type ErasureReceipt,
   type ProvenErasure,
-  type Remains,
+  type RemainingData,
 } from './erasing/receipt.ts'
 export type { ForkPoint, SessionInfo } from './record/metadata.ts'
 export type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
@@ -55,13 +55,13 @@ export { readRange, type MessageRange } from './record/range.ts'
 export type {
   AppendOptions,
   MetadataDraft,
-  Popped,
+  PopResult,
   RetractOptions,
   RewindOptions,
   Appendable,
   ReadonlySession,
   SealedSession,
-  ToErase,
+  EraseTarget,
   Session,
   SessionReader,
   StartedCall,
@@ -69,17 +69,17 @@ export type {
   LeaseRespect,
   NewSummary,
   NoteOptions,
-  Together,
+  MessagesAndNotes,
 } from './session.ts'
 export { copySession } from './moving/copy.ts'
 export { exportSession, type ExportedSession } from './moving/export.ts'
 export { importRecord } from './moving/import.ts'
 export type { ImportOptions } from './moving/store-rows.ts'
-export { listUnfinished, removeUnfinished, type Unfinished } from './moving/unfinished.ts'
-export type { Exported, ExportedHead, ExportedRow, RowMoment } from './record/exported.ts'
+export { listUnfinished, removeUnfinished, type UnfinishedLog } from './moving/unfinished.ts'
+export type { RecordExport, ExportedHead, ExportedRow, RowMoment } from './record/exported.ts'
 
 export { verifySession, type VerifiedSession, type VerifyOptions } from './proofs/verify.ts'
-export type { Recorded } from './record/step.ts'
+export type { AppendedMessages } from './record/step.ts'
 
 export type {
   ApplicationNote,

@@ -11,7 +11,7 @@ export {
 } from './record/journal.ts'
 export {
   type AdapterSession,
-  type Mark,
+  type SessionMark,
   idOfParts,
   adapterSession,
   adapterSessions,

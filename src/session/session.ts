@@ -8,7 +8,7 @@ import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Because, Head } from '../store/index.ts'
+import type { ActionReason, Head } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
 import type { ErasureReceipt } from './erasing/receipt.ts'
 import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
@@ -16,7 +16,7 @@ import type { LeaseOptions, SessionLease } from './writing/lease.ts'
 import type { SessionInfo } from './record/metadata.ts'
 import type { OpenStep } from './record/journal.ts'
 import type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
-import type { Recorded } from './record/step.ts'
+import type { AppendedMessages } from './record/step.ts'
 
 declare class SessionBrand {
   readonly #session: never
@@ -116,7 +116,7 @@ export interface ReadonlySession extends SessionReader, Pick<Session, 'refresh'>
 }
 
 /** Selects what to erase from a session. */
-export interface ToErase {
+export interface EraseTarget {
   /** The positions of messages in the record. Default: none. */
   readonly messages?: readonly number[]
   /**
@@ -154,9 +154,9 @@ export interface Session extends SessionReader {
    * await session.append([assistant(toolCall('c1', 'look', '{}')), toolResult('c1', 'yes')], { operation: 'turn-1' })
    */
   readonly append: (
-    given: Appendable | readonly Appendable[] | Together,
+    given: Appendable | readonly Appendable[] | MessagesAndNotes,
     options?: AppendOptions,
-  ) => Task<WriteFault, Recorded>
+  ) => Task<WriteFault, AppendedMessages>
   /**
    * Append the messages that `make` returns for the current conversation. If another writer appends first,
    * `make` is called again with the new conversation. If it returns an empty list, nothing is appended.
@@ -171,7 +171,7 @@ export interface Session extends SessionReader {
   readonly rebase: (
     make: (view: View<Message>) => Appendable | readonly Appendable[],
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
-  ) => Task<WriteFault | CallbackThrew, Recorded>
+  ) => Task<WriteFault | CallbackThrew, AppendedMessages>
   /**
    * Remove the last message from the conversation. As with `rewind`, the record keeps it.
    *
@@ -183,7 +183,7 @@ export interface Session extends SessionReader {
    * retry retracts the same messages
    * @returns the message and its position; both undefined if the conversation is empty
    */
-  readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
+  readonly pop: (options?: RetractOptions) => Task<WriteFault, PopResult>
   /**
    * Remove all messages from a position of the record from the conversation. `rewind(0)` removes all of it.
    *
@@ -193,7 +193,7 @@ export interface Session extends SessionReader {
    * @example
    * await session.rewind(2, { instead: user('Another, with a Z.') })
    */
-  readonly rewind: (to: number, options?: RewindOptions) => Task<WriteFault, Recorded>
+  readonly rewind: (to: number, options?: RewindOptions) => Task<WriteFault, AppendedMessages>
   /**
    * Append a note. It may only name positions that the record has. A summary must have the digest of its messages.
    *
@@ -206,7 +206,7 @@ export interface Session extends SessionReader {
    * @example
    * await session.note({ type: 'pin', position: 0 })
    */
-  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, Recorded>
+  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
   /**
    * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
    *
@@ -214,7 +214,7 @@ export interface Session extends SessionReader {
    * @param options whether to respect another holder's lease
    * @returns the head after the append
    */
-  readonly summarize: (summary: NewSummary, options?: LeaseRespect) => Task<WriteFault, Recorded>
+  readonly summarize: (summary: NewSummary, options?: LeaseRespect) => Task<WriteFault, AppendedMessages>
   /**
    * Erase messages: see `eraseMessages` of `indelible/session`. Earlier calls finish first. This
    * handle keeps in memory what it has read: open the session again to see it without the messages.
@@ -225,7 +225,10 @@ export interface Session extends SessionReader {
    * @example
    * const receipt = await session.erase([3], { reason: 'asked to', by: 'ann' })
    */
-  readonly erase: (what: readonly number[] | ToErase, options?: EraseOptions) => Task<EraseSessionFault, ErasureReceipt>
+  readonly erase: (
+    what: readonly number[] | EraseTarget,
+    options?: EraseOptions,
+  ) => Task<EraseSessionFault, ErasureReceipt>
   /**
    * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
    * that it inserts are copied.
@@ -324,7 +327,7 @@ export type StartedCall = Omit<ToolStartedNote, 'type'>
 export type Appendable = Message | Immutable<Message>
 
 /** Messages and notes to append together, all or none. The messages come first. */
-export interface Together {
+export interface MessagesAndNotes {
   /** The messages to append, in order. Default: none. */
   readonly messages?: readonly Appendable[]
   /** The notes. They may name positions of the new messages; a summary may not. Default: none. */
@@ -344,7 +347,7 @@ export interface LeaseRespect {
 }
 
 /** The options of an erasure: the reason and the person, for the ledger. */
-export interface EraseOptions extends Because, LeaseRespect {}
+export interface EraseOptions extends ActionReason, LeaseRespect {}
 
 /** An append's operation id, and the record state that it continues. */
 export interface NoteOptions extends LeaseRespect {
@@ -375,7 +378,7 @@ export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page
 }
 
 /** The popped message, and the append that retracted it. */
-export interface Popped extends Recorded {
+export interface PopResult extends AppendedMessages {
   /** The removed message; undefined if the conversation was empty. */
   readonly message: Immutable<Message> | undefined
   /** Its position in the record; undefined if the conversation was empty. */

@@ -35,7 +35,7 @@ export type {
   VerifyFault,
 } from './fault.ts'
 export {
-  againstClaim,
+  claimFault,
   changeLease as leaseChanged,
   type LeaseClaim,
   type Lease,
@@ -46,7 +46,7 @@ export {
   type Renewal,
 } from './port/lease.ts'
 export type {
-  Erased,
+  EraseResult,
   EraseRequest,
   RemainingBlock,
   Residue,
@@ -56,7 +56,15 @@ export type {
   TextPlaces,
 } from './port/erasing.ts'
 
-export type { Because, CopiedClaim, ErasedRow, Erasure, Hold, KeyDestroyed, LedgerEntry } from './port/ledger-row.ts'
+export type {
+  ActionReason,
+  CopiedClaim,
+  ErasedRow,
+  Erasure,
+  Hold,
+  KeyDestroyed,
+  LedgerEntry,
+} from './port/ledger-row.ts'
 
 export type { LogIdentity } from './port/identity.ts'
 export { followLog, type FollowOptions } from './rules/follow.ts'
@@ -76,7 +84,7 @@ export type { Plan } from './port/plan.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory/memory.ts'
 export type {
   Append,
-  Appended,
+  AppendedRows,
   BlockStore,
   DamagedEntry,
   Fork,

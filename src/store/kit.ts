@@ -39,7 +39,7 @@ export {
   withoutKeys,
 } from './port/encrypted.ts'
 export { holdsWithRowCounts } from './rules/erase.ts'
-export type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from './port/erasing.ts'
+export type { EraseResult, RemainingBlock, Residue, Sharing, TextPlaces } from './port/erasing.ts'
 export {
   type OpenStoreFault,
   type StoreFault,
@@ -60,11 +60,11 @@ export {
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
-  againstClaim,
+  claimFault,
   changeLease,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, becauseOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
+export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
@@ -112,7 +112,7 @@ export {
   storedRow,
 } from './rules/rules.ts'
 export { Signals, type Wake, signalKey } from './port/signals.ts'
-export type { Appended, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
+export type { AppendedRows, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'

@@ -15,7 +15,7 @@ import {
 } from 'indelible'
 import { pairCalls } from 'indelible/message'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
-import { estimateTokens, manageHistory, markMessage, type Mark } from 'indelible/context'
+import { estimateTokens, manageHistory, markMessage, type MessageMark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
@@ -415,7 +415,7 @@ describe('manageHistory', () => {
   })
 })
 
-const mark = fc.constantFrom<Mark | undefined>(
+const mark = fc.constantFrom<MessageMark | undefined>(
   undefined,
   undefined,
   { mark: 'feedback' },

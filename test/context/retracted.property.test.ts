@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
-import { without, type Range } from 'indelible/history'
+import { omitRanges, type Range } from 'indelible/history'
 import { foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import type { PageKind } from 'indelible/pages'
 import {
@@ -45,7 +45,7 @@ it('each context of a conversation obeys every rule and equals the one derived a
       let len = 0
       let previous: DerivedContext | undefined
       for (const deed of deeds) {
-        const now = without(record.slice(0, len), retracted)
+        const now = omitRanges(record.slice(0, len), retracted)
         if ('more' in deed) len = Math.min(len + deed.more, record.length)
         else if ('retract' in deed)
           retracted.push({ from: Math.min(deed.retract.from, len), to: Math.min(deed.retract.to, len) })
@@ -54,7 +54,7 @@ it('each context of a conversation obeys every rule and equals the one derived a
           const said = now.slice(now.before(deed.sum.from), now.before(deed.sum.to))
           notes.push({ type: 'summary', ...deed.sum, sourceDigest: rangeDigest(said), text: 'short', model: 'me' })
         }
-        const view = without(record.slice(0, len), retracted)
+        const view = omitRanges(record.slice(0, len), retracted)
         const seen = [...notes]
         const derived = deriveContext(view, { budget, policy, notes: seen, previous })
         const atOnce = deriveContext(view, { budget, policy, notes: seen })
@@ -87,7 +87,7 @@ it('retracted messages appear in no context, which equals that of the remaining 
       fc.array(range, { maxLength: 4 }),
       policies,
       (messages, ranges, policy) => {
-        const view = without(recordOf(messages), ranges)
+        const view = omitRanges(recordOf(messages), ranges)
         const alone = createHistory({ from: view }).view()
         const [context, other] = [view, alone].map((one) => deriveContext(one, { budget: 1e9, policy }))
         expect(context?._tag).toBe(other?._tag)
@@ -118,18 +118,18 @@ const right = (view: View<Message>, notes: readonly Note[], budget: number): Der
 it('a pin applies by record position and is inactive while its message is retracted', () => {
   const record = talk(40)
   const notes: Note[] = [{ type: 'pin', position: 30 }]
-  const view = without(record, [{ from: 2, to: 8 }])
+  const view = omitRanges(record, [{ from: 2, to: 8 }])
   const hasMessage = ({ sources }: DerivedContext): boolean =>
     [...sources].some((source) => source.type === 'clone' && source.position === 30)
   expect(hasMessage(right(view, notes, 4000))).toBe(true)
   expect(hasMessage(right(view, [], 4000))).toBe(false)
-  const rests = without(record, [{ from: 30, to: 31 }])
+  const rests = omitRanges(record, [{ from: 30, to: 31 }])
   expect(right(rests, notes, 4000).messages.toArray()).toEqual(right(rests, [], 4000).messages.toArray())
 })
 
 it('a summary replaces its range until one of its messages is retracted', () => {
   const record = talk(40)
-  const view = without(record, [{ from: 4, to: 6 }])
+  const view = omitRanges(record, [{ from: 4, to: 6 }])
   const sums = (of: View<Message>, from: number, to: number): boolean => {
     const said = view.slice(view.before(from), view.before(to))
     const note: Note = { type: 'summary', from, to, sourceDigest: rangeDigest(said), text: 'In short.', model: 'me' }
@@ -138,12 +138,12 @@ it('a summary replaces its range until one of its messages is retracted', () => 
     )
   }
   expect(sums(view, 2, 20)).toBe(true)
-  expect(sums(without(view, [{ from: 10, to: 11 }]), 2, 20)).toBe(false)
+  expect(sums(omitRanges(view, [{ from: 10, to: 11 }]), 2, 20)).toBe(false)
 })
 
 it('searches, summaries, managed views and replays use positions of the record', async () => {
   const record = talk(40)
-  const view = without(record, [
+  const view = omitRanges(record, [
     { from: 3, to: 10 },
     { from: 60, to: 64 },
   ])
@@ -178,7 +178,7 @@ it("a retracted message inside a marker's range is not shown", () => {
     toolResult('b', 'It says nothing about that. '.repeat(20)),
     ...talk(6),
   ])
-  const view = without(record, [{ from: 2, to: 3 }])
+  const view = omitRanges(record, [{ from: 2, to: 3 }])
   const levels = [500, 700, 900, 1100].map((budget) => right(view, [], budget).residency.toArray().slice(1, 3))
   expect(levels.map(([call]) => call)).toContain('structured')
   for (const [, gone] of levels) expect(gone).toBe('pointer')

@@ -7,7 +7,7 @@ import { produce } from 'immer'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { applyDelta, createHistory, decodeMessage, restoreHistory, user, type History, type Message } from 'indelible'
-import { without } from 'indelible/history'
+import { omitRanges } from 'indelible/history'
 import { appendChunk, chunkLength } from '../../src/history/kit.ts'
 import { classify } from '../../src/pages/index.ts'
 import { conversation } from '../messages.ts'
@@ -269,7 +269,7 @@ describe('a view cannot be altered', () => {
 it.each(makers)('nothing reachable from a filtered view exposes the omitted messages or a handle', (make) => {
   const history = make(Array.from({ length: 12 }, (_, at) => user(`${at}`)))
   const left = (text: string): boolean => ['3', '4', '8'].includes(text)
-  const part = without(history.view(), [
+  const part = omitRanges(history.view(), [
     { from: 3, to: 5 },
     { from: 8, to: 9 },
   ]).slice(1, -1)
@@ -562,10 +562,10 @@ describe('patching built-ins after the library loaded', () => {
       applyDelta(history, delta)
       view = history.view()
       view.slice(1, 3).toArray()
-      without(view, [{ from: 2, to: 4 }]).toArray()
+      omitRanges(view, [{ from: 2, to: 4 }]).toArray()
       for (const message of view) void message
       view.pages.toArray()
-      without(view, [{ from: 2, to: 4 }]).pages.toArray()
+      omitRanges(view, [{ from: 2, to: 4 }]).pages.toArray()
       createHistory({ from: view }).append(messages[0] as Message)
     } finally {
       for (let index = undo.length - 1; index >= 0; index--) undo[index]?.()

@@ -1,7 +1,7 @@
 /** A record in chunks: what is shared, at every length around the ends of chunks and groups, and what is copied. */
 import { describe, expect, it } from 'vitest'
 import { createHistory, type History, type PageKind } from 'indelible'
-import { without } from 'indelible/history'
+import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
 import { chunkLength } from '../../src/history/state.ts'
 
@@ -72,12 +72,12 @@ describe('a fork continues on its own', () => {
       { from: 290, to: 400 },
     ]
     const left = numbers(0, 300).filter((each) => !gaps.some(({ from, to }) => each >= from && each < to))
-    expectNumbers(createHistory<number>({ from: without(view, gaps) }), left)
+    expectNumbers(createHistory<number>({ from: omitRanges(view, gaps) }), left)
     expectNumbers(createHistory<number>({ from: view.slice(1) }), numbers(1, 300))
-    expectNumbers(createHistory<number>({ from: without(view, gaps).slice(2, -1) }), left.slice(2, -1))
+    expectNumbers(createHistory<number>({ from: omitRanges(view, gaps).slice(2, -1) }), left.slice(2, -1))
   })
   it('from a view that omits only later messages, like any prefix', () => {
-    const view = without(filled(300).view(), [{ from: 260, to: 300 }])
+    const view = omitRanges(filled(300).view(), [{ from: 260, to: 300 }])
     expectNumbers(createHistory<number>({ from: view.slice(0, 260) }), numbers(0, 260))
   })
 })

@@ -14,7 +14,7 @@ import {
   type Part,
   type View,
 } from 'indelible'
-import { without } from 'indelible/history'
+import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
 
 // Through JSON text, which has no -0.
@@ -183,7 +183,7 @@ it('a recorded value equals the given one, for any JSON', () => {
   )
 })
 
-it('without() and slice() match arrays, with positions of the record', () => {
+it('omitRanges() and slice() match arrays, with positions of the record', () => {
   const bound = fc.option(fc.integer({ min: -15, max: 15 }), { nil: undefined })
   const range = fc.tuple(fc.nat(14), fc.nat(5)).map(([from, count]) => ({ from, to: from + count }))
   const step = fc.oneof(
@@ -217,7 +217,7 @@ it('without() and slice() match arrays, with positions of the record', () => {
       for (const step of steps) {
         kept.push(view)
         if ('ranges' in step) {
-          view = without(view, step.ranges)
+          view = omitRanges(view, step.ranges)
           array = array.filter(({ position }) => step.ranges.every(({ from, to }) => position < from || position >= to))
         } else {
           view = view.slice(step.from, step.to)

@@ -5,7 +5,7 @@
  */
 /* oxlint-disable no-extend-native -- that is what is tested */
 import { describe, expect, it } from 'vitest'
-import { without } from 'indelible/history'
+import { omitRanges } from 'indelible/history'
 import { appendChunk, appendText, chunkLength } from '../../src/history/kit.ts'
 import {
   applyDelta,
@@ -212,14 +212,14 @@ const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
     call(() => view.pages.toArray())
     call(() => view.slice(1, -1).toJSON())
     call(() =>
-      without(view, [
+      omitRanges(view, [
         { from: 3, to: 4 },
         { from: 1, to: 2 },
       ])
         .slice(1)
         .toArray(),
     )
-    call(() => without(view, [{ from: 1, to: 2 }]).pages.toArray())
+    call(() => omitRanges(view, [{ from: 1, to: 2 }]).pages.toArray())
     call(() => [view.positionAt(1), view.before(1)])
     call(() => {
       let kept = 0

@@ -1,7 +1,7 @@
 /** Chunks of messages that are appended as JSON text: what is parsed, when, and what happens where that fails. */
 import { describe, expect, it } from 'vitest'
 import { createHistory, type History, type PageKind } from 'indelible'
-import { without } from 'indelible/history'
+import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
 import { appendChunk, chunkLength, type ChunkReader, type ChunkText } from '../../src/history/kit.ts'
 
@@ -96,7 +96,7 @@ describe('an unparsed chunk is parsed', () => {
     const { history, read } = unparsedHistory(3)
     expectItems(createHistory<Item>({ from: history.view().slice(0, chunkLength - 1) }), chunkLength - 1)
     expect(read.count).toBe(chunkLength)
-    const rest = without(history.view(), [{ from: chunkLength, to: 3 * chunkLength }])
+    const rest = omitRanges(history.view(), [{ from: chunkLength, to: 3 * chunkLength }])
     expect(rest.toArray()).toEqual(positions(0, chunkLength).map(item))
     expect(read.count).toBe(chunkLength)
   })

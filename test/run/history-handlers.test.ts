@@ -16,7 +16,7 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { without } from '../../src/history/index.ts'
+import { omitRanges } from '../../src/history/index.ts'
 import { historyHandler, run, scriptedModel, tool, type RunEvent, type RunHandler } from 'indelible/run'
 
 const seed: readonly Message[] = [user('hello'), assistant('hi'), user('add')]
@@ -163,7 +163,7 @@ it('deltas in any order from several handlers append each message once or are re
 
 describe('historyHandler on an array', () => {
   it('may start with the conversation without retracted messages', async () => {
-    const conversation = settledOf(without(createHistory<Message>({ from: seed }).view(), [{ from: 0, to: 2 }]))
+    const conversation = settledOf(omitRanges(createHistory<Message>({ from: seed }).view(), [{ from: 0, to: 2 }]))
     const array = [...conversation]
     const stream = run({ model: model(), view: conversation, tools: [add], handlers: [historyHandler(array)] })
     expect((await stream.result()).messages).toEqual(array)

@@ -10,7 +10,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { decide, nextOf } from '../../src/run/inputs/decide.ts'
 import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
-import { againstClaim, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'
+import { claimFault, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'
 import type { InputNote } from '../../src/notes/kit.ts'
 
 /** The rules of the machines, which a test can break to see that somebody notices. */
@@ -254,7 +254,7 @@ export const machines = (
     if (command.do === 'read') return [world, { is: 'ok', value: rows.length }]
     if (command.do === 'append') {
       const { number, expects } = command
-      const against = number === undefined ? undefined : againstClaim('s', row, { lease: { number } }, 0)
+      const against = number === undefined ? undefined : claimFault('s', row, { lease: { number } }, 0)
       if (against !== undefined && rules.fenced) return [world, { is: 'lost' }]
       if (expects !== rows.length && rules.expecting) return [world, { is: 'conflict' }]
       if (against !== undefined) throw new BrokenLaw('one acts that is not the holder')

@@ -18,7 +18,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { verifySession, type Popped } from 'indelible/session'
+import { verifySession, type PopResult } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../task-results.ts'
@@ -129,7 +129,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         which,
         ({ len }) => ({ from: last?.position ?? len, instead: [] }),
         (session) =>
-          TE.map((popped: Popped) => {
+          TE.map((popped: PopResult) => {
             expect([popped.message, popped.position]).toEqual([last?.message, last?.position])
             return popped
           })(session.pop()) as ReturnType<Session['rewind']>,

@@ -16,12 +16,12 @@ import {
 import { readLedger, updateLedger, verifyLedger } from '@indelible/evidence'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
-import type { Because, Store } from 'indelible/store'
+import type { ActionReason, Store } from 'indelible/store'
 import { rowLeaf } from '../../src/store/kit.ts'
 import type { InputNote, JournalNote } from '../../src/notes/kit.ts'
 import { describe, expect, it } from 'vitest'
 
-export const because: Because = { reason: 'asked to', by: 'ann' }
+export const because: ActionReason = { reason: 'asked to', by: 'ann' }
 
 export const asked: readonly Message[] = [
   user('My name is Grace Hopper, and I live in Arlington.'),

@@ -14,7 +14,13 @@ import {
   type Store,
   type View,
 } from 'indelible'
-import type { CreateSessionFault, OpenSessionFault, Recorded, SessionReader, WriteFault } from 'indelible/session'
+import type {
+  CreateSessionFault,
+  OpenSessionFault,
+  AppendedMessages,
+  SessionReader,
+  WriteFault,
+} from 'indelible/session'
 
 declare const store: Store
 declare const session: Session
@@ -26,7 +32,7 @@ describe('inferred session types', () => {
   it('asynchronous methods return tasks with faults', () => {
     expectTypeOf(createSession(store)).toEqualTypeOf<Task<CreateSessionFault, Session>>()
     expectTypeOf(openSession(store, 's')).toEqualTypeOf<Task<OpenSessionFault, Session>>()
-    expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<WriteFault, Recorded>>()
+    expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<WriteFault, AppendedMessages>>()
     expectTypeOf(session.seal()).toEqualTypeOf<Task<WriteFault, SealedSession>>()
   })
   it('reading is synchronous', () => {

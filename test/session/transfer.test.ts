@@ -11,7 +11,7 @@ import {
   verifySession,
   type Store,
 } from 'indelible'
-import { describeSession, type Exported, type ExportedRow } from 'indelible/session'
+import { describeSession, type RecordExport, type ExportedRow } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript, type Transcript } from '@indelible/transcripts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, realConversations } from '../real-transcripts.ts'
@@ -67,7 +67,7 @@ describe('export and import', () => {
   })
   it('refuses a row that is neither message nor note, and stores nothing', async () => {
     const store = memoryStore()
-    const record = (row: unknown): Exported => ({
+    const record = (row: unknown): RecordExport => ({
       id: 's',
       metadata: {},
       rows: [row as ExportedRow],

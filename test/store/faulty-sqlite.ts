@@ -5,7 +5,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Faults, Medium, Struck } from '@indelible/testing'
+import type { Faults, Medium, StruckStep } from '@indelible/testing'
 
 /** Whose statements a database's are; null: nobody's. A database is that of the handle which is being opened. */
 const owners = new WeakMap<DatabaseSync, Faults | null>()
@@ -25,7 +25,7 @@ export const openingWith = async <T>(faults: Faults, open: () => Promise<T>): Pr
 }
 
 /** https://sqlite.org/rescode.html: an error of the disk, or no space on it. What was committed was not for want of space. */
-const failure = ({ strike, step, number }: Struck): Error =>
+const failure = ({ strike, step, number }: StruckStep): Error =>
   Object.assign(new Error(`${strike}: ${step}`), { errcode: strike === 'fail before' && number % 2 === 0 ? 13 : 10 })
 
 const runStep = <T>(db: DatabaseSync | undefined, text: string, work: () => T): T => {
@@ -64,7 +64,7 @@ const synced = (file: number): Promise<void> =>
 const struckSync = (file: number, answer: Done): void => {
   const faults = syncing
   if (faults === undefined) return fdatasync(file, answer)
-  const error = ({ strike }: Struck): Error => Object.assign(new Error(`${strike}: sync`), { code: 'EIO' })
+  const error = ({ strike }: StruckStep): Error => Object.assign(new Error(`${strike}: sync`), { code: 'EIO' })
   faults.later('sync', () => synced(file), { error }).then(() => answer(null), answer)
 }
 Object.assign(fs, { fdatasync: struckSync })

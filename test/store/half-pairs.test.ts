@@ -10,7 +10,7 @@ import { eventsInStore } from '@indelible/workflows/activities'
 import { chatStreams } from '@indelible/ai-sdk'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { hostKeyOf } from '../../packages/encryption/src/kit.ts'
-import { holdSession, holdsOn, newKey, proveHead, releaseSession, removeRecorded } from '@indelible/evidence'
+import { holdSession, listHolds, newKey, proveHead, releaseSession, removeRecorded } from '@indelible/evidence'
 import { openCallLog } from '@indelible/records'
 import {
   copySession,
@@ -76,7 +76,7 @@ describe.each(stores)('names in a %s store', (_, open) => {
       proveErased: () => proveErased(store, half, 0),
       unfinished: () => removeUnfinished(store, half),
       hold: () => holdSession(store, half),
-      holds: () => holdsOn(store, half),
+      holds: () => listHolds(store, half),
       release: () => releaseSession(store, half),
       removeRecorded: () => removeRecorded(store, half),
       proveHead: () => proveHead(store, half),

@@ -27,7 +27,7 @@ import {
   proveInLedger,
   readLedger,
   holdSession,
-  holdsOn,
+  listHolds,
   releaseSession,
   removeRecorded,
   signerOf,
@@ -72,7 +72,7 @@ import {
 } from 'indelible/session'
 import { readUsage } from '../../src/session/kit.ts'
 import { keyValueBlocks, removeBlocks, verifyLog, type OnceStore, type RowIndex } from 'indelible/store'
-import { consistencyPath, inclusionPath, rangeAt } from '../../src/store/kit.ts'
+import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/kit.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -151,6 +151,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   listSessions: async () => [listSessions(memoryStore(), { after: 'x' })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
   removeUnfinished: async () => [removeUnfinished(memoryStore(), 'x')],
+  isRecorded: async (bad) => [isRecorded((await started()).store, 's', bad as never)],
   readRange: async () => [readRange(memoryStore(), 'none', NaN)],
   proveEntry: async () => [proveEntry(memoryStore(), 'none', NaN)],
   proveErased: async () => [proveErased(memoryStore(), 'none', NaN)],
@@ -190,7 +191,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.erase': async () => [(await started()).session.erase([0])],
   findMessages: async () => [findMessages((await started()).store, 's', { matching: /x/ })],
   holdSession: async () => [holdSession((await started()).store, 's')],
-  holdsOn: async () => [holdsOn(memoryStore(), 'none')],
+  listHolds: async () => [listHolds(memoryStore(), 'none')],
   releaseSession: async () => [releaseSession((await started()).store, 's')],
   eraseMessages: async () => [eraseMessages((await started()).store, 's', [0])],
   'session.seal': async () => [(await started()).session.seal()],

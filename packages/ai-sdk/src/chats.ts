@@ -20,11 +20,11 @@ import {
   openSession,
   type Session,
   type SessionReader,
-  type Together,
+  type MessagesAndNotes,
 } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
-import { adapterSessions, requireMark, type Mark } from 'indelible/session/kit'
+import { adapterSessions, requireMark, type SessionMark } from 'indelible/session/kit'
 import { reasoningId } from './stream.ts'
 
 /** The options of a new chat. */
@@ -128,7 +128,7 @@ export const chatStore = (store: Store): ChatStore => {
 const codec = codecs['ai-sdk-ui']
 
 /** The metadata that identifies chats. */
-const mark: Mark = { 'ai-sdk': 'chat' }
+const mark: SessionMark = { 'ai-sdk': 'chat' }
 
 /** @param call the caller, for the error if two have one id: clients and `loadChat` identify messages by id */
 const decodeMessages = (messages: readonly UIMessage[], call: string): readonly Message[] => {
@@ -204,7 +204,7 @@ const replaceMessages = (
   session: SessionReader,
   given: readonly UIMessage[],
   messages: readonly Message[],
-): Together | undefined => {
+): MessagesAndNotes | undefined => {
   const conversation = session.conversation()
   // Usually the chat has only grown and its stored messages are equal; then nothing needs to be encoded.
   const known = equalCountFrom(conversation, 0, messages, 0)

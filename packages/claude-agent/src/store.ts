@@ -6,7 +6,7 @@ import { listSessions, type Session, type SessionInfo, type SessionReader } from
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
-import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type Mark } from 'indelible/session/kit'
+import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type SessionMark } from 'indelible/session/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** The optional features of a session store. */
@@ -162,7 +162,7 @@ const openTranscripts = (store: Store): ((key: ClaudeKey) => AdapterSession) => 
   }
 }
 
-const markOf = ({ projectKey, sessionId, subpath }: ClaudeKey): Mark => ({
+const markOf = ({ projectKey, sessionId, subpath }: ClaudeKey): SessionMark => ({
   [namespace]: { projectKey, sessionId, subpath: subpath ?? null },
 })
 

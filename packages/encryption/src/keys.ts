@@ -1,7 +1,7 @@
 /** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'indelible/json/kit'
-import type { Because, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
+import type { ActionReason, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
   appendToLedger,
@@ -65,7 +65,12 @@ export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =
  * held session needs it; `NotALedger` if the ledger can't be read; `NoKey` if the session is not
  * encrypted, or its key is not in the ring's key store
  */
-export const destroyKey = (store: Store, id: string, ring: KeyRing, reason: Because = {}): Task<RemoveFault, boolean> =>
+export const destroyKey = (
+  store: Store,
+  id: string,
+  ring: KeyRing,
+  reason: ActionReason = {},
+): Task<RemoveFault, boolean> =>
   storeTask(async () => {
     const because = { ...reason }
     const problem = ownIdFault(id)

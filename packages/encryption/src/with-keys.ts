@@ -17,9 +17,9 @@ import type { BlockId } from 'indelible/proof/kit'
 import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
 import type {
   Append,
-  Appended,
+  AppendedRows,
   DamagedEntry,
-  Erased,
+  EraseResult,
   EraseRequest,
   Fork,
   LogInfo,
@@ -433,14 +433,16 @@ class EncryptingStore {
   }
 
   /** Appends to a log are sent in the order of their calls, even those that have to wait first. */
-  async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
+  async #append(id: string, append: Append): Promise<Either<StoreFault, AppendedRows>> {
     const problem = ownIdFault(id, append)
     if (problem !== undefined) return left(problem)
     const before = this.#turns.get(id)
     const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
     if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
       return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
-    const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
+    const turn = (async (): Promise<
+      Either<StoreFault, { readonly answer: Promise<Either<StoreFault, AppendedRows>> }>
+    > => {
       await before
       return mapRight(await this.#prepared(id, append), (rows) => ({ answer: this.#sent(id, append, rows) }))
     })()
@@ -468,7 +470,11 @@ class EncryptingStore {
     return isLeft(missing) ? missing : ready
   }
 
-  async #sent(id: string, append: Append, { rows, blocks, ownKey }: ReadyRows): Promise<Either<StoreFault, Appended>> {
+  async #sent(
+    id: string,
+    append: Append,
+    { rows, blocks, ownKey }: ReadyRows,
+  ): Promise<Either<StoreFault, AppendedRows>> {
     const ready = { ...append, rows, blocks, ownKey } // the same array, which identifies its plan
     const appended = await this.#inner.append(id, ready)()
     if (!isLeft(appended)) return appended
@@ -486,7 +492,7 @@ class EncryptingStore {
     id: string,
     { expected, rows }: Append,
     fault: StoreFaultOf<'OperationMismatch'>,
-  ): Steps<StoreFault, Appended> {
+  ): Steps<StoreFault, AppendedRows> {
     const { from, head } = fault
     const known = this.#logs.get(id)
     if (known === undefined || head === undefined || head.size - from !== rows.length) return yield* fail(fault)
@@ -636,7 +642,7 @@ class EncryptingStore {
   }
 
   /** Stubs are encrypted too, each with the key of its row, because they reveal the role. */
-  async *#erase(request: EraseRequest): Steps<StoreFault, Erased> {
+  async *#erase(request: EraseRequest): Steps<StoreFault, EraseResult> {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {

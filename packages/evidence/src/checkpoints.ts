@@ -238,7 +238,7 @@ export async function* notSignedFault(store: Store): Steps<AnyEvidenceFault, nev
 }
 
 /** The signatures of witnesses. */
-export interface Witnessed extends KeptCheckpoint {
+export interface WitnessResult extends KeptCheckpoint {
   /** The names of the witnesses that signed. */
   readonly signedBy: readonly string[]
   /** The refusals of the others. */
@@ -257,7 +257,7 @@ export const witnessLedger = (
   store: Store,
   asked: readonly Witness[],
   options: WitnessOptions = {},
-): EvidenceTask<Witnessed> => {
+): EvidenceTask<WitnessResult> => {
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceSteps(async function* () {
     const witnesses = asked.map((witness) => ({ ...witness }))

@@ -2,7 +2,7 @@
 import { emptyRange } from 'indelible/proof/kit'
 import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
-import type { Because, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
+import type { ActionReason, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
   appendToLedger,
   encryptionOf,
@@ -27,7 +27,7 @@ import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
  * @param reason the reason and the person, recorded in the ledger
  * @returns the head of the ledger
  */
-export const holdSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
+export const holdSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
   evidenceSteps(async function* () {
     const because = { ...reason }
     const { head } = yield* need(describeSession(store, id))
@@ -68,7 +68,7 @@ export const holdSession = (store: Store, id: string, reason: Because = {}): Evi
  * @param reason the reason and the person, recorded in the ledger
  * @returns the head of the ledger
  */
-export const releaseSession = (store: Store, id: string, reason: Because = {}): EvidenceTask<Head> =>
+export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
   evidenceTask(async () => {
     const because = { ...reason }
     const info = await describeSession(store, id)()
@@ -97,7 +97,7 @@ export interface MessageHold {
  *
  * @returns the holds; none if every message may be erased
  */
-export const holdsOn = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
+export const listHolds = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
   evidenceSteps(async function* () {
     const { held } = yield* need(ledgerContent(store))
     if (held.size === 0) return Object.freeze([])
@@ -111,4 +111,4 @@ export const holdsOn = (store: Store, id: string): EvidenceTask<readonly Message
       found.push(Object.freeze({ hold, messages }))
     }
     return Object.freeze(found)
-  }, 'holdsOn')
+  }, 'listHolds')

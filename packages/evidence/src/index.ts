@@ -16,7 +16,7 @@ export {
   type CheckpointOptions,
   type KeptCheckpoint,
   type SignerMemory,
-  type Witnessed,
+  type WitnessResult,
 } from './checkpoints.ts'
 export {
   evidenceFaultMessage,
@@ -25,7 +25,7 @@ export {
   type EvidenceTask,
   type LedgerMismatch,
 } from './fault.ts'
-export { holdSession, holdsOn, releaseSession, type MessageHold } from './holds.ts'
+export { holdSession, listHolds, releaseSession, type MessageHold } from './holds.ts'
 export { newKey, remoteSigner, signerOf, type KeyPair, type NoteSigner } from './keys.ts'
 export {
   readLedger,
@@ -38,7 +38,7 @@ export {
   type VerifyLedgerOptions,
 } from './ledger.ts'
 export type { VerifiedSignature } from './signed-note.ts'
-export type { Because, Erasure, ErasedRow, Hold, LedgerEntry } from 'indelible/store'
+export type { ActionReason, Erasure, ErasedRow, Hold, LedgerEntry } from 'indelible/store'
 
 export { checkCheckpoint, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
 export { withLedger, type WithLedgerOptions } from './with-ledger.ts'

@@ -7,7 +7,7 @@ import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
   verifyLog,
-  type Because,
+  type ActionReason,
   type Erasure,
   type Head,
   type Hold,
@@ -19,7 +19,7 @@ import {
 import {
   ownIdFault,
   appendToLedger,
-  becauseOf,
+  actionReasonOf,
   headOf,
   ledgerContent,
   ledgerId,
@@ -127,7 +127,7 @@ const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: r
  * @param reason the reason and the person, recorded in the ledger
  * @returns the new head of the ledger
  */
-export const removeRecorded = (store: Store, id: string, reason: Because = {}): EvidenceTask<Ledger['head']> =>
+export const removeRecorded = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Ledger['head']> =>
   evidenceSteps(async function* () {
     const because = { ...reason }
     const recorded = yield* need(recordRemoval(store, id, because))
@@ -139,7 +139,7 @@ export const removeRecorded = (store: Store, id: string, reason: Because = {}): 
 export const recordRemoval = async (
   store: Store,
   id: string,
-  because: Because,
+  because: ActionReason,
 ): Promise<Either<AnyEvidenceFault, Head>> => {
   const problem = ownIdFault(id)
   if (problem !== undefined) return left(problem)
@@ -147,7 +147,7 @@ export const recordRemoval = async (
   if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
   const appended = await appendToLedger(store, async ({ sessions, held }) => {
     const hold = held.get(id)
-    if (hold !== undefined) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id, ...becauseOf(hold) })
+    if (hold !== undefined) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id, ...actionReasonOf(hold) })
     const entry = sessions.get(id)
     const head = isLeft(found) ? entry?.head : found.right.head // a damaged session can be removed, too
     if (head === undefined) return right({ rows: [], more: {} })

@@ -1,7 +1,7 @@
 /** A store that maintains its ledger: after every so many appends, and with every removal. */
 import { isLeft, left } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
-import type { Because, Store } from 'indelible/store'
+import type { ActionReason, Store } from 'indelible/store'
 import { isOwnId, shareIdentity, storeTask } from 'indelible/store/kit'
 import { FaultError } from 'indelible/task/kit'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
@@ -11,7 +11,7 @@ import { recordRemoval, updateLedger } from './ledger.ts'
 const mostCounted = 50_000
 
 /** When the ledger is written. */
-export interface WithLedgerOptions extends Because {
+export interface WithLedgerOptions extends ActionReason {
   /**
    * Record a session's head after each `every` appends to it through this handle, counted for the
    * 50,000 sessions last appended to. Default: only removals are recorded.

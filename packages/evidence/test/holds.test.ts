@@ -19,7 +19,7 @@ import {
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   holdSession,
-  holdsOn,
+  listHolds,
   readLedger,
   releaseSession,
   removeRecorded,
@@ -81,19 +81,19 @@ it('a hold keeps the messages of a session, and those that others share with it'
   await session.append([user('2'), user('3')])
   const fork = await forkSession(store, 's', { id: 'fork', at: 2 })
   await fork.append(user('own'))
-  expect(await holdsOn(store, 's')).toEqual([])
+  expect(await listHolds(store, 's')).toEqual([])
   await holdSession(store, 'fork', { reason: 'case 14' })
-  expect(await holdsOn(store, 's')).toMatchObject([{ hold: { id: 'fork', reason: 'case 14' }, messages: 2 }])
+  expect(await listHolds(store, 's')).toMatchObject([{ hold: { id: 'fork', reason: 'case 14' }, messages: 2 }])
   await holdSession(store, 's')
-  expect((await holdsOn(store, 's')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
+  expect((await listHolds(store, 's')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
     ['s', 4],
     ['fork', 2],
   ])
-  expect((await holdsOn(store, 'fork')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
+  expect((await listHolds(store, 'fork')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
     ['fork', 3],
     ['s', 2],
   ])
-  expect(await holdsOn(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+  expect(await listHolds(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
 })
 
 it('a held session that was removed and restored is reported as present by the ledger', async () => {

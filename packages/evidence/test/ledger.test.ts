@@ -12,7 +12,7 @@ import {
   checkHead,
   evidenceFaultMessage,
   holdSession,
-  holdsOn,
+  listHolds,
   newKey,
   proveHead,
   proveInLedger,
@@ -99,10 +99,10 @@ describe.each(places)('a ledger in %s', (_, open) => {
     await eraseMessages(store, 'b', [0], { reason: 'asked to' })
     await store.remove('c')
     const { head, held, sessions, erasures } = await readLedger(store)
-    const answers = [await updateLedger(store), await updateLedger(store, ['a']), await holdsOn(store, 'a')]
+    const answers = [await updateLedger(store), await updateLedger(store, ['a']), await listHolds(store, 'a')]
     expect(answers[0]).toMatchObject({ mismatches: [{ id: 'c', what: 'missing' }] })
     const said = [head, erasures, ...held.values(), ...sessions.values()]
-    for (const answer of [...answers, ...said, await holdsOn(memoryStore(), 'a')]) expect(openIn(answer)).toEqual([])
+    for (const answer of [...answers, ...said, await listHolds(memoryStore(), 'a')]) expect(openIn(answer)).toEqual([])
   })
 
   it('reports a deleted, replaced or truncated session', async () => {

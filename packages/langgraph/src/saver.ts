@@ -24,7 +24,7 @@ import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from
 import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type Mark } from 'indelible/session/kit'
+import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type SessionMark } from 'indelible/session/kit'
 import { pagesOf } from 'indelible/task/kit'
 import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
@@ -58,7 +58,7 @@ export interface PruneOptions {
 }
 
 /** The metadata that marks a thread's session. */
-const markOf = (threadId: string): Mark => ({ [namespace]: 'thread', thread_id: threadId })
+const markOf = (threadId: string): SessionMark => ({ [namespace]: 'thread', thread_id: threadId })
 
 /**
  * A checkpointer on a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.

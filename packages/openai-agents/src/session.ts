@@ -10,9 +10,9 @@ import {
 import { optionsOf, isObject, jsonEqual, type Json, type JsonObject, plainOf } from 'indelible/json/kit'
 import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
-import type { Session, SessionReader, Together } from 'indelible/session'
+import type { Session, SessionReader, MessagesAndNotes } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { adapterSession, type Mark } from 'indelible/session/kit'
+import { adapterSession, type SessionMark } from 'indelible/session/kit'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** The id of a session, and its initial state. */
@@ -180,7 +180,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
         : this.#kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
   }
 
-  async #change(make: (session: Session) => Together | undefined): Promise<void> {
+  async #change(make: (session: Session) => MessagesAndNotes | undefined): Promise<void> {
     await this.#begin()
     await this.#kept.change(make)
   }
@@ -204,7 +204,7 @@ export const agentsSession = (store: Store, options: AgentsSessionOptions = {}):
   new AgentsSession(store, options)
 
 const namespace = 'indelible.openai-agents'
-const mark: Mark = { 'openai-agents': 'session' }
+const mark: SessionMark = { 'openai-agents': 'session' }
 
 const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
 
@@ -225,7 +225,7 @@ const replaceItems = (
   session: SessionReader,
   items: readonly AgentInputItem[],
   there: readonly AgentInputItem[],
-): Together | undefined => {
+): MessagesAndNotes | undefined => {
   const keeps = there.findIndex((item, index) => index >= items.length || !sameValue(item, items[index]))
   const kept = keeps === -1 ? there.length : keeps
   if (kept === there.length && items.length === there.length) return undefined

@@ -15,7 +15,7 @@ import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'
 import type { Database } from './database.ts'
 import type { Documents } from './documents.ts'
-import { Elsewhere } from './notifications.ts'
+import { OtherWriters } from './notifications.ts'
 import { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
 import { listLogs, piecesOf } from './list.ts'
@@ -42,7 +42,7 @@ export const postgresDriver = (
   const writer = new Writer(db, leases, documents, turns)
   const logs = new Logs(db, writer, leases, documents, now)
   const sweeper = new Sweeper(db)
-  const elsewhere = new Elsewhere(db)
+  const elsewhere = new OtherWriters(db)
   const eraser = new Eraser(db, logs, leases)
   const driver: StoreDriver = {
     hash,

@@ -12,7 +12,7 @@ import {
   type CheckedErasure,
   claims,
   conflict,
-  type Erased,
+  type EraseResult,
   finderOf,
   type Head,
   rowMismatchFault,
@@ -34,7 +34,7 @@ import type { Logs } from './logs.ts'
 import { escapeBody, LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 
-type ErasedExceptRows = Omit<Erased, 'rows'>
+type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 /** A row to erase. */
 interface ErasedRow {

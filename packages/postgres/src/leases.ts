@@ -1,7 +1,7 @@
 /** Leases in the database. They use the server's clock, so the clocks of machines need not agree. */
 import { isLeft, left, right } from 'indelible/json/kit'
 import {
-  againstClaim,
+  claimFault,
   type Answer,
   changeLease,
   claims,
@@ -65,7 +65,7 @@ export class Leases {
   /** The fault of a change that the lease forbids, as of now. */
   async against(query: Query, scope: string, id: string, claim: LeaseClaim): Promise<StoreFault | undefined> {
     const found = claims(claim) ? await this.#find(query, scope, id) : undefined
-    return found && againstClaim(id, found.row, claim, found.now)
+    return found && claimFault(id, found.row, claim, found.now)
   }
 
   /** Undefined if there is no such log. */

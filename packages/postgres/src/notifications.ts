@@ -20,7 +20,7 @@ const replaceMs = 1000
 /** Changes of more logs than this are sent as a change of all: a payload is limited to 8,000 bytes. */
 const mostNamed = 200
 
-export class Elsewhere {
+export class OtherWriters {
   readonly #db: Database
   readonly #channel: string
   /** Identifies this process's notifications. */

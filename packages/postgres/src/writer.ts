@@ -10,7 +10,7 @@ import { left, right } from 'indelible/json/kit'
 import { peakEnds, type BlockId } from 'indelible/proof/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import {
-  type Appended,
+  type AppendedRows,
   type CheckedAppend,
   conflict,
   Damaged,
@@ -35,7 +35,7 @@ import { LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 import type { Turns } from './turns.ts'
 
-type AppendAnswer = Either<StoreFault, Appended>
+type AppendAnswer = Either<StoreFault, AppendedRows>
 
 interface Job {
   readonly scope: string

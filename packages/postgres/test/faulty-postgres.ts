@@ -1,13 +1,13 @@
 /** A pool of `pg` whose statements can be struck: refused by the server, or lost with their connection. */
 import { Pool } from 'pg'
-import type { Faults, Struck } from '@indelible/testing'
+import type { Faults, StruckStep } from '@indelible/testing'
 import type { PostgresPool } from '../src/database.ts'
 
 /** Source: https://www.postgresql.org/docs/18/errcodes-appendix.html: disk full, a serialization failure, a lock that was not had. */
 const refusals = ['53100', '40001', '55P03']
 
 /** A server refuses what it has not done; of what is lost with its connection nobody knows. */
-const failure = ({ strike, step, number }: Struck): Error => {
+const failure = ({ strike, step, number }: StruckStep): Error => {
   const refused = strike === 'fail before' && number % 4 < 3
   return Object.assign(new Error(`${strike}: ${step}`), refused && { severity: 'ERROR', code: refusals[number % 4] })
 }

@@ -22,11 +22,11 @@ export interface StartedCall<T = unknown> {
    * @param outcome the returned value, or the thrown error
    * @returns whether the record was appended, and its position
    */
-  readonly finish: (outcome: Outcome<T>) => Finished
+  readonly finish: (outcome: Outcome<T>) => FinishResult
 }
 
 /** The result of `finish`: the record was appended, the call had one already (`duplicate`), or it failed. */
-export type Finished =
+export type FinishResult =
   /** The position of the record. */
   | { readonly appended: true; readonly position: Position }
   /** The position of the record. */
@@ -169,7 +169,7 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
     }
   }
 
-  const append = (outcome: Outcome<T>): Finished => {
+  const append = (outcome: Outcome<T>): FinishResult => {
     try {
       const before = positionOf(log, callId)
       if (before !== undefined) return { appended: false, reason: 'duplicate', position: before }

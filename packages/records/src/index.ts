@@ -1,4 +1,4 @@
-export { recordCall, startCall, type Finished, type StartedCall } from './call.ts'
+export { recordCall, startCall, type FinishResult, type StartedCall } from './call.ts'
 export { createContentStore, type ContentStore, type ContentStoreOptions } from './content.ts'
 export {
   encodeValue,

@@ -13,7 +13,7 @@ import {
   type CallContext,
   type CallRecord,
   type ContentFaultOf,
-  type Finished,
+  type FinishResult,
   type OutcomeSummary,
 } from '@indelible/records'
 
@@ -91,7 +91,7 @@ describe('recordCall types', () => {
 
 describe('other record types', () => {
   it('state what may fail', () => {
-    expectTypeOf(startCall(log, { methodName: 'f' }).finish({ value: 1 })).toEqualTypeOf<Finished>()
+    expectTypeOf(startCall(log, { methodName: 'f' }).finish({ value: 1 })).toEqualTypeOf<FinishResult>()
     expectTypeOf(createContentStore().get('x')).toEqualTypeOf<Either<ContentFaultOf<'ContentMiss'>, Json>>()
     expectTypeOf(encodeValue(1n).value).toEqualTypeOf<Json>()
     // @ts-expect-error an outcome is a value or an error

@@ -1,12 +1,12 @@
 /** Erasing rows: what is removed, what stays, and who sees it. A store that can't erase passes. */
 import { blockIdOf } from 'indelible/proof/kit'
-import { verifyLog, type Erased, type Store } from 'indelible/store'
+import { verifyLog, type EraseResult, type Store } from 'indelible/store'
 import { ledgerId, stubLeaf } from 'indelible/store/kit'
 import { valueOrThrow, faultOf, mustBeFrozen, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, canErase, entry, headOfRows, createLogWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-const erase = async (store: Store, id: string, positions: readonly number[], stub = '"gone"'): Promise<Erased> => {
+const erase = async (store: Store, id: string, positions: readonly number[], stub = '"gone"'): Promise<EraseResult> => {
   const { head } = await valueOrThrow(store.info(id))
   const rows = positions.map((position) => ({ position, stub }))
   return valueOrThrow(store.erase({ logs: [{ id, expected: head, rows }], reason: 'asked to', by: 'ann' }))

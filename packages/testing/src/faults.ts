@@ -17,7 +17,7 @@ export type Strike = (typeof strikes)[number]
 export const strikes = ['fail before', 'fail after', 'crash before', 'crash after', 'tear', 'outage', 'delay'] as const
 
 /** A step that a strike hit. */
-export interface Struck {
+export interface StruckStep {
   /** The kind of strike. */
   readonly strike: Strike
   /** The name of the step. */
@@ -29,7 +29,7 @@ export interface Struck {
 /** The behavior of a medium when a step is struck. */
 export interface Medium {
   /** Creates the error to throw. Default: an `Error`. */
-  readonly error?: (struck: Struck) => unknown
+  readonly error?: (struck: StruckStep) => unknown
   /**
    * Do part of the step.
    *
@@ -71,7 +71,7 @@ export interface Faults {
   /** The counted steps, in order. */
   readonly steps: readonly string[]
   /** The steps that were struck, in order. */
-  readonly struck: readonly Struck[]
+  readonly struck: readonly StruckStep[]
 }
 
 /** The steps to strike, and how. */
@@ -88,13 +88,13 @@ export type FaultPlan =
  */
 export const injectFaults = (plan: FaultPlan): Faults => {
   const pick = randomFrom('seed' in plan ? plan.seed : plan.at)
-  const struck: Struck[] = []
+  const struck: StruckStep[] = []
   const steps: string[] = []
   let armed = false
   let crashed = false
-  let outage: Struck | undefined
+  let outage: StruckStep | undefined
 
-  const nextStrike = (step: string): Struck | undefined => {
+  const nextStrike = (step: string): StruckStep | undefined => {
     if (!armed) return undefined
     const number = steps.push(step) - 1
     if (outage !== undefined) return outage
@@ -107,14 +107,14 @@ export const injectFaults = (plan: FaultPlan): Faults => {
   }
   const chooseStrike = (every: number): Strike | undefined =>
     pick() * every < 1 ? strikes[Math.floor(pick() * strikes.length)] : undefined
-  const refuse = (found: Struck, { error, crash }: Medium): never => {
+  const refuse = (found: StruckStep, { error, crash }: Medium): never => {
     if (found.strike.startsWith('crash')) {
       crashed = true
       crash?.()
     }
     throw error?.(found) ?? new Error(`${found.strike}: ${found.step}`)
   }
-  const begin = (step: string): Struck | undefined => {
+  const begin = (step: string): StruckStep | undefined => {
     if (crashed) throw new Error(`crashed before: ${step}`)
     return nextStrike(step)
   }

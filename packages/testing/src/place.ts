@@ -13,9 +13,9 @@ export interface StorePlace {
   /** Whether the data survives closing all handles. */
   readonly lasting: boolean
   /** How other processes open the store. Without it, cases with several processes are skipped. */
-  readonly elsewhere?: Elsewhere
+  readonly elsewhere?: StoreModule
   /** What a crash may leave in an empty place, such as half a migration. The store must still open normally. */
-  readonly wrecks?: readonly Wreck[]
+  readonly wrecks?: readonly CrashLeftover[]
   /** Open a handle whose medium runs its steps through `faults`. Without it, cases with faults are skipped. */
   readonly openFaulty?: (faults: Faults) => Promise<Store>
   /** Strike only every n-th step, and try three seeds instead of ten; for slow media. Default: 1, every step. */
@@ -25,7 +25,7 @@ export interface StorePlace {
 }
 
 /** A Node module that exports `openStore(argument: string): Promise<Store>`. */
-export interface Elsewhere {
+export interface StoreModule {
   /** Its `file:` URL. */
   readonly module: string
   /** The argument of `openStore`. */
@@ -33,7 +33,7 @@ export interface Elsewhere {
 }
 
 /** The remains of a crash, tested as a separate case. */
-export interface Wreck {
+export interface CrashLeftover {
   /** Its description. */
   readonly name: string
   /** Creates them in an empty place. */

@@ -1,6 +1,6 @@
 /** Rows for the cases, and their expected stored forms. */
 import { treeRoot, type Hash } from 'indelible/proof/kit'
-import type { Append, Appended, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
+import type { Append, AppendedRows, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
 import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
 import { isLeft, present } from 'indelible/json/kit'
 import { valueOrThrow } from './check.ts'
@@ -59,7 +59,7 @@ export const add = async (
   id: string,
   rows: readonly Row[],
   more: Partial<Append> = {},
-): Promise<Appended> =>
+): Promise<AppendedRows> =>
   valueOrThrow(store.append(id, { expected: (await valueOrThrow(store.info(id))).head, rows, ...more }))
 
 /** The bodies of a log's rows. */

@@ -2,7 +2,7 @@
 import { isLeft } from 'indelible/json/kit'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
 import { valueOrThrow, mustHold, mustEqual } from './check.ts'
-import type { Elsewhere, StorePlace } from './place.ts'
+import type { StoreModule, StorePlace } from './place.ts'
 import { bodiesOf } from './rows.ts'
 
 const writers = 3
@@ -12,7 +12,7 @@ const appends = 40
  * Several processes append to one log as fast as they can: every row is stored once, each writer's
  * rows are in order, and a follower receives all of them.
  */
-export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
+export const severalProcesses = async (place: StorePlace, elsewhere: StoreModule): Promise<void> => {
   const store = await place.open()
   try {
     await valueOrThrow(store.create({ id: 'crowded', encrypt: false }))
@@ -41,7 +41,7 @@ export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere):
   }
 }
 
-const runElsewhere = async ({ module, argument }: Elsewhere, writer: number): Promise<void> => {
+const runElsewhere = async ({ module, argument }: StoreModule, writer: number): Promise<void> => {
   const { spawn } = await import('node:child_process')
   const code = `
     const { openStore } = await import(${JSON.stringify(module)})

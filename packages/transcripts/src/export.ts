@@ -32,7 +32,7 @@ import { messageFaultText } from 'indelible/message/kit'
 import { decodeNote, noteFaultText } from 'indelible/notes/kit'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'
-import type { Exported, ExportedRow, RowMoment } from 'indelible/session'
+import type { RecordExport, ExportedRow, RowMoment } from 'indelible/session'
 import type { PlacedNote, Transcript } from './transcript.ts'
 
 /**
@@ -40,14 +40,14 @@ import type { PlacedNote, Transcript } from './transcript.ts'
  *
  * @returns the lines, each with its line feed
  */
-export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
+export function* exportLines({ id, metadata, erasable, rows, head }: RecordExport): Generator<string> {
   yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable === true && { erasable }) })}\n`
   for (const row of rows) yield `${JSON.stringify(row)}\n`
   yield `${JSON.stringify({ head })}\n`
 }
 
 /** A transcript as an export. From another format, its metadata names that format, and it has no root. */
-export const exportOf = (transcript: Transcript): Exported => {
+export const exportOf = (transcript: Transcript): RecordExport => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head: _, ...said } = origin
   const head = ownField(origin, 'head')

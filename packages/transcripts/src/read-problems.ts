@@ -28,14 +28,14 @@ export interface EntryAtLine {
 }
 
 /** Groups of entries, each with the messages they decode to. */
-export type Together<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
+export type DecodedGroups<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
 
 /** Read entries that belong together. An entry that can't be read is reported to `damaged`, and the others are read. */
 export const readTogether = <P extends EntryAtLine>(
   placed: readonly P[],
   decode: (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>,
   damaged: (one: P, fault: TranscriptFault) => void,
-): Together<P> => {
+): DecodedGroups<P> => {
   if (placed.length === 0) return []
   const decoded = decode(placed.map(({ entry }) => entry))
   if (!isLeft(decoded)) return [[placed, decoded.right.messages]]

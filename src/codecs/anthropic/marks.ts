@@ -7,7 +7,7 @@ import { ownField, isObject } from '../../json/index.ts'
 /** The codec's name. */
 export const format = 'anthropic'
 
-export type Mark =
+export type AnthropicMark =
   /** Text that was written as a list of one block, or an empty list. */
   | 'parts'
   /** A message from the same wire message as the one before it. */
@@ -19,11 +19,11 @@ export type Mark =
   /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
-export const marksText: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
+export const marksText: (...words: readonly (AnthropicMark | false)[]) => string | undefined = marksOf<AnthropicMark>
 
-export const keepsMark: (kept: Kept | undefined, mark: Mark) => boolean = isKept
+export const keepsMark: (kept: Kept | undefined, mark: AnthropicMark) => boolean = isKept
 
-export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
+export const isMarked = (owner: Message | Part, mark: AnthropicMark): boolean =>
   ownField(owner, 'meta') !== undefined && keepsMark(residualOf(format, owner), mark)
 
 /** Whether it is a call of the turn, not one made by a running server tool, which keeps its place. */

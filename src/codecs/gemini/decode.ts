@@ -20,7 +20,7 @@ import type { Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
 import { keepResidual, residualOf } from '../residual.ts'
 import { CallReader, isMadeId } from './calls.ts'
-import { format, marksText, responseMeta, type Mark } from './marks.ts'
+import { format, marksText, responseMeta, type GeminiMark } from './marks.ts'
 import { isPart, readPart, type Place } from './parts-decode.ts'
 
 /**
@@ -135,7 +135,7 @@ const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
 }
 
 /** The mark for instructions that the API rejects because they are not text. */
-const isExact = (parts: readonly Part[]): Mark | false =>
+const isExact = (parts: readonly Part[]): GeminiMark | false =>
   (parts.length === 0 || parts.some(({ type }) => type !== 'text')) && 'exact'
 
 /** A text or a part in place of a content. */
@@ -211,7 +211,7 @@ const roles: ReadonlySet<string> = new Set(['user', 'model', 'function'])
 interface Read {
   readonly parts: readonly Part[]
   /** The form of the list. */
-  readonly one: Mark | false
+  readonly one: GeminiMark | false
   /** The form of the content, as `meta`. */
   readonly fields: (as: string | undefined) => { readonly meta?: Meta }
 }

@@ -8,7 +8,7 @@ export const format = 'gemini'
 /** The `meta` key for a response's other fields. Not the codec's name, because requests do not include them. */
 export const responseMeta = 'gemini-response'
 
-export type Mark =
+export type GeminiMark =
   /** A text or part in a list without a content around it, which Google's client wraps. */
   | 'bare'
   /** A list written as its only item. */
@@ -32,6 +32,6 @@ export type Mark =
   /** Content that breaks a rule of the API but was there. */
   | 'exact'
 
-export const marksText: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
+export const marksText: (...words: readonly (GeminiMark | false)[]) => string | undefined = marksOf<GeminiMark>
 
-export const isMarked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
+export const isMarked: (kept: Kept | undefined, mark: GeminiMark) => boolean = isKept

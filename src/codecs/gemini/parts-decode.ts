@@ -3,7 +3,7 @@ import { aList, anObject, isObject, readEach, textOfJson, type Json, type JsonOb
 import type { FilePart, ImagePart, Part, ProviderPart, ResultPart, Source, TextPart } from '../../message/index.ts'
 import { keepResidual } from '../residual.ts'
 import { isMadeId, type CallReader } from './calls.ts'
-import { format, marksText, type Mark } from './marks.ts'
+import { format, marksText, type GeminiMark } from './marks.ts'
 import { fitsName } from './rules.ts'
 import { dataFields, spellPart } from './spelling.ts'
 
@@ -31,7 +31,7 @@ export const isPart = (value: JsonObject): boolean => dataIn(spellPart(value)?.p
 
 const rawPart = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
 
-const readData = (part: JsonObject, snake: Mark | false, place: Place): Part | undefined => {
+const readData = (part: JsonObject, snake: GeminiMark | false, place: Place): Part | undefined => {
   const { text, functionCall: call, functionResponse: response } = part
   if (typeof text === 'string')
     return part['thought'] === true && place.role === 'model'
@@ -42,7 +42,7 @@ const readData = (part: JsonObject, snake: Mark | false, place: Place): Part | u
   return readMedia(part, snake)
 }
 
-const readText = (part: JsonObject, text: string, snake: Mark | false, { isAnswer = false }: Place): TextPart =>
+const readText = (part: JsonObject, text: string, snake: GeminiMark | false, { isAnswer = false }: Place): TextPart =>
   freeze({
     type: 'text',
     text,
@@ -55,7 +55,7 @@ const readText = (part: JsonObject, text: string, snake: Mark | false, { isAnswe
     ),
   })
 
-const readThought = (part: JsonObject, text: string, snake: Mark | false): Part => {
+const readThought = (part: JsonObject, text: string, snake: GeminiMark | false): Part => {
   const signature = typeof part['thoughtSignature'] === 'string' ? part['thoughtSignature'] : undefined
   const written = { text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }
   return freeze({
@@ -66,7 +66,7 @@ const readThought = (part: JsonObject, text: string, snake: Mark | false): Part 
   })
 }
 
-const readMedia = (part: JsonObject, snake: Mark | false): ImagePart | FilePart | undefined => {
+const readMedia = (part: JsonObject, snake: GeminiMark | false): ImagePart | FilePart | undefined => {
   const { inlineData: blob, fileData: file } = part
   const stood = isObject(blob) ? blob : isObject(file) ? file : undefined
   const source =
@@ -112,7 +112,7 @@ export const writtenMedia = (source: OpenSource, name?: string): JsonObject => {
 const readCall = (
   part: JsonObject,
   call: JsonObject,
-  snake: Mark | false,
+  snake: GeminiMark | false,
   { role, calls }: Place,
 ): Part | undefined => {
   const { id, name, args } = call
@@ -146,7 +146,7 @@ export const idOf = (id: string): { readonly id?: string } => (isMadeId(id) ? {}
 const readResponse = (
   part: JsonObject,
   stood: JsonObject,
-  snake: Mark | false,
+  snake: GeminiMark | false,
   { role, calls }: Place,
 ): Part | undefined => {
   const { id, name, response, parts, ...others } = stood

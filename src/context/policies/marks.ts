@@ -8,7 +8,7 @@ import { indelibleMetaOf } from '../../message/kit.ts'
  * indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages of kind
  * `constraint` or `preference`, also when set by a note, count as marked and are kept like feedback.
  */
-export type Mark =
+export type MessageMark =
   /** A person's comment on the work. All feedback is kept. */
   | { readonly mark: 'feedback' }
   /** The latest of each is kept, with the messages up to the next marked one. */
@@ -24,7 +24,7 @@ export type Mark =
  * @example
  * history.append(markMessage(user('Keep the public names.'), { mark: 'feedback' }))
  */
-export const markMessage = (message: Message, mark: Mark): Message => ({
+export const markMessage = (message: Message, mark: MessageMark): Message => ({
   ...message,
   meta: { ...message.meta, indelible: { ...indelibleMetaOf(message), ...mark } },
 })
@@ -34,7 +34,7 @@ export const markMessage = (message: Message, mark: Mark): Message => ({
  *
  * @returns the mark; undefined if it has none
  */
-export type MarkOf = (message: Message) => Mark | undefined
+export type MarkOf = (message: Message) => MessageMark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined if there is no valid one. */
 export const markInMeta: MarkOf = (message) => {

@@ -4,7 +4,7 @@ import { pairCalls, type Message } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { Mark, MarkOf } from './marks.ts'
+import type { MessageMark, MarkOf } from './marks.ts'
 import { isSubstantive } from '../deriving/substantive.ts'
 
 /** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
@@ -39,7 +39,8 @@ export const retainedPositions = (view: View<Message>, notes: Sequence<Note>, ma
 
 const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' || kind === 'preference'
 
-const ruleAs = (kind: PageKind | undefined): Mark | undefined => (isRule(kind) ? { mark: 'feedback' } : undefined)
+const ruleAs = (kind: PageKind | undefined): MessageMark | undefined =>
+  isRule(kind) ? { mark: 'feedback' } : undefined
 
 /** Adds the positions linked by calls and answers: one call brings all calls of its message and their answers. */
 const withPairedMessages = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {

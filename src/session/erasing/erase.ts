@@ -7,7 +7,7 @@ import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
-import type { Because, RowsToErase, Store, StoredRow } from '../../store/index.ts'
+import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
@@ -15,7 +15,7 @@ import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
-import type { EraseOptions, ToErase } from '../session.ts'
+import type { EraseOptions, EraseTarget } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
 /**
@@ -42,7 +42,7 @@ import { checkStore } from '../record/store-of.ts'
 export const eraseMessages = (
   store: Store,
   id: string,
-  what: readonly number[] | ToErase,
+  what: readonly number[] | EraseTarget,
   options?: EraseOptions,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
@@ -54,7 +54,7 @@ export const prepareErase = (
   call: string,
   store: Store,
   id: string,
-  what: readonly number[] | ToErase,
+  what: readonly number[] | EraseTarget,
   options: EraseOptions | undefined,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
   const { respectLease = false, reason, by } = optionsOf(call, options, optionNames)
@@ -63,9 +63,9 @@ export const prepareErase = (
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
-const requestFrom = (call: string, what: readonly number[] | ToErase): Omit<ErasureRequest, 'respectLease'> => {
+const requestFrom = (call: string, what: readonly number[] | EraseTarget): Omit<ErasureRequest, 'respectLease'> => {
   if (isArray(what)) return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false }
-  const { messages, inputs, all } = optionsOf(call, what as ToErase, subjectNames)
+  const { messages, inputs, all } = optionsOf(call, what as EraseTarget, subjectNames)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
       throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
@@ -96,7 +96,7 @@ async function* erase(
   store: Store,
   id: string,
   asked: ErasureRequest,
-  because: Because,
+  because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   for (let attempt = 1; ; attempt++) {
     const done = await untilFault(() => eraseOnce(store, id, asked, because))
@@ -108,7 +108,7 @@ async function* eraseOnce(
   store: Store,
   id: string,
   asked: ErasureRequest,
-  because: Because,
+  because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   const opened = yield* need(readMirror(store, id))
   const { len } = opened.mirror.history

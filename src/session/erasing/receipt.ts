@@ -6,7 +6,7 @@ import { isArray, isLeft, isObject, left, present, right } from '../../json/inde
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import type {
   LogPage,
-  Erased,
+  EraseResult,
   Erasure,
   ErasedRow,
   Head,
@@ -35,7 +35,7 @@ import type { ReadRecord } from '../record/read.ts'
 import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
 /** A place that still has the erased text, or data from which the text can be guessed. */
-export type Remains =
+export type RemainingData =
   /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
   | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RemainingRow[]; readonly kept: boolean }
   /** Other rows, or the blocks that they reference, have the same text. */
@@ -90,7 +90,7 @@ export interface ErasureReceipt {
   /** The ledger rows that record the erasure. */
   readonly proofs: readonly ErasureProof[]
   /** Places with equal content, and data from which content can be guessed. Empty if none is known. */
-  readonly remains: readonly Remains[]
+  readonly remains: readonly RemainingData[]
   /** Places in the store's files that may still have bytes of the content. Empty if none is known. */
   readonly residue: readonly Residue[]
 }
@@ -103,7 +103,7 @@ interface ErasureSubject {
   readonly rows: readonly number[]
   readonly texts: readonly string[]
   readonly sharing: readonly string[]
-  readonly erased: Erased
+  readonly erased: EraseResult
 }
 
 export async function* receiptOf(
@@ -171,8 +171,8 @@ interface ReceiptErasure extends Pick<ErasureSubject, 'texts' | 'erased'>, Pick<
 async function* remainsOf(
   store: Store,
   { mirror, info, texts, erased, rows }: ReceiptErasure,
-): Steps<EraseSessionFault, readonly Remains[]> {
-  const remains: Remains[] = []
+): Steps<EraseSessionFault, readonly RemainingData[]> {
+  const remains: RemainingData[] = []
   const same = new Map<string, RowPlace>()
   const blocks = new Map(erased.blocks.map(({ block, kept }) => [block, kept]))
   const unread = new Set<string>()
@@ -192,7 +192,7 @@ async function* remainsOf(
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
   remains.push(
     ...(yield* dataBesideRows(store, long, unread)),
-    ...[...unread].map((session): Remains => ({ what: 'unread', session })),
+    ...[...unread].map((session): RemainingData => ({ what: 'unread', session })),
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = Math.min(...rows)
@@ -245,8 +245,8 @@ async function* dataBesideRows(
   store: Store,
   texts: readonly string[],
   unread: Set<string>,
-): Steps<EraseSessionFault, readonly Remains[]> {
-  const found: Remains[] = []
+): Steps<EraseSessionFault, readonly RemainingData[]> {
+  const found: RemainingData[] = []
   let after: string | undefined
   do {
     const listed = store.list({ limit: 500, ...present({ after }) })

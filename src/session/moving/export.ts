@@ -1,7 +1,7 @@
 /** Exports a session with its notes, times and salts. */
 import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
-import type { Exported } from '../record/exported.ts'
+import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
 import { refuseUndone } from '../../store/kit.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -11,7 +11,7 @@ import { readReadable } from '../record/read.ts'
 import type { TimedExport } from './store-rows.ts'
 
 /** A session for an export. */
-export interface ExportedSession extends Exported {
+export interface ExportedSession extends RecordExport {
   /** Damaged rows. A placeholder message replaces each. Absent if there are none. */
   readonly damaged?: readonly DamagedRow[]
 }

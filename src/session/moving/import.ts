@@ -2,7 +2,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { describe, isObject, optionsOf, ownFields, ownField } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { Exported, ExportedHead } from '../record/exported.ts'
+import type { RecordExport, ExportedHead } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { ownIdFault, ownStore } from '../../store/kit.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
@@ -37,7 +37,7 @@ import { type Reasons, erasedRowsIn, recordErasures } from './carry-erasures.ts'
  */
 export const importRecord = (
   given: Store,
-  record: Exported,
+  record: RecordExport,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('importRecord', given)

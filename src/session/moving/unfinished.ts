@@ -7,7 +7,7 @@ import { sessionSteps } from '../fault.ts'
 import { isPartial, partialMeta, type PartialOf } from '../record/metadata.ts'
 
 /** The log of an unfinished import or copy. */
-export interface Unfinished {
+export interface UnfinishedLog {
   /** The id: of the copied session, or of the import's own log. */
   readonly id: string
   /** The function that started it. */
@@ -27,9 +27,9 @@ export interface Unfinished {
  * @param store the store to look in
  * @returns the logs
  */
-export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
+export const listUnfinished = (store: Store): Task<ListFault, readonly UnfinishedLog[]> =>
   sessionSteps(async function* () {
-    const found: Unfinished[] = []
+    const found: UnfinishedLog[] = []
     for (const by of ['import', 'copy'] as const) {
       let after: string | undefined
       do {

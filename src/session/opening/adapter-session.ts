@@ -1,6 +1,6 @@
 /** A session behind another framework's interface: opened on first use, created on first change. */
 import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
-import { describeSession, openOrCreateSession, openSession, type Session, type Together } from '../index.ts'
+import { describeSession, openOrCreateSession, openSession, type Session, type MessagesAndNotes } from '../index.ts'
 import { storeFaultText } from '../../store/fault.ts'
 import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
@@ -13,14 +13,19 @@ export interface AdapterSession {
    * Append the result of `make` in one append. If another writer appended first, `make` is called again. Changes
    * through this object run in the order of their calls. If `make` returns `undefined`, nothing changes.
    */
-  readonly change: (make: (session: Session) => Together | undefined) => Promise<Session>
+  readonly change: (make: (session: Session) => MessagesAndNotes | undefined) => Promise<Session>
 }
 
 /** The metadata that marks an adapter's own sessions. The adapter does not open sessions without it. */
-export type Mark = JsonObject
+export type SessionMark = JsonObject
 
 /** The session `id` of a store. If the session is created here, it gets `metadata` and the mark. */
-export const adapterSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): AdapterSession => {
+export const adapterSession = (
+  store: Store,
+  id: string,
+  mark: SessionMark,
+  metadata: JsonObject = {},
+): AdapterSession => {
   const beginning = { metadata: { ...metadata, ...mark } }
   let opened: Session | undefined
   let last: Promise<unknown> = Promise.resolve()
@@ -42,7 +47,7 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
   const openOrMake = async (): Promise<Session> => {
     return (opened ??= requireMark(await openOrCreateSession(store, id, beginning), id, mark))
   }
-  const appendWithRetry = async (make: (session: Session) => Together | undefined): Promise<Session> => {
+  const appendWithRetry = async (make: (session: Session) => MessagesAndNotes | undefined): Promise<Session> => {
     for (;;) {
       const session = await openOrMake()
       const expectedHead = session.head()
@@ -76,7 +81,7 @@ export const adapterSession = (store: Store, id: string, mark: Mark, metadata: J
 const mostOpen = 64
 
 /** The sessions of a store. Each is opened once and then reused. */
-export const adapterSessions = (store: Store): ((id: string, mark: Mark) => AdapterSession) => {
+export const adapterSessions = (store: Store): ((id: string, mark: SessionMark) => AdapterSession) => {
   const opened = new Map<string, AdapterSession>()
   return (id, mark) => {
     const kept = opened.get(id) ?? adapterSession(store, id, mark)
@@ -89,13 +94,17 @@ export const adapterSessions = (store: Store): ((id: string, mark: Mark) => Adap
 }
 
 /** Returns a session that has the mark; throws for any other. */
-export const requireMark = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
+export const requireMark = <S extends Pick<Session, 'metadata' | 'close'>>(
+  session: S,
+  id: string,
+  mark: SessionMark,
+): S => {
   if (hasMark(session.metadata(), mark)) return session
   void session.close()()
   throw otherLog(id)
 }
 
-const hasMark = (metadata: JsonObject, mark: Mark): boolean =>
+const hasMark = (metadata: JsonObject, mark: SessionMark): boolean =>
   Object.entries(mark).every(
     ([name, value]) => Object.hasOwn(metadata, name) && jsonEqual(metadata[name] as Json, value),
   )
@@ -106,7 +115,7 @@ const otherLog = (id: string): FaultError => {
 }
 
 /** Remove the session `id`, if it exists. Throws if it lacks the mark. */
-export const removeMarked = async (store: Store, id: string, mark: Mark): Promise<void> => {
+export const removeMarked = async (store: Store, id: string, mark: SessionMark): Promise<void> => {
   const found = await describeSession(store, id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : void (await describeSession(store, id)) // throws
   if (!hasMark(found.right.metadata, mark)) throw otherLog(id)

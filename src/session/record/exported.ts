@@ -18,7 +18,7 @@ export interface RowMoment {
 export type ExportedRow = RowMoment & ({ readonly message: Message; readonly page: PageKind } | { readonly note: Note })
 
 /** A record to export. */
-export interface Exported {
+export interface RecordExport {
   /** The id of the session. */
   readonly id?: string | undefined
   /** Its metadata. */

@@ -1,7 +1,7 @@
 /** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { createHistory, without, type Immutable, type History, type Range, type View } from '../../history/index.ts'
+import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/kit.ts'
 import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
@@ -452,7 +452,7 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
   const view =
     retracted.length === 0
       ? of
-      : without(
+      : omitRanges(
           of,
           retracted.map(({ range }) => range),
         )
@@ -467,7 +467,7 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
   const retracted = mirror.retracted.filter(({ notes }) => notes <= rows - len)
   return Object.freeze({
     view,
-    conversation: without(
+    conversation: omitRanges(
       view,
       retracted.map(({ range }) => range),
     ),

@@ -5,7 +5,7 @@ import type { Head, Row } from '../../store/index.ts'
 import type { SessionFaultOf, WriteFault } from '../fault.ts'
 
 /** The result of an append. Its messages are those from `from` up to, not including, `to`. */
-export interface Recorded {
+export interface AppendedMessages {
   /** The position of the first message. */
   readonly from: number
   /** The position after the last one. */

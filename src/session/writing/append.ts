@@ -27,14 +27,14 @@ import type {
   AppendOptions,
   NewSummary,
   NoteOptions,
-  Popped,
+  PopResult,
   RetractOptions,
   LeaseRespect,
   RewindOptions,
   Session,
-  Together,
+  MessagesAndNotes,
 } from '../session.ts'
-import type { WriteAnswer, Continues, Recorded, Step, StepRows } from '../record/step.ts'
+import type { WriteAnswer, Continues, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import type { Writer } from './writer.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
@@ -71,7 +71,7 @@ export class Appending {
     this.#pace = createPace(() => mirror.foreign)
   }
 
-  async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<Recorded>> {
+  async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
     const together = copyAppendInput(given)
     const { messages } = together
     const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
@@ -93,7 +93,7 @@ export class Appending {
   async rebase(
     make: Parameters<Session['rebase']>[0],
     options: Parameters<Session['rebase']>[1],
-  ): Promise<WriteAnswer<Recorded> | Either<CallbackThrew, never>> {
+  ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
     const { turn } = this.#store
     if (turn === undefined) return this.#rebase(make, page, options, undefined)
@@ -112,7 +112,7 @@ export class Appending {
     page: AppendOptions['page'],
     options: Parameters<Session['rebase']>[1],
     line: Line | undefined,
-  ): Promise<WriteAnswer<Recorded> | Either<CallbackThrew, never>> {
+  ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
     if (line === undefined) await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
@@ -141,7 +141,7 @@ export class Appending {
     }
   }
 
-  async pop(options: RetractOptions): Promise<WriteAnswer<Popped>> {
+  async pop(options: RetractOptions): Promise<WriteAnswer<PopResult>> {
     let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
     const retractNewest: Retract = (conversation, len) => {
       const message = conversation.at(-1)
@@ -153,13 +153,13 @@ export class Appending {
   }
 
   /** Retract all messages from a position, and append their replacements. */
-  async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<Recorded>> {
+  async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<AppendedMessages>> {
     const { instead = [], page } = options
     const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
     return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
   }
 
-  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<Recorded>> {
+  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<WriteAnswer<AppendedMessages>> {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
@@ -170,12 +170,12 @@ export class Appending {
     )
   }
 
-  async note(given: Note, options: NoteOptions = noOptions): Promise<WriteAnswer<Recorded>> {
+  async note(given: Note, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
     const decoded = checkNoteInput(given, this.#mirror)
     return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
   }
 
-  summarize({ ...summary }: NewSummary, options: LeaseRespect): Promise<WriteAnswer<Recorded>> {
+  summarize({ ...summary }: NewSummary, options: LeaseRespect): Promise<WriteAnswer<AppendedMessages>> {
     const makeSummary = (): ReturnType<typeof checkNoteInput> => {
       const sourceDigest = rangeDigest(conversationIn(this.#mirror, summary))
       return checkNoteInput({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
@@ -183,7 +183,7 @@ export class Appending {
     return this.#write(makeSummary, summary.to, options)
   }
 
-  seal(options: LeaseRespect): Promise<WriteAnswer<Recorded>> {
+  seal(options: LeaseRespect): Promise<WriteAnswer<AppendedMessages>> {
     return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), options), seals: true })
   }
 
@@ -192,7 +192,7 @@ export class Appending {
     makeSummary: () => ReturnType<typeof checkNoteInput>,
     reach: number,
     options: NoteOptions,
-  ): Promise<WriteAnswer<Recorded>> {
+  ): Promise<WriteAnswer<AppendedMessages>> {
     const checkSummary = (): ReturnType<typeof checkNoteInput> => {
       const note = makeSummary()
       const reason = isLeft(note) ? undefined : noteRefusal(note.right, this.#mirror)
@@ -256,6 +256,6 @@ const copyAppendInput = (
     !hasOwn(given, 'role') &&
     (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
-  const together = given as Together
+  const together = given as MessagesAndNotes
   return { messages: ownField(together, 'messages') ?? [], notes: ownField(together, 'notes') ?? [] }
 }

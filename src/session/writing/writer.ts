@@ -19,7 +19,7 @@ import type { CompactRange, RowTree } from '../../proof/kit.ts'
 import type {
   Append,
   AppendFault,
-  Appended,
+  AppendedRows,
   Head,
   Plan,
   Row,
@@ -41,7 +41,7 @@ import {
   type MissedRows,
 } from '../record/mirror.ts'
 import { stamp } from '../record/stamp.ts'
-import type { WriteAnswer, Recorded, Step, StepRows } from '../record/step.ts'
+import type { WriteAnswer, AppendedMessages, Step, StepRows } from '../record/step.ts'
 
 /**
  * `idle`: nothing is pending. `sending`: appends are pending. `recovering`: one was refused, and
@@ -70,7 +70,7 @@ interface Waiting extends Step {
   readonly behind: { readonly messages: number; readonly notes: number }
   /** The reason why it can't be appended: a step that it follows has failed. */
   doomed: WriteFault | undefined
-  readonly resolve: (answer: WriteAnswer<Recorded> | Promise<never>) => void
+  readonly resolve: (answer: WriteAnswer<AppendedMessages> | Promise<never>) => void
 }
 
 /** The faults of a step that does not fit the record. */
@@ -81,7 +81,7 @@ interface SentStep extends Waiting {
   readonly plan: Plan
   readonly grown: RowTree
   readonly apply: StepRows['apply']
-  readonly answer: Promise<Either<AppendFault, Appended>>
+  readonly answer: Promise<Either<AppendFault, AppendedRows>>
 }
 
 /** Work that requires nothing to be pending. */
@@ -126,7 +126,7 @@ export class Writer {
     return this.#called
   }
 
-  append(step: Step): Promise<WriteAnswer<Recorded>> {
+  append(step: Step): Promise<WriteAnswer<AppendedMessages>> {
     return new Promise((resolve) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
@@ -286,7 +286,7 @@ export class Writer {
   async #ask(
     { operation, respectLease, respectTurns }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
-  ): Promise<Either<AppendFault, Appended>> {
+  ): Promise<Either<AppendFault, AppendedRows>> {
     try {
       return await this.#store.append(this.#mirror.id, {
         ...append,
@@ -352,7 +352,7 @@ export class Writer {
    * Handles a step not appended at its expected place. Nor were the steps after it, unless the
    * store reports otherwise.
    */
-  async #recover(first: SentStep, answer: Either<AppendFault, Appended>): Promise<void> {
+  async #recover(first: SentStep, answer: Either<AppendFault, AppendedRows>): Promise<void> {
     this.#on('refused')
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
@@ -449,7 +449,7 @@ export class Writer {
     return synced
   }
 
-  #answer(step: Waiting, answer: WriteAnswer<Recorded> | Promise<never>): void {
+  #answer(step: Waiting, answer: WriteAnswer<AppendedMessages> | Promise<never>): void {
     if (this.#looking === step) this.#looking = undefined // calls from now on come after its result
     step.resolve(answer)
   }
@@ -462,7 +462,7 @@ export class Writer {
   }
 
   /** Resolves a step that had already been appended. The steps after it do not wait for its messages. */
-  #repeated(step: Waiting, answer: Recorded): void {
+  #repeated(step: Waiting, answer: AppendedMessages): void {
     this.#answer(step, right(answer))
     if (answer.to > step.behind.messages) return // another process appended it since
     for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // followers have an expected length
@@ -497,7 +497,7 @@ export class Writer {
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
   }
 
-  #recorded({ from, head }: Appended, messages: number): Recorded {
+  #recorded({ from, head }: AppendedRows, messages: number): AppendedMessages {
     const position = messagesBefore(this.#mirror, from)
     return Object.freeze({ from: position, to: position + messages, head })
   }
@@ -513,7 +513,7 @@ export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
 export const otherRows = 'the store did not append the rows that it was given'
 
 /** Whether the store returned an earlier result of this operation: its head is not the planned one. */
-const isRepeat = ({ head }: Appended, { plan, operation }: SentStep): boolean =>
+const isRepeat = ({ head }: AppendedRows, { plan, operation }: SentStep): boolean =>
   head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
 /** Anything but a number becomes NaN, which no record has: comparing it could throw and block other steps. */

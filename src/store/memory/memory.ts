@@ -24,11 +24,11 @@ import {
   type StoreDriver,
 } from '../port/driver.ts'
 import { compareIds } from '../port/id.ts'
-import type { Erased, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
+import type { EraseResult, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
 import { byteFinderOf, finderOf } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstClaim, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
+import { claimFault, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
 import { matches, positionsOf } from '../rules/lookup.ts'
 import {
   changedFault,
@@ -41,13 +41,13 @@ import {
   logInfo,
   referencedBlocks,
   rowMismatchFault,
-  refusal,
+  staleHeadFault,
   repeatedAppend,
   sameHead,
   sharedRows,
   storedRow,
 } from '../rules/rules.ts'
-import type { Appended, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
+import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
@@ -97,7 +97,7 @@ interface Segment {
 interface Log {
   readonly order: number
   readonly segment: Segment
-  readonly operations: Map<string, Appended>
+  readonly operations: Map<string, AppendedRows>
   info: LogInfo
   range: CompactRange
   lease: LeaseRow | undefined
@@ -244,7 +244,7 @@ const update = (log: Log, given: CheckedUpdate, now: () => number): Either<Store
   const { expected, meta, ownKey } = given
   const { id, version } = log.info
   if (!hasKey(log.info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
-  const unleased = againstClaim(id, log.lease, given, now())
+  const unleased = claimFault(id, log.lease, given, now())
   if (unleased !== undefined) return left(unleased)
   if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
   log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
@@ -374,7 +374,7 @@ const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): n
   return low
 }
 
-const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, Appended> => {
+const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, AppendedRows> => {
   const { hash, now } = scope.memory
   const { expected, rows, operation } = append
   const { id, head: actual } = log.info
@@ -384,7 +384,7 @@ const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFa
     const { from, head } = before
     return repeatedAppend(id, { operation, from, head }, rows, rowsOf(log, { from, to: head.size }))
   }
-  const unleased = againstClaim(id, log.lease, append, now())
+  const unleased = claimFault(id, log.lease, append, now())
   if (unleased !== undefined) return left(unleased)
   if (!sameHead(expected, actual)) return left(appendConflict(log, expected, hash))
   const missing = missingBlocksOf(append, scope.blocks)
@@ -400,7 +400,7 @@ const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldB
 }
 
 /** Append rows that continue the log. */
-const appendRows = (log: Log, append: CheckedAppend, scope: Scope): Appended => {
+const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows => {
   const { blocks: held, memory } = scope
   const { head, entries } = log.info
   holdBlocks(append.blocks, held)
@@ -422,7 +422,7 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): Appended => 
 /** The fault of an append that expects another head. */
 const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head } = log.info
-  return refusal(
+  return staleHeadFault(
     id,
     expected,
     head,
@@ -433,13 +433,16 @@ const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
 }
 
 /** Erases all rows or none: everything that can fail is checked first. */
-const erase = (scope: Scope, { logs: given, ledger }: CheckedErasure): Either<StoreFault, Omit<Erased, 'rows'>> => {
+const erase = (
+  scope: Scope,
+  { logs: given, ledger }: CheckedErasure,
+): Either<StoreFault, Omit<EraseResult, 'rows'>> => {
   const { logs, blocks: held, memory } = scope
   const { hash } = memory
   for (const { id, expected, rows, ...claim } of given) {
     const log = logs.get(id)
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
-    const unleased = againstClaim(id, log.lease, claim, memory.now())
+    const unleased = claimFault(id, log.lease, claim, memory.now())
     if (unleased !== undefined) return left(unleased)
     if (!sameHead(expected, log.info.head)) return left(appendConflict(log, expected, hash))
     for (const { position, leaf } of rows)

@@ -8,11 +8,11 @@ import type { JsonObject } from '../../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'
 import type { CheckedRow } from './checked-row.ts'
-import type { Erased, RowPlace, Sharing, TextPlaces } from './erasing.ts'
+import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
-import type { Appended, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
+import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import type { Plan } from './plan.ts'
 
@@ -104,10 +104,10 @@ export interface StoreDriver {
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
   /** {@link Store.pieces}. Omit it if it would cost as much as a list. */
   readonly pieces?: (scope: string) => Answer<readonly LogPiece[]>
-  /** {@link Store.update}; or the fault of `againstClaim`. */
+  /** {@link Store.update}; or the fault of `claimFault`. */
   readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
   /** {@link Store.append}: rows, blocks and the new head in one step. */
-  readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<Appended>
+  readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<AppendedRows>
   /** {@link Store.turn}. Omit it if a refused writer is not at a disadvantage the next time. */
   readonly turn?: (scope: string, id: string) => Answer<() => void>
   /** {@link Store.read}. */
@@ -194,7 +194,7 @@ export interface ErasingDriver {
    * without salt and blocks, drop the blocks that nothing else references, and append to the ledger. Then remove the
    * old bytes from the medium; without an erasure, only that. The result's head is undefined if nothing was appended.
    */
-  readonly erase: (scope: string, erasure: CheckedErasure | undefined) => Answer<Omit<Erased, 'rows'>>
+  readonly erase: (scope: string, erasure: CheckedErasure | undefined) => Answer<Omit<EraseResult, 'rows'>>
   /** {@link Store.sharing}. */
   readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
   /** {@link Store.containing}, with each row listed for the log that appended it. */

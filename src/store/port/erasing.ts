@@ -1,6 +1,6 @@
 /** The requests and results of erasing rows in a store. */
 import type { BlockId } from '../../proof/kit.ts'
-import type { Because, CopiedClaim } from './ledger-row.ts'
+import type { ActionReason, CopiedClaim } from './ledger-row.ts'
 import type { LeaseClaim } from './lease.ts'
 import type { Head } from './row.ts'
 
@@ -15,7 +15,7 @@ export interface RowsToErase extends LeaseClaim {
 }
 
 /** The rows to erase, and the reason for the ledger. */
-export interface EraseRequest extends Because {
+export interface EraseRequest extends ActionReason {
   /** The rows by log. Of a log without rows, only the head is checked. */
   readonly logs: readonly RowsToErase[]
   /** The ledger entry of another store, if the rows were erased there first. Default: none. */
@@ -49,7 +49,7 @@ export interface Residue {
 }
 
 /** The result of an erasure. */
-export interface Erased {
+export interface EraseResult {
   /** The head of the ledger afterwards; undefined without a ledger, because nothing was ever erased. */
   readonly head: Head | undefined
   /** The number of rows erased now. */

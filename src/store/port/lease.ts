@@ -142,7 +142,7 @@ export const changeLease = (
  * @param now milliseconds since 1970
  * @returns the fault; undefined if the change is allowed
  */
-export const againstClaim = (
+export const claimFault = (
   id: string,
   row: LeaseRow | undefined,
   { lease, respectLease = false }: LeaseClaim,

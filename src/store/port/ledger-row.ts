@@ -21,7 +21,7 @@ import type { Head, Row, RowKind, StoredRow } from './row.ts'
 export const ledgerId = 'indelible.ledger'
 
 /** The reason for an action, and who did it. */
-export interface Because {
+export interface ActionReason {
   /** The reason, for the ledger. */
   readonly reason?: string
   /** The person, for the ledger. */
@@ -29,7 +29,7 @@ export interface Because {
 }
 
 /** The reason and person in an object, if present. */
-export const becauseOf = (said: { readonly [Name in keyof Because]?: unknown }): Because => {
+export const actionReasonOf = (said: { readonly [Name in keyof ActionReason]?: unknown }): ActionReason => {
   const { reason, by } = ownFields(said)
   return { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
 }
@@ -51,7 +51,7 @@ export interface ErasedRow {
 }
 
 /** The content of a ledger row. Its time is that of the row. */
-export type LedgerRow = Because &
+export type LedgerRow = ActionReason &
   /** `head`: the session had this head. `removed`: it was removed, or is being removed. */
   (
     | {
@@ -105,7 +105,7 @@ export const readLedgerRow = ({
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
     return notALedger('names no session and head')
   const head = Object.freeze({ size, root })
-  const because = becauseOf({ reason, by })
+  const because = actionReasonOf({ reason, by })
   if (type === 'destroyed')
     return typeof key === 'string'
       ? right(Object.freeze({ type, id, head, key, ...because }))
@@ -141,7 +141,7 @@ const isIdentity = (value: unknown): boolean =>
   isObject(value) && typeof value['log'] === 'string' && isCount(value['from'])
 
 const copiedOf = (copied: JsonObject): CopiedClaim =>
-  Object.freeze({ ...(typeof copied['at'] === 'number' && { at: copied['at'] }), ...becauseOf(copied) })
+  Object.freeze({ ...(typeof copied['at'] === 'number' && { at: copied['at'] }), ...actionReasonOf(copied) })
 
 const isErasedRow = (value: unknown): value is ErasedRow =>
   isObject(value) &&
@@ -171,7 +171,7 @@ export interface LedgerEntry {
 }
 
 /** A hold: the session can't be erased or removed until it is released. */
-export interface Hold extends Because {
+export interface Hold extends ActionReason {
   /** The id of the session. */
   readonly id: string
   /** The identities of its rows. */
@@ -183,7 +183,7 @@ export interface Hold extends Because {
 }
 
 /** The destruction of a key, as the ledger records it. */
-export interface KeyDestroyed extends Because {
+export interface KeyDestroyed extends ActionReason {
   /** The id of the session that had the key. */
   readonly id: string
   /** The id of the key. */
@@ -195,13 +195,13 @@ export interface KeyDestroyed extends Because {
 }
 
 /** Another store's claim about an erasure. */
-export interface CopiedClaim extends Because {
+export interface CopiedClaim extends ActionReason {
   /** The time of the erasure, in milliseconds since 1970. */
   readonly at?: number
 }
 
 /** An erasure, as the ledger records it. */
-export interface Erasure extends Because {
+export interface Erasure extends ActionReason {
   /** The id of the session that was erased from. The entry also covers logs that share its rows. */
   readonly id: string
   /** Its position in the ledger. */

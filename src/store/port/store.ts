@@ -8,7 +8,7 @@ import type { Hash, BlockId } from '../../proof/kit.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
-import type { EraseRequest, Erased, Sharing, TextPlaces } from './erasing.ts'
+import type { EraseRequest, EraseResult, Sharing, TextPlaces } from './erasing.ts'
 import type {
   AppendFault,
   BlockFault,
@@ -111,7 +111,7 @@ export interface Append extends LeaseClaim, OwnCall {
 }
 
 /** The result of an append. */
-export interface Appended {
+export interface AppendedRows {
   /** The position of the first row. */
   readonly from: number
   /** The head right after the last row. */
@@ -397,7 +397,7 @@ export interface Store extends BlockStore {
    * @returns the position of the first row and the new head; or `Conflict` with the missed rows,
    * `OperationMismatch`, `LeaseLost`, `MissingBlock`
    */
-  readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
+  readonly append: (id: string, append: Append) => Task<AppendFault, AppendedRows>
   /**
    * Wait for a turn to append to a log. Writers get turns in the order in which they ask, and appends with
    * `respectTurns` yield to them. `rebase` takes a turn after a conflict. Absent if this kind of store needs none.
@@ -452,7 +452,7 @@ export interface Store extends BlockStore {
    * @returns the head of the ledger, the remaining blocks, and the places that may still have
    * bytes; or `LogHeld`, `Conflict` if a log is at another head, `LeaseLost`
    */
-  readonly erase: (request: EraseRequest) => Task<EraseFault, Erased>
+  readonly erase: (request: EraseRequest) => Task<EraseFault, EraseResult>
   /**
    * The logs that share first rows with a log: its forks, the log it was forked from, and that log's forks.
    *

@@ -9,12 +9,12 @@ import { emptyRange } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
 import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
-import type { Erased, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
+import type { EraseResult, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
 import type { EraseFault } from '../fault.ts'
 import { identitiesIn, identityAt } from '../port/identity.ts'
 import { claimIn } from '../port/lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
-import { becauseOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
+import { actionReasonOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
 import { ownIdFault } from '../port/own-logs.ts'
 import type { StoredRow } from '../port/row.ts'
 import { sameHead } from './rules.ts'
@@ -29,11 +29,11 @@ export const eraseRows = async (
   driver: StoreDriver,
   store: InnerStore,
   request: EraseRequest,
-): Promise<Either<EraseFault, Erased>> => {
+): Promise<Either<EraseFault, EraseResult>> => {
   const { logs, reason, by, copied } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
-  return retry(async (isLast): Promise<Either<EraseFault, Erased> | undefined> => {
+  return retry(async (isLast): Promise<Either<EraseFault, EraseResult> | undefined> => {
     const content = await ledgerContent(store)
     if (isLeft(content)) return content as Either<EraseFault, never>
     const { head = headOf(emptyRange, store.hash), held } = content.right
@@ -54,7 +54,8 @@ export const eraseRows = async (
         const keeping = holdsWithRowCounts(held, { id: one.id, rows: Infinity }, shares.right).find(
           ({ rows }) => rows > first,
         )
-        if (keeping !== undefined) return left({ _tag: 'LogHeld', id: keeping.hold.id, ...becauseOf(keeping.hold) })
+        if (keeping !== undefined)
+          return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
       const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
       const rows = found.right.map((row) => ({
@@ -86,7 +87,7 @@ export const eraseRows = async (
         id: one.id,
         head: one.expected,
         rows: named,
-        ...becauseOf({ reason, by }),
+        ...actionReasonOf({ reason, by }),
         ...(copied && { copied }),
       })
     }

@@ -18,7 +18,7 @@ import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import { ownIdFault, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
 import { ledgerContent, firstUnaccounted } from './ledger.ts'
-import { becauseOf, ledgerId } from '../port/ledger-row.ts'
+import { actionReasonOf, ledgerId } from '../port/ledger-row.ts'
 import {
   describeLog,
   forkedIdentities,
@@ -34,7 +34,7 @@ import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
-import type { Appended, LogInfo, LogStates, Store } from '../port/store.ts'
+import type { AppendedRows, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
@@ -239,7 +239,7 @@ const logCalls = (calls: Calls) => {
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given)
-      const work = async (): Answer<Appended> => {
+      const work = async (): Answer<AppendedRows> => {
         const checked = checkAppend(append, inner)
         if (isLeft(checked)) return checked
         const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
@@ -535,5 +535,5 @@ const ledgerWithoutHold = async (
   const { head, held } = content.right
   const hold = held.get(id)
   if (hold === undefined) return right({ id: ledgerId, head })
-  return left({ _tag: 'LogHeld', id, ...becauseOf(hold) })
+  return left({ _tag: 'LogHeld', id, ...actionReasonOf(hold) })
 }

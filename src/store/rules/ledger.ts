@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
-  becauseOf,
+  actionReasonOf,
   ledgerId,
   ledgerRow,
   readLedgerRow,
@@ -125,10 +125,10 @@ const readNewRows = async (
       erasures.push(by)
       for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
     } else if (said.type === 'held')
-      held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, logs: said.logs, ...place }))
+      held.set(said.id, Object.freeze({ ...actionReasonOf(said), id: said.id, logs: said.logs, ...place }))
     else if (type === 'released') held.delete(said.id)
     else if (said.type === 'destroyed')
-      destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
+      destroyed.set(said.key, Object.freeze({ ...actionReasonOf(said), id: said.id, key: said.key, ...place }))
     else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
   }
   const all = LayeredMap.grown(base.sessions, sessions)

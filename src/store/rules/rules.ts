@@ -11,7 +11,7 @@ import type { CheckedAppend, UnchangedLog } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
 import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { Plan } from '../port/plan.ts'
-import type { Appended, LogInfo } from '../port/store.ts'
+import type { AppendedRows, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
 import { grow, headOf } from '../port/tree.ts'
 
@@ -66,7 +66,7 @@ export interface LogBasis {
 export interface GrownLog extends LogBasis {
   readonly range: CompactRange
   readonly rows: readonly GrownRow[]
-  readonly answer: Appended
+  readonly answer: AppendedRows
   /** The `at` of the last row; undefined if there is none. */
   readonly appended: number | undefined
 }
@@ -187,7 +187,7 @@ export const repeatedAppend = (
   { operation, from, head }: PastOperation,
   given: readonly CheckedRow[],
   stored: readonly Pick<StoredRow, 'kind' | 'body' | 'erased'>[],
-): Either<StoreFault, Appended> =>
+): Either<StoreFault, AppendedRows> =>
   given.length === stored.length &&
   stored.every(
     ({ kind, body, erased }, index) =>
@@ -257,7 +257,7 @@ export const removalIncompleteFault = (fault: StoreFault): StoreFault => ({
  * @param rangeAt returns the tree of the first rows
  * @param read reads the rows of a conflict
  */
-export const refusal = (
+export const staleHeadFault = (
   id: string,
   expected: Head,
   actual: Head,

@@ -12,12 +12,12 @@ import {
   hasKey,
   isPlanFor,
   referencedBlocks,
-  refusal,
+  staleHeadFault,
   repeatedAppend,
   sameHead,
   type GrownLog,
 } from '../rules/rules.ts'
-import type { Appended, LogInfo } from '../port/store.ts'
+import type { AppendedRows, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
@@ -73,7 +73,7 @@ export class Appender {
     return right(logs.add(key, id, segment, grown, meta))
   }
 
-  append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, Appended> {
+  append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, AppendedRows> {
     return this.#parts.logs.on(scope, id, (log, raw) => {
       // After an altered head, appended rows might not be found again.
       if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head was altered')
@@ -83,7 +83,7 @@ export class Appender {
     })
   }
 
-  #appendTo(scope: string, log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, Appended> {
+  #appendTo(scope: string, log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, AppendedRows> {
     const { scopes, rows, leases } = this.#parts
     const { expected, operation } = given
     const before = operation === undefined ? undefined : this.#answered(log, operation, given.rows)
@@ -94,7 +94,9 @@ export class Appender {
     const head = headIn(log)
     if (!sameHead(expected, head)) {
       const at = (size: number): CompactRange => rows.rangeAt(log.segment, size)
-      return left(refusal(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)))
+      return left(
+        staleHeadFault(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)),
+      )
     }
     const planned = given.plan?.before.peaks
     const peaks =
@@ -109,7 +111,11 @@ export class Appender {
     return right(grown.answer)
   }
 
-  #answered(log: LogRow, operation: string, given: CheckedAppend['rows']): Either<StoreFault, Appended> | undefined {
+  #answered(
+    log: LogRow,
+    operation: string,
+    given: CheckedAppend['rows'],
+  ): Either<StoreFault, AppendedRows> | undefined {
     const found = this.#sql.operation().get(log.key, operation) as
       | { readonly base: number; readonly size: number; readonly root: Uint8Array; readonly sum: number | null }
       | undefined

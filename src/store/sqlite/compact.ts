@@ -21,7 +21,7 @@ export interface CompactOptions {
 }
 
 /** The result of a compaction. */
-export interface Compacted {
+export interface CompactResult {
   /** The bytes of the file and its write-ahead log before. */
   readonly before: number
   /** The bytes of both afterwards. */
@@ -44,7 +44,7 @@ export interface Compacted {
  * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
  */
-export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compacted> => {
+export const compactSqlite = (options: CompactOptions): Task<StoreFault, CompactResult> => {
   const { path: given, wait = 5000 } = optionsOf('compactSqlite', options, { path: true, wait: true })
   if (typeof given !== 'string') throw new TypeError('compactSqlite needs a path: the file of the store')
   amount('wait', wait, { unit: 'milliseconds' })

@@ -13,7 +13,7 @@ const restPollMs = 200
  * Cost    when idle 5 polls a second for all watchers, a few microseconds each; none without watchers
  * Source  https://www.sqlite.org/pragma.html#pragma_data_version
  */
-export class Elsewhere {
+export class OtherWriters {
   readonly #version: Prepared
   readonly #signals = new Signals()
   #timer: NodeJS.Timeout | undefined

@@ -6,7 +6,7 @@ import type { CheckedAppend, ErasingDriver, IndexDriver, StoreDriver } from '../
 import { removalIncompleteFault } from '../rules/rules.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
-import { Elsewhere } from './data-version.ts'
+import { OtherWriters } from './data-version.ts'
 import { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
 import { infoIn, rangeIn } from './log.ts'
@@ -40,7 +40,7 @@ export const sqliteDriver = (
   const appender = new Appender(db, { scopes, logs, rows, blocks, leases, search }, hash)
   const reader = new Reader(db, logs, rows)
   const sweeper = new Sweeper(db, writer, rows, search)
-  const elsewhere = new Elsewhere(db)
+  const elsewhere = new OtherWriters(db)
   const states = new States(db, logs, writer)
   const eraser = new Eraser(db, { scopes, logs, rows, leases, states, appender, sweeper, writer }, hash)
   return {

@@ -10,7 +10,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import { equalBytes, type BlockId, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
-import type { Erased, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
+import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderOf, fewTexts, finderOf } from '../port/find-texts.ts'
 import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
@@ -44,7 +44,7 @@ interface Parts {
   readonly writer: Writer
 }
 
-type ErasedExceptRows = Omit<Erased, 'rows'>
+type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
 type ErasedInFile = Omit<ErasedExceptRows, 'residue'>
 

@@ -9,7 +9,7 @@ import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import {
-  againstClaim,
+  claimFault,
   changeLease,
   claims,
   type Lease,
@@ -54,7 +54,7 @@ export class Leases {
 
   /** The fault of a change that the lease forbids. */
   against(log: LogRow, claim: LeaseClaim): StoreFault | undefined {
-    return claims(claim) ? againstClaim(log.id, this.#rowOf(log), claim, Date.now()) : undefined
+    return claims(claim) ? claimFault(log.id, this.#rowOf(log), claim, Date.now()) : undefined
   }
 
   #rowOf(log: LogRow): LeaseRow | undefined {

@@ -11,7 +11,7 @@ import {
   type Policy,
 } from 'indelible/context'
 import { defaultPrices } from 'indelible/context/kit'
-import { createHistory, without, type View } from 'indelible/history'
+import { createHistory, omitRanges, type View } from 'indelible/history'
 import { isLeft } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
@@ -230,7 +230,10 @@ export class Deriver implements Questions {
     const before = this.#notes.filter(({ row }) => row < end)
     const ranges = before.flatMap(({ note, after }) => retractedBy(note, after + 1) ?? [])
     const view = this.#history.view().slice(0, len)
-    return { conversation: ranges.length === 0 ? view : without(view, ranges), notes: before.map(({ note }) => note) }
+    return {
+      conversation: ranges.length === 0 ? view : omitRanges(view, ranges),
+      notes: before.map(({ note }) => note),
+    }
   }
 
   /** One context after another, each continuing the one before. */

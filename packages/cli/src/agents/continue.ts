@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { realpathSync, statSync } from 'node:fs'
 import { deriveContext, estimateTokens } from 'indelible/context'
-import { createHistory, without, type View } from 'indelible/history'
+import { createHistory, omitRanges, type View } from 'indelible/history'
 import { faultMessage } from 'indelible'
 import { isLeft, isObject } from 'indelible/json/kit'
 import type { Message, Sequence } from 'indelible/message'
@@ -154,7 +154,7 @@ const foundInTranscript = (title: string, transcript: Transcript, terminal: Term
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const provider = origin.metadata['model_provider']
   return {
-    view: without(history.view(), retractedIn(transcript)),
+    view: omitRanges(history.view(), retractedIn(transcript)),
     title,
     conversationTitle: origin.title === undefined ? undefined : oneLine(origin.title),
     program: programs[format],

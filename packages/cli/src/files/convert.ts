@@ -2,7 +2,7 @@
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import { codecs, type Codec, type Loss } from 'indelible/codecs'
-import { createHistory, without } from 'indelible/history'
+import { createHistory, omitRanges } from 'indelible/history'
 import { mend, type Message, type Repair, type Sequence, type Settled } from 'indelible/message'
 import { exportLines, exportOf, type Transcript } from '@indelible/transcripts'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
@@ -82,7 +82,7 @@ const conversationOf = (transcript: Transcript): Sequence<Message> => {
   const ranges = retractedIn(transcript)
   return ranges.length === 0
     ? transcript.messages
-    : without(createHistory<Message>({ from: transcript.messages }).view(), ranges)
+    : omitRanges(createHistory<Message>({ from: transcript.messages }).view(), ranges)
 }
 
 export interface ConvertedLines {

@@ -1,7 +1,7 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { becauseOf } from 'indelible/store/kit'
+import { actionReasonOf } from 'indelible/store/kit'
 import { isArray, isLeft } from 'indelible/json/kit'
-import { holdsOn, type AnyEvidenceFault } from '@indelible/evidence'
+import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,
   eraseMessages,
@@ -9,8 +9,8 @@ import {
   proveEntry,
   type ErasureReceipt,
   type MessageQuery,
-  type Remains,
-  type ToErase,
+  type RemainingData,
+  type EraseTarget,
 } from 'indelible/session'
 import type { DamagedEntry, Store } from 'indelible/store'
 import {
@@ -161,7 +161,7 @@ interface ErasePlan {
 }
 
 /** What else to erase besides the found messages. */
-type OtherSubjects = Pick<ToErase, 'inputs' | 'all'> | undefined
+type OtherSubjects = Pick<EraseTarget, 'inputs' | 'all'> | undefined
 
 const otherSubjectsIn = ({ input, all }: Call['values']): OtherSubjects =>
   all === true
@@ -241,7 +241,7 @@ const separateHeld = async (
   const held: ErasePlan['held'][number][] = []
   for (const [id, all] of plans) {
     const at = all.filter((one) => !again.at.has(one))
-    const holds = await valueOrUnreadable(holdsOn(store, id))
+    const holds = await valueOrUnreadable(listHolds(store, id))
     const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
     const isHeld = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
     const [stay, go] = [at.filter(isHeld), at.filter((one) => !isHeld(one))]
@@ -261,7 +261,7 @@ const eraseAll = async (
 ): Promise<number> => {
   let [residue, failed] = [0, 0]
   for (const [id, at] of plans) {
-    const erased = await eraseMessages(store, id, { messages: at, ...more }, becauseOf(values))()
+    const erased = await eraseMessages(store, id, { messages: at, ...more }, actionReasonOf(values))()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
       terminal.tell([`${id}: skipped: ${reasonToSkip(erased.left)}`])
@@ -313,7 +313,7 @@ const tell = async (receipt: ErasureReceipt, again: ErasePlan['again'], terminal
   ])
 }
 
-const remainsText = (remains: Remains): string => {
+const remainsText = (remains: RemainingData): string => {
   switch (remains.what) {
     case 'block':
       return `block ${remains.block}${remains.kept ? ', which was stored on its own' : ''}${remains.rows.length === 0 ? '' : ` of ${placesText(remains.rows)}`}`
@@ -334,7 +334,7 @@ const remainsText = (remains: Remains): string => {
   }
 }
 
-const placesText = (rows: Extract<Remains, { readonly what: 'text' }>['rows']): string => {
+const placesText = (rows: Extract<RemainingData, { readonly what: 'text' }>['rows']): string => {
   const shown = rows
     .slice(0, 5)
     .map(

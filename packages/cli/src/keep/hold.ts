@@ -1,8 +1,8 @@
 /** `indelible hold` and `indelible release`: sessions that may not be erased or removed. */
 import { isLeft } from 'indelible/json/kit'
-import { holdSession, holdsOn, releaseSession, type Hold } from '@indelible/evidence'
+import { holdSession, listHolds, releaseSession, type Hold } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
-import { becauseOf } from 'indelible/store/kit'
+import { actionReasonOf } from 'indelible/store/kit'
 import { becauseOptions, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { countText } from '../terminal/screen.ts'
@@ -15,7 +15,7 @@ export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =
   `held${holder === id ? '' : ` with ${holder}, which shares them,`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
 
 /** The holds on a session. Empty if it can't be read: it can still be released. */
-type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
+type Holds = Awaited<ReturnType<ReturnType<typeof listHolds>>>
 
 const changeHold =
   (
@@ -30,7 +30,7 @@ const changeHold =
       for (const given of named) ids.push(await sessionOrAdvice(store, given, call.terminal))
       let refused = 0
       for (const id of ids) {
-        const said = await mark(store, id, call, await holdsOn(store, id)())
+        const said = await mark(store, id, call, await listHolds(store, id)())
         if (said === undefined) refused += 1
         else await call.terminal.print([`${id}: ${said}`])
       }
@@ -52,7 +52,7 @@ that you give.`,
   examples: ['indelible hold support-1 --reason "case 2026-14" --by ann'],
   run: changeHold('hold', async (store, id, { values }, holds) => {
     const own = (await valueOrUnreadable(async () => holds)).find(({ hold }) => hold.id === id)
-    await valueOrUnreadable(holdSession(store, id, becauseOf(values)))
+    await valueOrUnreadable(holdSession(store, id, actionReasonOf(values)))
     return own === undefined ? 'held' : `${heldText(own.hold, id)} already`
   }),
 }
@@ -67,7 +67,7 @@ it. Exit code 1 if a session was not held.`,
   options,
   run: changeHold('release', async (store, id, { values, terminal }, holds) => {
     if (isLeft(holds) || holds.right.some(({ hold }) => hold.id === id)) {
-      await valueOrUnreadable(releaseSession(store, id, becauseOf(values)))
+      await valueOrUnreadable(releaseSession(store, id, actionReasonOf(values)))
       return 'released'
     }
     terminal.tell([

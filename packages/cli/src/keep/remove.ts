@@ -1,5 +1,5 @@
 /** `indelible remove SESSION…`: removes sessions, with all their messages, from the store. */
-import { becauseOf } from 'indelible/store/kit'
+import { actionReasonOf } from 'indelible/store/kit'
 import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
 import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
@@ -54,7 +54,7 @@ In a terminal the command asks first; type yes to continue.`,
       const forks = await forksOf(store, new Set(ids))
       for (const [id, size] of sizes) {
         if (size === 'unfinished') await valueOrUnreadable(removeUnfinished(store, id))
-        else await valueOrUnreadable(removeRecorded(store, id, becauseOf(values)))
+        else await valueOrUnreadable(removeRecorded(store, id, actionReasonOf(values)))
         await terminal.print([`${id}: removed, ${size}`])
         for (const fork of forks.get(id) ?? [])
           await terminal.print([`  ${fork.id} keeps the ${countText(fork.at, 'message')} that it shares`])

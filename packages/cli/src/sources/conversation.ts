@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { FaultError } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import { createHistory, without } from 'indelible/history'
-import { leftOut } from 'indelible/history'
+import { createHistory, omitRanges } from 'indelible/history'
+import { omittedRanges } from 'indelible/history'
 import { user, type Message, type Sequence } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import {
@@ -75,7 +75,7 @@ const ownMessagesOfFork = async (
     `${id}: its first ${countText(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
   ])
   return {
-    view: position === undefined ? without(history.view(), [{ from: 0, to: at }]) : history.view(),
+    view: position === undefined ? omitRanges(history.view(), [{ from: 0, to: at }]) : history.view(),
     left: [],
     timeOf: (place) => times[place - at],
     title: `${id}: session, ${countText(len, 'message')}; the first ${at}, shared with ${forkedFrom.id}, can't be read`,
@@ -148,12 +148,12 @@ export const storedConversation = async (
   for (const message of session.view()) history.append(message, pages[history.len])
   const notes = session.notes()
   const [record, retracted] = [history.view(), session.len - session.conversation().length]
-  const left = leftOut(session.conversation())
+  const left = omittedRanges(session.conversation())
   return {
     session,
     lease: session.state === 'open' ? await valueOrUnreadable(store.leaseOf(id)) : undefined,
     left,
-    view: values['all'] === true ? record : without(record, left),
+    view: values['all'] === true ? record : omitRanges(record, left),
     notes,
     timeOf: session.timeOf,
     title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${countText(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,

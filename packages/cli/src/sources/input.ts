@@ -7,7 +7,7 @@ import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
 import { isLeft } from 'indelible/json/kit'
-import { createHistory, without, type Range, type View } from 'indelible/history'
+import { createHistory, omitRanges, type Range, type View } from 'indelible/history'
 import { retractedBy } from 'indelible/notes/kit'
 
 import { type Message } from 'indelible/message'
@@ -163,7 +163,7 @@ export const readConversation = async (
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const left = retractedIn(transcript)
-  const view = values['all'] === true ? history.view() : without(history.view(), left)
+  const view = values['all'] === true ? history.view() : omitRanges(history.view(), left)
   const timeOf = (position: number): number | undefined => moments?.[position]?.at
   return { view, title: titleOf(path, transcript), left, timeOf }
 }

@@ -24,7 +24,7 @@ import type { LedgerProof, Trust } from '@indelible/evidence'
 import type { JsonObject } from 'indelible/json/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import type { ForkPoint } from 'indelible/session'
-import type { Because, Head, RowKind } from 'indelible/store'
+import type { ActionReason, Head, RowKind } from 'indelible/store'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -104,7 +104,7 @@ export interface Overview {
   /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
   readonly own?: Pick<Overview, 'input' | 'dollars' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
-  readonly held?: Because
+  readonly held?: ActionReason
   /**
    * How often the provider's cache broke between its calls. Absent if it did not, or if there are no token counts; of an
    * imported session also until it was opened since the server started, because that reads all its messages.
@@ -115,7 +115,7 @@ export interface Overview {
   /**
    * The ledger's entries about erasures: when, by whom, why, and the rows of this session. Absent if there are none.
    */
-  readonly erasures?: readonly (Because & { readonly at: number; readonly rows: readonly number[] })[]
+  readonly erasures?: readonly (ActionReason & { readonly at: number; readonly rows: readonly number[] })[]
   /** What the last verification since the server started found wrong with it; absent if nothing, or it was not verified. */
   readonly found?: Pick<Verdict, 'problem' | 'damaged'>
   /** Whether it accepts no more appends. */
