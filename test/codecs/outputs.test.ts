@@ -11,7 +11,7 @@ it.each([
   ['ai-sdk', 'c645a3d1c94e1568'],
   ['ai-sdk-ui', 'd6a81de294c60a64'],
   ['anthropic', 'ca3e6beebb631e91'],
-  ['gemini', 'fb15b03b990797bd'],
+  ['gemini', '183f27a6967e282d'],
   ['langchain', '9791359d8f458174'],
   ['openai-agents', 'e6c7d59041f028e4'],
   ['openai-chat', '509595143e2fd8d2'],

@@ -641,19 +641,12 @@ const listOf = (
   before: Value | undefined,
   items: readonly Item[],
   session: Session,
-): Extract<Value, { kind: 'list' }> => {
+): Parameters<typeof toNotedValue>[0] => {
   const there = before?.kind === 'list' ? itemsOf(before) : []
   let keep = 0
   while (keep < there.length && keep < items.length && isSameItem(there[keep] as Item, items[keep] as Item, session))
     keep += 1
-  return {
-    kind: 'list',
-    base: before?.kind === 'list' ? before : undefined,
-    keep,
-    add: items.slice(keep),
-    isSnapshot: given.isSnapshot,
-    items: undefined,
-  }
+  return { keep, add: items.slice(keep), isSnapshot: given.isSnapshot }
 }
 
 const isSameItem = (one: Item, other: Item, session: Session): boolean => {

@@ -2,6 +2,7 @@
 import { hasField, ownFields, isObject, type Json } from 'indelible/json/kit'
 import type { ApplicationNote, Note } from 'indelible/notes/kit'
 import type { Session, SessionReader } from 'indelible/session'
+import { RecentMap } from 'indelible/sequence/kit'
 import { textOf, type Item, type ItemRef } from './items.ts'
 
 export const namespace = 'langgraph'
@@ -19,9 +20,12 @@ export type Value =
       readonly add: readonly Item[]
       /** Whether it is a snapshot of a delta channel. */
       readonly isSnapshot: boolean
-      /** The cached items; undefined until first needed. */
-      items: readonly Item[] | undefined
+      /** The items of lists that were read last. */
+      readonly cached: ListCache
     }
+
+/** Bounded, because each list has all items of the lists before it. */
+type ListCache = RecentMap<object, readonly Item[]>
 
 export interface StoredCheckpoint {
   readonly ns: string
@@ -90,6 +94,7 @@ export class Thread {
   readonly checkpoints: Map<string, Map<string, StoredCheckpoint>> = new Map()
   readonly #writes = new Map<string, Map<string, Write>>()
   readonly #versions = new Map<string, Value>()
+  readonly #lists: ListCache = new RecentMap(8)
   #notes = 0
 
   constructor(session: Session) {
@@ -133,7 +138,7 @@ export class Thread {
         const value = ownFields(given)
         const read = hasField(value, 'at')
           ? this.valueAt(ns, channel, value.at)
-          : valueIn(value, base?.values.get(channel))
+          : valueIn(value, base?.values.get(channel), this.#lists)
         if (read === undefined) continue
         values.set(channel, read)
         const version = noted.versions[channel]
@@ -146,7 +151,7 @@ export class Thread {
       const key = keyOf(noted.ns, noted.id)
       const there = this.#writes.get(key) ?? new Map<string, Write>()
       for (const [idx, channel, value] of noted.writes) {
-        const read = hasField(value, 'at') ? undefined : valueIn(value, undefined)
+        const read = hasField(value, 'at') ? undefined : valueIn(value, undefined, this.#lists)
         if (read !== undefined)
           there.set(writeKey(noted.task, idx), { task: noted.task, idx, path: noted.path, channel, value: read })
       }
@@ -165,7 +170,11 @@ const versionKey = (ns: string, channel: string, version: string | number): stri
 const keyOf = (ns: string, id: string): string => `${ns}\n${id}`
 export const writeKey = (task: string, idx: number): string => `${idx}\n${task}`
 
-const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Value | undefined): Value | undefined => {
+const valueIn = (
+  noted: Exclude<NotedValue, { readonly at: unknown }>,
+  base: Value | undefined,
+  cached: ListCache,
+): Value | undefined => {
   if (hasField(noted, 'same')) return base
   if (hasField(noted, 'whole')) return { kind: 'whole', dumped: noted.whole }
   return {
@@ -174,26 +183,29 @@ const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Val
     keep: noted.keep,
     add: noted.add.map((ref) => ({ ref, text: undefined })),
     isSnapshot: noted.snapshot === true,
-    items: undefined,
+    cached,
   }
 }
 
-/** All items of a list, cached on first use. */
+/** All items of a list. Cost: O(items), and O(lists it shares items with) unless one of them was read lately. */
 export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[] => {
-  if (value.items !== undefined) return value.items
+  const { cached } = value
+  const known = cached.get(value)
+  if (known !== undefined) return known
   // Collected from the end: of each base only the items that later lists kept.
   const pieces: (readonly Item[])[] = []
   let most = Number.POSITIVE_INFINITY
   for (let at: typeof value | undefined = value; at !== undefined && most > 0; at = at.base) {
-    if (at.items !== undefined) {
-      pieces.push(at.items.slice(0, most))
+    const before = cached.get(at)
+    if (before !== undefined) {
+      pieces.push(before.slice(0, most))
       break
     }
     if (most > at.keep) pieces.push(at.add.slice(0, most - at.keep))
     most = Math.min(most, at.keep)
   }
   const items = pieces.toReversed().flat()
-  value.items = items
+  cached.set(value, items)
   return items
 }
 
@@ -206,10 +218,15 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
 
-/** The noted form of a value. */
-export const toNotedValue = (value: Value): NotedValue =>
-  value.kind === 'whole'
-    ? { whole: value.dumped }
-    : { keep: value.keep, add: value.add.map(({ ref }) => ref), ...(value.isSnapshot && { snapshot: true as const }) }
+/** The noted form of a list. */
+export const toNotedValue = ({
+  keep,
+  add,
+  isSnapshot,
+}: Pick<Extract<Value, { kind: 'list' }>, 'keep' | 'add' | 'isSnapshot'>): NotedValue => ({
+  keep,
+  add: add.map(({ ref }) => ref),
+  ...(isSnapshot && { snapshot: true as const }),
+})
 
 export type { NotedValue }

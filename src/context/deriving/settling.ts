@@ -81,7 +81,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
         }
         // A late result among other results becomes a pointer too: its call may be shortened without them.
         else if (lender !== undefined && draft.entries.length === 0) draft.lentTo = owners.get(lender)
-        else draft.strays.set(position, (draft.strays.get(position) ?? []).concat(part))
+        else draft.strays.set(position, { ...message, content: [...(draft.strays.get(position)?.content ?? []), part] })
         continue
       }
       if (part.type !== 'tool_call') {
@@ -153,7 +153,7 @@ interface Draft {
   readonly from: number
   readonly calls: Call[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
-  readonly strays: Map<number, readonly ToolResultPart[]>
+  readonly strays: Map<number, Message>
   lentTo: Unit | undefined
 }
 

@@ -3,6 +3,7 @@
  * results, in order and settled even if the record is not.
  */
 import type { Range } from '../../sequence/index.ts'
+import { present } from '../../json/index.ts'
 import { user, type Message, type ToolResultPart } from '../../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { briefOf, tokensAfter, wholeOf, type Brief } from '../showing/brief.ts'
@@ -24,8 +25,8 @@ export interface Unit extends Range {
   readonly pages: readonly Page[]
   /** Its messages at `full`. Empty if nothing recorded here can be sent at this place. */
   readonly said: readonly FullMessage[]
-  /** Results that no call was waiting for, by position. Only those of instructions and rules are more than a pointer. */
-  readonly strays: ReadonlyMap<number, readonly ToolResultPart[]>
+  /** Messages of results that no call was waiting for, by position. Only instructions and rules are more than a pointer. */
+  readonly strays: ReadonlyMap<number, Message>
   /** The unit that contains the results recorded here, because they came late for its calls. */
   readonly lentTo: Unit | undefined
   /** Tool names by call id. */
@@ -167,10 +168,10 @@ export class Renderer {
       if (given !== undefined && own !== 'structured')
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
-    for (const [position, results] of unit.strays) {
+    for (const [position, message] of unit.strays) {
       const kind = this.kindOf(unit.pages.find((page) => page.position === position) as Page)
       add(
-        strayAs(results, { position, kind, recall: this.recall }),
+        strayAs(message, { position, kind, recall: this.recall }),
         freeze({ type: 'representation', level: levelOfStray(kind), from: position, to: position + 1 }),
         position,
       )
@@ -289,14 +290,19 @@ const largestFittingStep = (
 export const levelOfStray = (kind: PageKind): 'structured' | 'pointer' =>
   minFidelity(kind) === 'pointer' ? 'pointer' : 'structured'
 
-const strayAs = (results: readonly ToolResultPart[], recorded: MessageContext): Message => {
+const strayAs = (message: Message, recorded: MessageContext): Message => {
   const { position, recall = 'recall' } = recorded
   return levelOfStray(recorded.kind) === 'pointer'
     ? user(
         `[Message ${position} is not shown: it is a tool result without a tool call.${recallHint(' Call', recall, position, ' to read it.')}]`,
       )
     : represent(
-        user(`[Message ${position} is a tool result without a tool call.]\n${results.map(plain).join('\n')}`),
+        {
+          ...user(
+            `[Message ${position} is a tool result without a tool call.]\n${message.content.map(plain).join('\n')}`,
+          ),
+          ...present({ meta: message.meta }),
+        },
         'structured',
         recorded,
       )
