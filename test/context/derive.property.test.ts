@@ -47,6 +47,40 @@ it('every context obeys every rule for any record, tags, budget and policy', () 
   outputs.expectToBe('267656ab49374b40')
 })
 
+it('a budget of the tokens that a fault needs suffices', () => {
+  let faults = 0
+  fc.assert(
+    fc.property(conversations({ damaged: true, maxLength: 40 }), tags, policies, (messages, tags, policy) => {
+      const view = recordOf(messages, tags)
+      const refused = deriveContext(view, { budget: 20, policy })
+      if (!isLeft(refused)) return
+      faults += 1
+      const { needed } = refused.left
+      expect(deriveContext(view, { budget: needed, policy })._tag).toBe('Right')
+    }),
+    { numRuns: rounds(300, 1000) },
+  )
+  expect(faults).toBeGreaterThan(20)
+})
+
+it('a larger budget never shows less of a message with window', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: false, maxLength: 12 }), tags, (messages, tags) => {
+      const view = recordOf([...messages, user('And what is next?')], tags)
+      let before: readonly number[] = []
+      for (let budget = 60; budget < 2000; budget += 40) {
+        const context = derive(view, { budget, policy: window })
+        if (context === undefined) continue
+        const levels = [...context.residency].map((level) => residencyLevels.indexOf(level))
+        for (const [position, level] of levels.entries())
+          if (level > (before[position] ?? level)) expect.fail(`at ${budget}, position ${position} is shown less`)
+        before = levels
+      }
+    }),
+    { numRuns: rounds(60, 1000) },
+  )
+})
+
 it("a context's token count is that of its messages", () => {
   fc.assert(
     fc.property(conversations({ damaged: true }), budgets, policies, (messages, budget, policy) => {

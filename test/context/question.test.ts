@@ -19,7 +19,7 @@ import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { isFull, rounds } from '../rounds.ts'
 
 const policies: readonly Policy[] = [paged(), window]
-const numRuns = rounds(15, 200)
+const numRuns = rounds(8, 200)
 const anyPolicy = fc.constantFrom(...policies)
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext | undefined => {

@@ -69,7 +69,7 @@ const missingIn = (
   length = Infinity,
 ): readonly number[] => {
   const said = [...context.messages].flatMap((message) =>
-    [message.content, ...toolResultsOf(message).map(({ content }) => content)].map((parts) => textOf(user(...parts))),
+    [textOf(message)].concat(toolResultsOf(message).map(({ content }) => textOf(user(...content)))),
   )
   return found.flatMap(({ position, text }) =>
     position >= length || said.some((one) => one.includes(text)) ? [] : [position],

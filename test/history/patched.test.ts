@@ -365,7 +365,7 @@ describe('recorded and stored data with patched built-ins', () => {
 
   it('is the same with random groups patched', () => {
     const random = numbers(16)
-    for (let round = 0; round < rounds(12, 60); round++) {
+    for (let round = 0; round < rounds(6, 60); round++) {
       const share = random() ** 2
       const group = places.filter(() => random() < share)
       const patches = group.map((place) => patchOf(place, Math.floor(random() * manners.length)))

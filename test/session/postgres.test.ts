@@ -101,7 +101,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
 
   it('two processes lose and double nothing, and each conflict carries the missed rows', async () => {
     const id = 'shared'
-    const each = rounds(60, 150)
+    const each = rounds(20, 150)
     await ok(createSession(store, { id }))
     const names = ['a', 'b']
     const writers = names.map((name) => writer(['rebase', address.href, id, name, String(each)]))
@@ -130,7 +130,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
       ),
     )
     const sessions = await Promise.all(stores.map((own) => ok(openSession(own, id))))
-    const each = rounds(12, 150)
+    const each = rounds(6, 150)
     const tries: number[] = []
     await Promise.all(
       sessions.map(async (session, writer) => {
@@ -186,7 +186,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
   })
 
   it('processes killed at random moments: all acknowledged messages exist, in order, once', async () => {
-    const kills = rounds(6, 12)
+    const kills = rounds(3, 12)
     let total = 0
     const lane = async (number: number): Promise<void> => {
       const id = `killed ${number}`

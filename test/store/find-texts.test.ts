@@ -16,8 +16,10 @@ it('bytes contain a text exactly if their text does', () => {
   )
 })
 
-it.runIf(isFull)('a text is found in bytes that are longer than a string can be', () => {
-  const bytes = new Uint8Array(2 ** 29)
-  bytes.set(new TextEncoder().encode('the end'), bytes.length - 7)
-  expect(byteFinderOf(['the end'])(bytes)).toBe(true)
-})
+// Half a gigabyte: at full size only.
+if (isFull)
+  it('a text is found in bytes that are longer than a string can be', () => {
+    const bytes = new Uint8Array(2 ** 29)
+    bytes.set(new TextEncoder().encode('the end'), bytes.length - 7)
+    expect(byteFinderOf(['the end'])(bytes)).toBe(true)
+  })

@@ -20,7 +20,7 @@ import { startPostgres } from '../../postgres/test/postgres-server.ts'
 import { main } from './indelible.ts'
 import { rounds } from '../../../test/rounds.ts'
 
-const streams = rounds(12, 1000)
+const streams = rounds(6, 1000)
 const teams = ['red', 'green', 'blue'] as const
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-kill-'))
 const server = streams < 100 ? undefined : await startPostgres()

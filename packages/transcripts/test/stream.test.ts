@@ -17,7 +17,7 @@ import { rounds } from '../../../test/rounds.ts'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines } from './reading.ts'
 
-const megabytes = rounds(24, 64)
+const megabytes = rounds(10, 64)
 
 /** The events of bytes that come in pieces of these sizes, the last one repeated. */
 const eventsOf = async (
@@ -107,7 +107,7 @@ describe('readTranscriptStream', () => {
           expect(assembleTranscript(events)).toEqual(readTranscript(text))
         },
       ),
-      { numRuns: rounds(60, 200) },
+      { numRuns: rounds(25, 200) },
     )
   })
   it('stops reading when its consumer stops, and throws what the source throws', async () => {

@@ -140,7 +140,10 @@ export interface DerivedContext {
   readonly stableTokens: number
   /** The cost of sending this context, in tokens of plain input. */
   readonly cost: number
-  /** The number of compactions so far. Between two compactions each context extends the previous one. */
+  /**
+   * The number of compactions so far. Between two compactions each context extends the previous one, if each is derived
+   * where a model call can follow: after a user message, or when every call has its result.
+   */
   readonly epoch: number
   /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
   readonly digest: string
@@ -222,6 +225,15 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     total = totalOf(state)
   }
   const room = roomOf(settings, factor)
+  if (total > room && policy.choose === 'epochs') {
+    // What earlier compactions hid can't be shown again where that is shorter: choose anew from the whole record.
+    const always = { ...policy, choose: 'always' } as const
+    const anew = follow(view, notes, { ...settings, policy: always })
+    anew.line = { ...anew.line, epoch: state.line.epoch - 1 }
+    const least = compactNow(anew, view, always, room, anew.settling.open())
+    state = { ...state, ...allOf(least), open: undefined }
+    total = totalOf(state)
+  }
   if (total > room) {
     const beside = {
       ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),

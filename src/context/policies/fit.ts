@@ -102,8 +102,8 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
   const { candidates, budget } = selection
   if (!activeFits(selection))
     return raiseWhereCheaper(selection, adjustableChoices(selection, fitBudget(selection, budget)))
-  const choices = minimumExcept(selection, isActiveOrKept)
-  const now = adjustableChoices(selection, choices)
+  const now = adjustableChoices(selection, minimumExcept(selection, isActiveOrKept))
+  const choices = [...raiseWhereCheaper(selection, now)]
   const rules = [...candidates.keys()].filter(
     (index) => isOutside(candidates[index] as Candidate) && isProtected(candidates[index] as Candidate),
   )
@@ -152,7 +152,9 @@ const raiseToFit = (now: Levels, index: number, candidate: Candidate, goal: numb
 
 /** A candidate cut to `tokens`; if that is impossible, the fullest level within them. */
 const cutToTokens = (candidate: Candidate, tokens: number): Choice => {
-  if (candidate.tokens(candidate.level) <= tokens) return candidate.level
+  const whole = candidate.tokens(candidate.level)
+  // A cut says how much is missing, so the shortest cut of a question can take more than the question.
+  if (whole <= tokens || (candidate.asked && candidate.tokens({ tokens }) >= whole)) return candidate.level
   if (candidate.asked || (tokens >= leastCut && candidate.tokens({ tokens }) < Infinity)) return { tokens }
   return candidate.levels.find((level) => candidate.tokens(level) <= tokens) ?? leastOf(candidate)
 }
