@@ -308,7 +308,12 @@ it('a spool is encrypted with keys; without its key it stays', async () => {
 
 it.each([
   ['a torn end is the end', (bytes: Buffer) => bytes.subarray(0, -5), 2, 0],
-  ['a changed byte is told, and the file stays', (bytes: Buffer) => bytes.fill(255, 200, 201), 0, 1],
+  [
+    'a changed byte is told, and the file stays',
+    (bytes: Buffer) => bytes.fill(~(bytes[200] as number), 200, 201),
+    0,
+    1,
+  ],
 ])('a damaged spool: %s', async (_, change, calls, told) => {
   const key = newHostKey()
   const keys = { current: key, byId: () => key.key }
