@@ -119,7 +119,7 @@ describe('a session in a signed ledger', () => {
     const page = await here.at('#/s/unsigned')
     await page.locator('.verified.good').click()
     await page.getByRole('heading', { name: 'Not signed' }).waitFor()
-    expect(await proof(page)).toContain('The ledger has no row of session "unsigned"')
+    expect(await proof(page)).toContain('The last signed checkpoint covers no row of session "unsigned"')
     await page.close()
   })
   it('has its proof in an exported file, without keys', async () => {
