@@ -56,8 +56,8 @@ export interface TurnOptions extends SessionRunOptions {
  *
  * The turn starts at once and is read like any run. If another run answered the input (`queue`, or a known `id`),
  * the only event is `run_complete`: `stopReason` is `answered`, and `response` is the answer. It is `queued` if the
- * input still waits for its answer, `approval` if it waits for that, and `cancelled` if it was withdrawn. A run that lost the session to another process ends
- * with `LeaseLost`.
+ * input still waits for its answer, `approval` if it waits for that, and `cancelled` if it was withdrawn. A run that
+ * lost the session to another process ends with `LeaseLost`.
  *
  * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools.
  *

@@ -25,6 +25,13 @@ export interface Reply {
   readonly pause?: number
 }
 
+/** Answers of a server that is not the provider's, as behind a wrong base URL. */
+export const foreignReplies: readonly Reply[] = [
+  { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
+  { body: { hello: 1 } },
+  { events: [] },
+]
+
 export interface Request {
   readonly path: string
   readonly headers: IncomingMessage['headers']
