@@ -130,12 +130,13 @@ const OneCall = ({
       ? sentContext(record, wanted, earlier)
       : derivedContext(record, wanted, earlier, own, tokens)
   }
+  const { join } = record // another one once rows are found to be damaged, whose text no context may show
   const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
-  const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key])
+  const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key, join])
   const isCompared = besideIn(record) === 'call' && before !== undefined
   const { value: earlier } = useLoaded(
     async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
-    [key, isCompared],
+    [key, isCompared, join],
   )
   const isFound = found?.of === key
   const epoch = useLoaded(

@@ -4,7 +4,7 @@ import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import type { CallPlace, Epoch, Questions, Series } from './derive-contexts.ts'
 import { memoizeByKey } from './memo.ts'
-import type { NoteAtRow, SessionRecord } from './record.ts'
+import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
 
 /** Messages to the worker. */
 export type ToWorker =
@@ -14,6 +14,8 @@ export type ToWorker =
     }
   | QuestionWithId
   | { readonly stop: number }
+  /** What was given so far is given again: rows of it were found to be damaged. */
+  | { readonly restart: true }
 
 /** What the worker is asked, under an id that its answers have. */
 export type QuestionWithId = { readonly id: number } & Question
@@ -38,6 +40,7 @@ class WorkerClient {
   readonly #worker: Worker
   readonly #waiting = new Map<number, (said: FromWorker) => void>()
   #given = { messages: 0, notes: 0 }
+  #join: unknown
   #giving: Promise<void> = Promise.resolve()
   #last = 0
 
@@ -106,15 +109,20 @@ class WorkerClient {
     const before = this.#giving
     this.#giving = (async () => {
       await before
-      const { notes } = this.#record
+      const { notes, entries, join } = this.#record
       const view = this.#record.view()
+      if (this.#join !== join && this.#join !== undefined) {
+        this.#worker.postMessage({ restart: true } satisfies ToWorker)
+        this.#given = { messages: 0, notes: 0 }
+      }
+      this.#join = join
       const wanted = Math.min(len, view.length)
       while (this.#given.messages < wanted || this.#given.notes < notes.length) {
         const from = this.#given.messages
         const to = Math.max(from, Math.min(wanted, from + pieceMessages))
         const messages = Array.from(
           { length: to - from },
-          (_, index) => [view.at(from + index) as Message, view.pages.at(from + index) as PageKind] as const,
+          (_, index) => [(entries[from + index] as Entry).message, view.pages.at(from + index) as PageKind] as const,
         )
         this.#worker.postMessage({ messages, notes: notes.slice(this.#given.notes) } satisfies ToWorker)
         this.#given = { messages: to, notes: notes.length }

@@ -4,13 +4,14 @@ import { reasonOf } from 'indelible/task/kit'
 import { Deriver } from './derive-contexts.ts'
 import type { QuestionWithId, FromWorker, ToWorker } from './worker-client.ts'
 
-const deriver = new Deriver()
+let deriver = new Deriver()
 const stoppedIds = new Set<number>()
 const postAnswer = (said: FromWorker): void => postMessage(said)
 
 /** Answer the page from here on. */
 export const startWorker = (): void =>
   addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+    if ('restart' in data) return void (deriver = new Deriver())
     if ('messages' in data) return deriver.add(data.messages, data.notes)
     if ('stop' in data) return void stoppedIds.add(data.stop)
     void answer(data).catch((cause: unknown) => postAnswer({ id: data.id, fault: reasonOf(cause) }))

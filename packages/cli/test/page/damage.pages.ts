@@ -46,6 +46,13 @@ beforeAll(async () => {
         assistant('done'),
       ],
     })
+    await createSession(store, {
+      id: 'long',
+      messages: Array.from({ length: 60 }, (_, turn) => [
+        user(`question ${turn}: ${turn === 1 ? 'the tower is blue' : 'which colour?'} ${'Please look. '.repeat(20)}`),
+        assistant(`answer ${turn}: green. ${'It was seen. '.repeat(20)}`),
+      ]).flat(),
+    })
     await eraseMessages(store, 'erased', [1], { by: 'bob', reason: 'a request' })
   })
   const db = new DatabaseSync(here.path)
@@ -53,6 +60,7 @@ beforeAll(async () => {
   db.exec(`update content set bytes = cast('["other"]' as blob) where ${contentOf('block')}`)
   db.exec(`delete from content where ${contentOf('lost')}`)
   db.exec(`update row set body = replace(body, 'hello, row', 'HELLO, row')`)
+  db.exec(`update row set body = replace(body, 'the tower is blue', 'the tower is gone')`)
   db.exec(`update row set body = replace(body, 'it is fine', 'it is bad')`)
   db.exec(
     `update row set body = replace(body, '"input":1000', '"input":9000') where body like '%${tools.get('receipt')}%'`,
@@ -105,6 +113,14 @@ describe('an altered row', () => {
     await page.getByText(/^1 message of /).waitFor()
     await page.locator(`#${message}`).getByText('The row was altered after it was appended.').waitFor()
     expect(await page.locator('article').allTextContents()).not.toContain(text)
+    await page.close()
+  })
+  it('is in no context that a policy derives', async () => {
+    const page = await here.at('#/saw/long')
+    await page.getByRole('combobox', { name: 'context' }).selectOption('paged')
+    await page.getByRole('slider', { name: 'budget' }).fill('1')
+    await page.getByText('2 user: …').waitFor()
+    expect(await page.locator('main.saw').textContent()).not.toContain('the tower')
     await page.close()
   })
   it('of a call takes the call out of the figures', async () => {
