@@ -2,9 +2,11 @@
  * `npm test`: every check there is, in one run, closed by one line that counts them. `npm run check`, which is
  * `test.ts --full`, does the same at full size, and uses the packed package as its users do.
  *
- * The checks run beside the tests. `INDELIBLE_ROUNDS` is the share of the full size (see test/rounds.ts).
+ * The checks run beside the tests. `INDELIBLE_ROUNDS` is the share of the full size (see test/rounds.ts). `npm test` keeps
+ * the files of its tests in memory where there is room: on a slow disk they wait for `fsync` most of the time. At full size
+ * they are on the disk.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { summaryPath, type Summary } from './reporter.ts'
 import { root, runAside } from './run.ts'
@@ -15,6 +17,25 @@ else process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
 
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(summaryPath, { force: true })
+
+/** A folder for temporary files in memory, open to all users as `/tmp` is; `undefined` where there is no room for one. */
+const folderInMemory = (): string | undefined => {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    if (bavail * bsize < 4e9) return undefined
+    const folder = mkdtempSync('/dev/shm/indelible-')
+    chmodSync(folder, 0o1777)
+    return folder
+  } catch {
+    return undefined
+  }
+}
+const inMemory = isFull ? undefined : folderInMemory()
+if (inMemory !== undefined) {
+  process.env['TMPDIR'] = inMemory
+  process.on('exit', () => rmSync(inMemory, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+}
 
 type Step = readonly [name: string, command: string, args: readonly string[]]
 
