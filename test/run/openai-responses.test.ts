@@ -146,7 +146,7 @@ describe('the OpenAI Responses model', () => {
       'block_start 3', 'arguments_delta 3 {"path":', 'arguments_delta 3 "a"}', 'block_end 3',
       'finish', 'finish',
     ]) // oxfmt-ignore
-    expect(told.filter((event) => event.type === 'block_start').at(-1)).toMatchObject({
+    expect(told.find((event) => event.type === 'block_start' && event.index === 3)).toMatchObject({
       callId: 'call_1',
       name: 'read',
     })
