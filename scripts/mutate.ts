@@ -127,7 +127,7 @@ const reach = ${JSON.stringify(`${reach}/`)} + encodeURIComponent(expect.getStat
 process.env['INDELIBLE_REACH'] = reach
 if (!process.env['NODE_OPTIONS']!.includes('reach')) process.env['NODE_OPTIONS'] += ' --import=${join(copy, 'reach.mjs')}'
 const seen = Object.create(null)
-;(globalThis as any).reach = (index: number) => void (seen[index] = 1)
+;(globalThis as any).reach = (index: number) => void (seen[index + ((globalThis as any).isLoading ? ' all' : '')] = 1)
 afterAll(() => appendFileSync(reach, Object.keys(seen).join('\\n') + '\\n'))
 `,
   )
@@ -173,7 +173,13 @@ const runUnchanged = async (
     const marks = places.flatMap((place, index) =>
       place.path === path ? [[`globalThis.reach?.(${index})`, place] as const] : [],
     )
-    fs.writeFileSync(join(copy, path), withMarks(code, marks))
+    // Tests that share a process load a file once: what runs meanwhile is reached by all of them.
+    const setLoading = (is: boolean): string => `;globalThis.isLoading = ${is};`
+    const marked = withMarks(code, marks)
+    fs.writeFileSync(
+      join(copy, path),
+      code.startsWith('#!') ? marked : `${setLoading(true)}${marked}\n${setLoading(false)}`,
+    )
   }
   stop()
   const outcome = await runTests({ changed: [], tests }, 0, 3_600_000)
@@ -183,8 +189,11 @@ const runUnchanged = async (
   for (const [path, milliseconds] of outcome?.took ?? []) took.set(path, (took.get(path) ?? 0) + milliseconds)
   const reaching = places.map(() => new Set<string>())
   for (const name of fs.readdirSync(reach))
-    for (const index of fs.readFileSync(join(reach, name), 'utf8').split('\n').filter(Boolean))
-      reaching[Number(index)]?.add(relative(copy, decodeURIComponent(name)))
+    for (const line of fs.readFileSync(join(reach, name), 'utf8').split('\n').filter(Boolean)) {
+      const [index, isAll] = line.split(' ')
+      for (const path of isAll === undefined ? [relative(copy, decodeURIComponent(name))] : tests)
+        reaching[Number(index)]?.add(path)
+    }
   return { failed: outcome?.failed ?? ['no end'], took, reaching }
 }
 

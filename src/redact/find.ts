@@ -145,5 +145,4 @@ const keptFields: ReadonlySet<string> = new Set([
 ])
 
 const isExempt = ({ start, end, name, within }: WrittenString, text: string): boolean =>
-  (name !== undefined && keptFields.has(name) && !within.isForeign) ||
-  (end - start === 64 && isBlockId(text.slice(start, end)))
+  (name !== undefined && keptFields.has(name) && !within.isForeign) || isBlockId(text.slice(start, end))

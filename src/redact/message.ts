@@ -39,8 +39,8 @@ export type Redact = true | RedactOptions | Redactor
  * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'
  */
 export const createRedactor = (given: Redact = true): Redactor => {
-  if (given !== true && hasOwn(given, 'message')) return given as Redactor
-  const options = given === true ? {} : (given as RedactOptions)
+  const options = (given === true ? {} : given) as RedactOptions
+  if (hasOwn(options, 'message')) return given as Redactor
   const { onRedacted: _, ...silent } = options
   return redactorWith(textRedactor(ownFields(options)), redactorWith(textRedactor(ownFields(silent))))
 }

@@ -87,7 +87,7 @@ const letters: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\
 const decodedLength = (escape: string): string => {
   const letter = escape[1] as string
   if (escape.length === 2) return letters[letter] ?? letter
-  return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape.slice(escape[0] === '%' ? 1 : 2))?.[0] ?? '', 16))
+  return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape)?.[0] as string, 16))
 }
 
 /** For each character of the unescaped text, its position in the original text, and the original end. */

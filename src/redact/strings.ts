@@ -50,7 +50,7 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
     const [sign] = found
     if (sign === '"') {
       const start = token.lastIndex
-      const end = endOfString(text, start) ?? text.length
+      const end = endOfString(text, start) as number
       token.lastIndex = colon.lastIndex = end + 1
       const isKey = colon.test(text)
       strings.push({ start, end, isKey, name: isKey ? undefined : name, within })
@@ -60,7 +60,7 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
     if (sign === '{' || sign === '[') {
       around.push(within)
       within = { isForeign: within.isForeign || (name !== undefined && foreign.has(name)) }
-    } else if (sign !== ',') within = around.pop() ?? within
+    } else if (sign !== ',') within = around.pop() as Container
     name = undefined
   }
   return strings

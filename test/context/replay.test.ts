@@ -132,7 +132,9 @@ describe('replay', () => {
       ...others,
       assistant('Read.'),
       user('Read it again.'),
-      ...read('a.ts', 'c2'),
+      assistant(toolCall('c0', 'read', { path: 'new.ts' }), toolCall('c2', 'read', { path: 'a.ts' })),
+      toolResult('c0', 'new'),
+      toolResult('c2', 'known'),
       assistant('Done.'),
     ])
     const reports = [paged(), window].map((policy) => replay(view, { policy, budget: 2000 }))

@@ -211,9 +211,11 @@ describe('redaction leaves unchanged', () => {
   })
 
   it('the validity of JSON when a key spans several strings', () => {
-    const parts = ['-----BEGIN PRIVATE KEY-----', letters, '-----END PRIVATE KEY-----']
+    const parts = ['-----BEGIN PRIVATE KEY-----', letters, `["${letters}"]`, '-----END PRIVATE KEY-----']
     const redacted = clean(JSON.stringify(parts))
     expect(JSON.parse(redacted)).toEqual(parts.map(({ length }) => `[redacted private-key, ${length} characters]`))
+    const over = JSON.stringify([parts[0], JSON.stringify([parts[3], 'after'])])
+    expect(JSON.parse((JSON.parse(clean(over)) as string[])[1] as string)).toContain('after')
   })
 })
 

@@ -181,6 +181,18 @@ describe('the Anthropic model', () => {
     expect(JSON.stringify(ended.right.messages)).not.toContain('cache_control')
   })
 
+  it('joins the deltas of a block of a new kind, which no event shows', async () => {
+    const deltas = ['so ', 'far'].map((content) => ({ type: 'compaction_delta', content }))
+    const events = lines(start, ...block(0, { type: 'compaction', content: null }, ...deltas), ...stop('end_turn'))
+    const stream = run({ model: await model(() => ({ events })), view: view([user('u')]) })
+    const told: string[] = []
+    for await (const event of stream) if (event.type === 'model_event') told.push(event.event.type)
+    expect(told).toEqual(['block_start', 'block_end', 'finish'])
+    expect((await stream.result()).messages[1]?.content).toMatchObject([
+      { type: 'provider', raw: { type: 'compaction', content: 'so far' } },
+    ])
+  })
+
   it('keeps breakpoints of the record, and sets none if none are wanted', async () => {
     const own: Message = {
       role: 'user',

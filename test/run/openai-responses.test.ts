@@ -146,6 +146,10 @@ describe('the OpenAI Responses model', () => {
       'block_start 3', 'arguments_delta 3 {"path":', 'arguments_delta 3 "a"}', 'block_end 3',
       'finish', 'finish',
     ]) // oxfmt-ignore
+    expect(told.find((event) => event.type === 'block_start' && event.index === 3)).toMatchObject({
+      callId: 'call_1',
+      name: 'read',
+    })
     expect(server?.requests[1]?.body).toMatchObject({
       store: false,
       include: ['reasoning.encrypted_content'],

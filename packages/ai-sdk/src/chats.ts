@@ -177,7 +177,6 @@ const tagField = 'indelible.tags'
 
 /** A message as JSON, with tags. As in JSON, an `undefined` field is absent and a date is text. */
 const tagMessage = (message: UIMessage): UIMessage => {
-  if (typeof message !== 'object' || message === null) return message // the codec reports it
   const { value, tags } = plainOf(message)
   const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
   if (said.length === 0) return message

@@ -120,7 +120,7 @@ const publishStream = async (
 ): Promise<void> => {
   await storeChunks(store, id, head, source, times)
   const timer: unknown = setTimeout(() => void removeStream(store, id, name), times.ttl)
-  if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
+  ;(timer as { readonly unref?: () => void }).unref?.()
 }
 
 /** Remove a stream, unless another one has replaced it. */
@@ -153,7 +153,6 @@ const storeChunks = async (
   }
   const renewal = setInterval(() => void store.renew(id, { number, ttl })(), ttl / 3)
   const chunks = source.getReader()
-  let failed = false
   try {
     for (;;) {
       const next = await chunks.read()
@@ -162,9 +161,8 @@ const storeChunks = async (
       writing ??= write()
     }
   } catch {
-    failed = true
+    waiting.push(JSON.stringify(cutOffChunk))
   }
-  if (failed) waiting.push(JSON.stringify(cutOffChunk))
   const isWhole = await (writing ?? write()) // a running write also stores what was added since it began
   clearInterval(renewal)
   if (isWhole) await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })()

@@ -1,8 +1,20 @@
 /** What chats of the AI SDK over a store must do, on any store. */
+import { setTimeout } from 'node:timers/promises'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import * as fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
+import { expect, it, vi } from 'vitest'
+import {
+  aiUiMessages,
+  assistant,
+  orThrow,
+  settle,
+  text,
+  textOf,
+  toolCall,
+  user,
+  type Message,
+  type Part,
+} from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
 import { ownStore, streamLogOf } from '../../../src/store/kit.ts'
@@ -224,8 +236,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const model = scriptedModel([
       thought('hm', toolCall('call_0', 'look', '{}')),
       assistant('It rains.'),
-      thought('hm again', toolCall('call_0', 'look', '{}')),
-      thought('so', { type: 'text', text: 'It rains again.' }),
+      { role: 'assistant', content: [text('Once more.'), ...thought('hm', toolCall('call_0', 'look', '{}')).content] },
+      thought('so', text('It rains again.')),
     ])
     const client: UIMessage[] = []
     for (const id of ['u1', 'u2']) {
@@ -282,6 +294,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       },
     })
     expect(await streams.resume('c')).toBeUndefined()
+    const [started, cleared] = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'clearInterval')]
     const first = (await streams.publish('c', source, { ttl: 600_000 })).getReader()
     for (const chunk of chunks.slice(0, 10)) write(chunk)
     for (const chunk of chunks.slice(0, 7)) expect(await first.read()).toEqual({ done: false, value: chunk })
@@ -294,6 +307,12 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await chunksOf(replayed as ReadableStream<UIMessageChunk>)).toEqual(chunks)
     expect(await streams.resume('c')).toBeUndefined()
     await expect.poll(() => store.leaseOf(streamLogOf('c'))).toBeUndefined() // it is released, long before it would end
+    // No timer keeps the process alive.
+    const running = new Set<unknown>(started.mock.results.map(({ value }) => value as unknown))
+    for (const [timer] of cleared.mock.calls) running.delete(timer)
+    expect([started.mock.calls.length > 0, running.size]).toEqual([true, 0])
+    started.mockRestore()
+    cleared.mockRestore()
     const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })
@@ -315,6 +334,19 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await chunks.read()).value).toMatchObject({ type: 'error' })
     expect((await chunks.read()).done).toBe(true)
     expect(await streams.resume('c')).toBeUndefined()
+  })
+
+  it('a stream that ended whole before its reader got on is not cut off', async () => {
+    const store = ownStore(await fresh())
+    const log = await store.create({ id: streamLogOf('c'), meta: { 'indelible.stream': { ttl: 2 } }, encrypt: false })
+    const { number } = await store.lease(log.id, { holder: 'stream', ttl: 600_000 })
+    const rows = ['{"type":"start"}', '{"type":"finish"}'].map((body) => ({ kind: 'entry' as const, body }))
+    const { head } = await store.append(log.id, { expected: log.head, rows })
+    const stream = (await chatStreams(store).resume('c')) as ReadableStream<UIMessageChunk>
+    await store.append(log.id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })
+    await store.release(log.id, number)
+    await setTimeout(30) // the reader looks after its publisher meanwhile
+    expect(await chunksOf(stream)).toEqual([{ type: 'start' }, { type: 'finish' }])
   })
 
   it('migrates chats in and out', async () => {

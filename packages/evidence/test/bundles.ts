@@ -120,6 +120,12 @@ const withBody = (body: string, blocks: BundleParts['blocks'] = {}): Edits => ({
 })
 const otherBlock = Buffer.from('another').toString('base64')
 const otherId = blockIdOf(Buffer.from('another'), portableSha256)
+const twoBody = `{"page":"conversation","blocks":[${[block, otherId]
+  .map((id, at) => `{"path":["content",${at},"text"],"id":"${id}","as":"utf8"}`)
+  .join()}],"message":{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":""}]}}`
+const twoBlocks = Object.entries({ [block]: long, [otherId]: otherBlock }).toSorted(([one], [other]) =>
+  one < other ? -1 : 1,
+)
 /** Base64 of the same bytes with bits beyond them. */
 const loose = (base64: string): string =>
   base64.replace(/(.)(=+)$/, (_, last: string, pad: string) => `${String.fromCharCode(last.charCodeAt(0) + 1)}${pad}`)
@@ -129,6 +135,8 @@ export const bundleCases: readonly (readonly [name: string, good: boolean, edits
   ['as it is made', true, {}],
   ['without a salt', true, { made: (made) => void (made.salt = undefined) }],
   ['a message without blocks', true, withBody(shortBody)],
+  ['a message with two blocks', true, withBody(twoBody, Object.fromEntries(twoBlocks))],
+  ['its blocks in another order', false, withBody(twoBody, Object.fromEntries(twoBlocks.toReversed()))],
   ['a tagged message', true, withBody(shortBody.replace('page', 'tag').replace('conversation', 'constraint'))],
   ['the only row of the only session', true, { made: (made) => Object.assign(made, { place: [0, 1], said: [0, 1] }) }],
   ['a session of 1,000 rows', true, { made: (made) => Object.assign(made, { place: [999, 1000], said: [255, 300] }) }],

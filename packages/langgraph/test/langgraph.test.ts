@@ -156,10 +156,12 @@ describe('a LangGraph message', () => {
         { ...message, id: 'x' },
         { ...message, id: [id[0] as Json, 'other', id[2] as Json] },
         { ...message, kwargs: [] },
+        { ...message, kwargs: null },
       ],
     ]
     for (const value of others) {
       const [reviver, counted] = [new Reviver(), counting()]
+      await reviver.revive(message, serde) // it knows the shape of the message
       for (let time = 0; time < 2; time++) {
         const [mine, expected] = await Promise.allSettled([
           Promise.resolve().then(() => reviver.revive(value, counted)),

@@ -195,6 +195,31 @@ describe('a session that ends during recording', () => {
   })
 })
 
+const other = { kind: 'note', body: '{"type":"application","namespace":"x","content":1}' } as const
+it.each<readonly [string, number, (store: Store) => Store['append']]>([
+  [
+    'is tried again for a conflict, five times',
+    5,
+    (store) => (id, given) => {
+      void store.append(id, { expected: given.expected, rows: [other] })
+      return store.append(id, given)
+    },
+  ],
+  ['is not tried again for another fault', 1, (store) => (_, given) => store.append('is not there', given)],
+])('an answer %s; then the loss is reported', async (_, tries, appendIn) => {
+  const inner = memoryStore()
+  let tried = 0
+  const append: Store['append'] = (id, given) => {
+    if (!given.rows.some(({ body }) => body.includes('"receipt"'))) return inner.append(id, given)
+    tried += 1
+    return appendIn(inner)(id, given)
+  }
+  const made = recording({ store: { ...inner, append } })
+  await call(made, asked(question('1')), answerA)
+  expect([tried, made.notices.length]).toEqual([tries, 1])
+  expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1 })
+})
+
 describe('an unreadable session', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
@@ -374,10 +399,34 @@ describe('the proxy', () => {
     await closed // the provider's side, too; an exception that nobody catches fails the test run
   })
 
+  const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+
+  it.each(['client', 'provider'] as const)(
+    'tunnels a WebSocket from its first byte until its %s ends',
+    async (side) => {
+      let [heard, said] = ['', '']
+      const ended = Promise.withResolvers<void>()
+      const { proxy } = await proxyTo((provider) => {
+        provider.write(`${switched}first`)
+        provider.on('data', (bytes) => {
+          heard += bytes.toString()
+          if (heard === 'earlylate') (side === 'client' ? client : provider).destroy()
+        })
+        provider.on('close', () => client.on('close', ended.resolve).destroyed && ended.resolve())
+      })
+      const client = connect(proxy.port, '127.0.0.1', () => client.write(`${upgrade}early`))
+      client.on('data', (bytes) => {
+        if (said === '') client.write('late')
+        said += bytes.toString()
+      })
+      await ended.promise
+      expect([heard, said]).toEqual(['earlylate', expect.stringMatching(/^HTTP\/1.1 101 [^]*\r\n\r\nfirst$/)])
+      await proxy.close()
+    },
+  )
+
   it('closes while a WebSocket is open', async () => {
-    const { proxy } = await proxyTo((socket) =>
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
-    )
+    const { proxy } = await proxyTo((socket) => socket.write(switched))
     const socket = connect(proxy.port, '127.0.0.1', () => socket.write(upgrade))
     await new Promise((resolve) => socket.once('data', resolve))
     socket.on('error', () => undefined)

@@ -27,7 +27,7 @@ import {
 } from '@indelible/recorder'
 import { ok } from '../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
-import { anthropicEvents, chatEvents, responsesEvents } from '../../../test/run/wire.ts'
+import { anthropicEvents, chatEvents, responsesEvents, type Answer } from '../../../test/run/wire.ts'
 import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 
 let server: ProviderServer | undefined
@@ -301,9 +301,11 @@ describe('recording a Chat Completions client', () => {
       bytes.fill(32)
       await (await answer).text()
     }
+    const body = JSON.stringify({ model: 'gpt-x', messages: [said('said first')] })
+    await (await fetch(new Request(`${openai.baseURL}/chat/completions`, { method: 'POST', body }))).text()
     await fetch.settled()
     for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
-    expect(fetch.summary()).toMatchObject({ calls: 3, lost: 0, failed: 0 })
+    expect(fetch.summary()).toMatchObject({ calls: 4, lost: 0, failed: 0 })
   })
 
   it('stores no key, and no text with content: false', async () => {
@@ -415,6 +417,17 @@ describe('a recorded stream', () => {
       expect(message.meta).toEqual({ indelible: { interrupted: true } })
   })
 
+  const read = async ({ openai, anthropic }: Setting, api: 'anthropic' | 'chat' | 'responses'): Promise<void> => {
+    const messages = [{ role: 'user', content: 'hi' } as const]
+    const stream =
+      api === 'anthropic'
+        ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
+        : api === 'chat'
+          ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
+          : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
+    for await (const _ of stream);
+  }
+
   it.each([
     ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
     ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
@@ -422,18 +435,9 @@ describe('a recorded stream', () => {
   ] as const)('with an error event is not an answer, and the receipt says why (%s)', async (api, error, all) => {
     const said = all({ text: 'half of an answer', calls: [] })
     const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
-    const { fetch, openai, anthropic, store } = await setting(() => ({ events }))
-    const messages = [{ role: 'user', content: 'hi' } as const]
-    const read = async (): Promise<void> => {
-      const stream =
-        api === 'anthropic'
-          ? await anthropic.messages.create({ model: 'claude-x', max_tokens: 9, messages, stream: true })
-          : api === 'chat'
-            ? await openai.chat.completions.create({ model: 'gpt-x', messages, stream: true })
-            : await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
-      for await (const _ of stream);
-    }
-    await expect(read()).rejects.toThrow('overloaded')
+    const made = await setting(() => ({ events }))
+    const { fetch, store } = made
+    await expect(read(made, api)).rejects.toThrow('overloaded')
     await fetch.settled()
     const [session] = await sessionsOf(store)
     expect(texts(session as Session)).toEqual(['hi'])
@@ -441,14 +445,21 @@ describe('a recorded stream', () => {
     expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
   })
 
-  it('cut by the provider within a Responses text has all received pieces', async () => {
-    const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
-    const pieces = responsesEvents({ text: 'half of an answer', calls: [] }).slice(0, 4)
-    const { fetch, openai, store } = await setting(() => ({ events: [created, ...pieces] }))
-    const stream = await openai.responses.create({ model: 'gpt-x', input: 'hi', stream: true })
-    for await (const _ of stream);
-    await fetch.settled()
-    expect(texts((await sessionsOf(store))[0] as Session)).toEqual(['hi', 'half of an ans'])
+  const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
+  it.each([
+    ['anthropic', anthropicEvents, [0, 4]],
+    ['chat', chatEvents, [0, 2]],
+    ['responses', (given: Answer) => [created, ...responsesEvents(given)], [0, 5]],
+    ['responses', responsesEvents, [-1]], // a compatible server that sends only the end
+  ] as const)('cut by the provider within a text has all received pieces (%s)', async (api, all, [from, cut]) => {
+    const events = all({ text: 'half of an answer', calls: [] })
+    for (const to of [cut, undefined]) {
+      const made = await setting(() => ({ events: events.slice(from, to) }))
+      await read(made, api)
+      await made.fetch.settled()
+      const [session] = await sessionsOf(made.store)
+      expect(texts(session as Session)).toEqual(['hi', to === undefined ? 'half of an answer' : 'half of an ans'])
+    }
   })
 
   it('abandoned by the client is ended at the provider and recorded as far as it came', async () => {

@@ -119,7 +119,7 @@ const clampLimit = (given: number | undefined, otherwise: number, least: number,
 
 /** Encodes the value at the current position; undefined if it is left out. `asked`: `toJSON` returned the value. */
 const encodeHere = (given: unknown, walk: Walk, asked = false): Json | undefined => {
-  const value = walk.redact === undefined ? given : redactValue(given, walk)
+  const value = redactValue(given, walk)
   switch (typeof value) {
     case 'string':
       return text(value, walk)

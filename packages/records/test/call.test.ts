@@ -245,6 +245,8 @@ describe('thrown values pass through unchanged', () => {
     ['a symbol', Symbol('s'), 'symbol', 'Symbol(s)'],
     ['a fault', Object.freeze({ _tag: 'Conflict', expected: 1 }), 'Conflict', '{"_tag":"Conflict","expected":1}'],
     ['an object', { code: 'E7', detail: [1n] }, 'Object', '{"code":"E7","detail":["1n"]}'],
+    ['an object with a message', { message: 'no' }, 'Object', 'no'],
+    ['an object with a name', { name: 'x' }, 'Object', '{"name":"x"}'],
     ['a revoked proxy', revoked.proxy, 'unreadable', undefined],
   ])('%s', async (_name, value, errorType, errorMessage) => {
     for (const body of [
@@ -263,6 +265,13 @@ describe('thrown values pass through unchanged', () => {
       expect(last(log).errorMessage).toBe(errorMessage)
     }
   })
+})
+
+it("the log's limits bound what is kept of a call", async () => {
+  const log = logOf({ limits: { string: 20 } })
+  const long = 'x'.repeat(1000)
+  await errorOf(recordCall(log, { methodName: 'f', args: [long] }, () => { throw new Error(long) })) // oxfmt-ignore
+  expect(JSON.stringify(last(log))).not.toContain('x'.repeat(21))
 })
 
 it('a thrown object without a message keeps its JSON as the message, bounded like every recorded value', async () => {

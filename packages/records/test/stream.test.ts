@@ -87,8 +87,10 @@ it("a streaming call returns the body's own stream", async () => {
     const value = make()
     expect(await recordCall(createCallLog(), { methodName: 'f' }, () => value)).toBe(value)
   }
-  const response = new Response(await recordCall(createCallLog(), { methodName: 'f' }, () => new Response('text').body))
+  const log = createCallLog()
+  const response = new Response(await recordCall(log, { methodName: 'f' }, () => new Response('text').body))
   expect(await response.text()).toBe('text')
+  await expect.poll(() => log.len).toBe(1) // also if it is not iterated
 })
 
 it("a generator's return value is the call's value", async () => {

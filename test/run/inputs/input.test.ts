@@ -104,6 +104,28 @@ it('an input whose run failed is answered when asked again, without repeating th
   expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
 })
 
+it('an input that fails in the background is free to be asked again, and the session is released', async () => {
+  const store = memoryStore()
+  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  let calls = 0
+  const model: Model = {
+    name: 'm',
+    async *stream(request, signal) {
+      await opened
+      if (++calls > 1) throw new Error('503')
+      yield* echo.stream(request, signal)
+    },
+  }
+  const first = runTurn(one, 'a', { id: 'a', model })
+  await until(other, 'a taken')
+  expect(await runTurn(other, 'b', { id: 'b', whenBusy: 'queue', wait: 0 })).toEqual(['queued'])
+  open()
+  expect(await first).toEqual(['end_turn', 're: a'])
+  await until(other, 'b failed')
+  expect(await runTurn(other, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
+})
+
 const reminded = (message: Message): string | undefined => /^\[The user's message "(.*?)"/.exec(textOf(message))?.[1]
 /** A model that fails, breaks off after some text, or answers the message that it is asked to answer. */
 const wayward = (): Model & { how: 'fail' | 'break' | 'answer'; readonly seen: string[] } => ({

@@ -58,7 +58,7 @@ class ChatStream implements StreamState {
 
   get wire(): Wire | undefined {
     if (!this.#seen) return undefined
-    return { ...this.#rest, choices: [{ index: 0, message: this.#message, finish_reason: this.#reason ?? null }] }
+    return { ...this.#rest, choices: [{ message: this.#message, finish_reason: this.#reason }] }
   }
 }
 

@@ -70,13 +70,12 @@ export const forward = (
   })
   asking.on('response', (answer) => {
     answer.on('error', onBroken)
-    const { statusCode = 0 } = answer
-    if (statusCode < 100) return onBroken(`it answers with the status ${statusCode}`)
+    const statusCode = answer.statusCode as number
     call?.answered(statusCode, (name) => headerOf(answer, name))
     try {
       outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
     } catch (cause) {
-      return onBroken(cause) // Node's client accepts some headers that its server refuses to write
+      return onBroken(cause) // Node's client accepts some statuses and headers that its server refuses to write
     }
     // Send the headers with the first chunk of the body, if they arrived together.
     let isBegun = false

@@ -394,8 +394,8 @@ const firstFrame = (path: string): Frame | undefined => {
   let fd: number | undefined
   try {
     fd = openOwnFile(path, constants.O_RDONLY)
-    const first = recordsOf(fd).next()
-    return first.done === true ? undefined : frameOf(first.value)
+    const [first] = recordsOf(fd)
+    return first && frameOf(first)
   } catch {
     return undefined
   } finally {

@@ -43,8 +43,8 @@ export const tunnel = (
   })
   asking.on('upgrade', (answer, upstream, rest) => {
     socket.write(headOf(101, 'Switching Protocols', answer.rawHeaders), 'latin1')
-    if (rest.length > 0) socket.write(rest)
-    if (head.length > 0) upstream.write(head)
+    socket.write(rest)
+    upstream.write(head)
     upstream.on('error', () => socket.destroy())
     upstream.on('close', () => socket.destroy())
     socket.on('close', () => upstream.destroy())
@@ -54,7 +54,7 @@ export const tunnel = (
   asking.on('response', (answer) => {
     // The provider refused it.
     const headers = [...answerHeaders(answer), 'connection', 'close']
-    socket.write(headOf(answer.statusCode ?? 502, reasonIn(answer), headers), 'latin1')
+    socket.write(headOf(answer.statusCode as number, reasonIn(answer), headers), 'latin1')
     answer.on('error', () => socket.destroy())
     answer.pipe(socket)
   })
