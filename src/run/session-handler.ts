@@ -28,7 +28,7 @@ import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { acquireRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
@@ -193,7 +193,8 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
-    const { ms = 1000, bytes = Infinity } = ownFields(options.journalEvery ?? {})
+    if (options.lease) checkRunLease(options.lease)
+    const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', options.journalEvery, everyNames)
     this.#every = {
       ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
       bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
@@ -523,5 +524,7 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }
+
+const everyNames: OptionNames<NonNullable<SessionHandlerOptions['journalEvery']>> = { ms: true, bytes: true }
 
 const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, lease: true, redact: true }

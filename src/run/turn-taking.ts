@@ -9,7 +9,7 @@ import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { systemClock, type Clock } from '../task/index.ts'
+import { systemClock, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -22,7 +22,7 @@ import { recordingHandler, type SessionHandlerOptions } from './session-handler.
 import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './start.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
+export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
@@ -256,7 +256,7 @@ export class TurnTaking {
         const done = await this.answer(next)
         if (isLeft(done) || done.right === 'anew') return done
       }
-    })
+    }).catch(thrownFault<StartFault>)
     await this.#lease?.release()
     if (isLeft(answered) || this.#stopped) return
     // An input may have arrived between the last check and the release, from a process that does not wait.

@@ -6,14 +6,14 @@ import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { contextStates, type Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
-import type { Clock } from '../task/index.ts'
+import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import type { Retry, Continuation, UnfinishedPolicy } from './start.ts'
+import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The options of a run on a session. */
@@ -72,6 +72,8 @@ export interface TurnOptions extends SessionRunOptions {
 export const turn = (session: Session, input: string | Message, given: TurnOptions): RunStream<TurnFault> => {
   const options = optionsOf('turn', given, optionNames)
   const { whenBusy = 'fail', wait = Infinity } = options
+  choice('turn: whenBusy', whenBusy, ['fail', 'wait', 'queue'])
+  amount('turn: wait', wait, { unit: 'milliseconds' })
   const message = messageOf(input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
@@ -203,6 +205,7 @@ export const runSettings = (
     tools: given = [],
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
+  if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
   const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }

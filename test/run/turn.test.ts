@@ -586,6 +586,29 @@ describe('tool approvals', () => {
     expect(() => resume(session, { ...options, deny: [{ approval: 'c' }] })).toThrow('deny takes the token')
   })
 
+  it('end a resume with a fault, without its lease, if `unfinished` throws or does not choose', async () => {
+    for (const [unfinished, why] of [
+      [
+        () => {
+          throw new Error('no policy')
+        },
+        'the function passed as `unfinished` threw: no policy',
+      ],
+      [() => 'again', 'its result is "again"; expected one of retry, tell, ask'],
+    ] as const) {
+      const session = await createSession(memoryStore(), { id: 's' })
+      await session.append(user('pay'))
+      await session.note({ type: 'journal', step: 'r:0', answer: { ...answer } as never })
+      await session.note({ type: 'journal', step: 'r:0', started: ['a', 'b'] })
+      const stream = resume(session, { model: echo, tools, unfinished: unfinished as never })
+      const events: string[] = []
+      for await (const { type } of stream) events.push(type)
+      expect(events).toEqual(['run_failed'])
+      await expect(Promise.resolve(stream.result())).rejects.toThrow(why)
+      expect([session.held(), session.len]).toEqual([undefined, 1])
+    }
+  })
+
   it('count another user message, and interrupted(), as denial', async () => {
     ran.length = 0
     const store = memoryStore()
