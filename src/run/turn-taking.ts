@@ -26,7 +26,10 @@ export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | Call
 
 /** How a session is held and written to. */
 export interface HoldOptions
-  extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {}
+  extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {
+  /** Called with each run that answers the input of another turn. */
+  readonly onQueuedRun?: (run: RunStream<RunFailure>, input: string) => unknown
+}
 
 /** Milliseconds between two checks of a session that another process holds. */
 const pollMs = 100
@@ -197,6 +200,8 @@ export class TurnTaking {
     const handlers = [recordingHandler(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
     const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
     this.#going = going
+    const { onQueuedRun } = this.#taking
+    void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
     const ended = await going.result()()
     this.#going = undefined
     if (this.#lease?.lost === true) return this.#lease.fault()
