@@ -37,16 +37,16 @@ export interface MinimumPage {
   readonly tokens: number
 }
 
-/** A summarizer failed. `done` has the summaries made before that; you can still append them. */
+/** A summarizer failed for a range. `done` has the summaries of other ranges; you can still append them. */
 export type SummaryFault = {
   readonly _tag: 'SummarizerFailed'
   /** The first position of the range. */
   readonly from: number
   /** The position after its last one. */
   readonly to: number
-  /** What the summarizer threw. */
+  /** What the summarizer threw, or why the text that it returned is unusable. */
   readonly cause: unknown
-  /** The notes made before it failed. */
+  /** The notes made for other ranges. */
   readonly done: readonly SummaryNote[]
 }
 

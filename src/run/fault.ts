@@ -2,7 +2,14 @@ import { contextSentences } from '../context/fault.ts'
 import { historySentences } from '../history/fault.ts'
 import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
 import { ownField } from '../json/index.ts'
-import { type AnySentences, reasonOf, sentencesOf, type Sentences } from '../task/index.ts'
+import {
+  type AnySentences,
+  callbackFaultText,
+  type CallbackThrew,
+  reasonOf,
+  sentencesOf,
+  type Sentences,
+} from '../task/index.ts'
 import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
@@ -140,13 +147,17 @@ export interface InputMismatch {
   readonly id: string
 }
 
-/** Why a turn or a resumed run has no result. If the run started, `partial` has the result so far. */
-export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch
+/**
+ * Why a turn or a resumed run has no result. If the run started, `partial` has the result so far. `CallbackThrew`: the
+ * function `unfinished` threw, or returned no choice.
+ */
+export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
 
 export const turnSentences: Sentences<TurnFault> = {
   ...runSentences,
   ...sessionSentences,
   ...pairingSentences,
+  CallbackThrew: callbackFaultText,
   InputMismatch: (fault) =>
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }

@@ -15,6 +15,7 @@ export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-f
 export type { LookAhead, HandlerAnswer, RunHandler } from './handler.ts'
 export type { Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.ts'
 export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './launch.ts'
+export { inputsOf, type Input, type InputState } from './inputs/input.ts'
 export { resume, type ResumeOptions } from './resume.ts'
 export { run } from './run.ts'
 export { turn, type SessionRunOptions, type TurnOptions } from './turn.ts'

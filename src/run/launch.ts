@@ -5,6 +5,7 @@ import {
   formatPath,
   isLeft,
   NotJson,
+  optionsOf,
   right,
   snapshot,
   type JsonObject,
@@ -16,7 +17,7 @@ import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, taskOf, type Task, type TaskOf } from '../task/index.ts'
+import { amount, choice, taskOf, thrownFault, type Task, type TaskOf } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import type { RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -93,7 +94,7 @@ export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
    *
    * @param options what to do with the answer, and a message with which the run continues
    * @returns false if the run has ended or is about to
-   * @throws TypeError if the message is not a user message; nothing is interrupted then
+   * @throws TypeError if an option is unknown, or the message is not a user message; nothing is interrupted then
    */
   readonly interrupt: (options?: InterruptOptions) => boolean
   /**
@@ -201,7 +202,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
     if (known !== undefined) return known.run()
-    const start = await (begin as Begin<F>)(control)
+    const start = await (begin as Begin<F>)(control).catch(thrownFault<F>)
     if (!isLeft(start) && !hasField(start.right, 'over')) return loopOf(start.right).run()
     control.end()
     const last: RunEvent = isLeft(start)
@@ -219,18 +220,22 @@ export const launchRun = <F extends { readonly _tag: string }>(
   }
   const ended = runToEnd().then(after)
   return Object.freeze({
-    interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
-      control.interrupt({
-        behavior,
+    interrupt: (given?: InterruptOptions) => {
+      const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
+      return control.interrupt({
+        behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
         message: injectedMessage(message),
         reason: 'Interrupted by the user before it was finished.',
         stop: message === undefined ? 'cancelled' : undefined,
-      }),
+      })
+    },
     cancel,
     result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
+
+const interruptNames: OptionNames<InterruptOptions> = { behavior: true, message: true }
 
 /** The user's new message. Throws a TypeError if it is not a user message. */
 const injectedMessage = (message: string | Message | undefined): Message | undefined => {

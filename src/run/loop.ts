@@ -294,7 +294,7 @@ export class Loop {
 
   /**
    * Streams the model's answer. Returns it with the final events that are not emitted yet, or `cut`
-   * if interrupted. If the stream breaks off, its partial answer is recorded with a mark.
+   * if interrupted. If the stream breaks off or a handler fails, its partial answer is recorded with a mark.
    */
   async #ask(
     partial: PartialAnswer,
@@ -361,8 +361,8 @@ export class Loop {
                 partialText: partial.text,
                 cause: error,
               }
+      if (problem !== undefined && problem._tag !== 'InvalidAnswer') this.#keep(partial)
       await this.#tellHeld(held)
-      if (problem?._tag === 'ModelFailed' || problem?._tag === 'StreamEndedEarly') await this.#keep(partial)
       if (problem !== undefined) throw new RunEnded(problem)
     } finally {
       // Not awaited: a hanging stream would delay the end.
@@ -382,13 +382,14 @@ export class Loop {
     }
   }
 
-  /** Records a partial answer with a mark, unless it has no readable content. */
-  async #keep(partial: PartialAnswer): Promise<void> {
+  /** Lets the run's end record a partial answer with a mark, unless it has no readable content. */
+  #keep(partial: PartialAnswer): void {
     const message = partial.message('savePartial') && partial.message('saveMarked')
     if (message === undefined) return
     const response = this.#admitted({ message, reason: 'other', usage: noUsage })
     const results = callsOf(response.message).map((call) => errorResult(call, notRunText('The answer broke off.')))
-    await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
+    const delta = this.#deltaOf(this.#stepMessages(response, results))
+    this.#unrecorded = () => ({ delta })
   }
 
   /** One promise per event: racing against a long-pending promise would keep every loser alive. */

@@ -5,6 +5,7 @@ import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
 import { launchRun, type NothingToRun, type RunStream, type Start } from './launch.ts'
+import { choice } from '../task/index.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
 import { sessionRunOptionNames, runSettings, type SessionRunOptions } from './turn.ts'
@@ -36,6 +37,7 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
 export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFault> => {
   const options = optionsOf('resume', given, optionNames)
   const { whenBusy = 'takeOver' } = options
+  choice('resume: whenBusy', whenBusy, ['fail', 'wait', 'takeOver'])
   const { settings, continuation } = runSettings(session, options)
   const decided = decisionsOf(options)
   const turns = new TurnTaking(session, settings, continuation, options)

@@ -1,8 +1,8 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, ownFields, present } from '../json/index.ts'
+import { isLeft, left, right, optionsOf, ownFields, present, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
-import { type Clock, reasonOf } from '../task/index.ts'
+import { amount, choice, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
 export interface RunLeaseOptions {
@@ -16,6 +16,15 @@ export interface RunLeaseOptions {
   readonly wait?: number
   /** The clock for renewals and waits. Default: the system clock. */
   readonly clock?: Clock
+}
+
+const optionNames: OptionNames<RunLeaseOptions> = { holder: true, ttl: true, whenBusy: true, wait: true, clock: true }
+
+/** Throws a TypeError for an invalid option. */
+export const checkRunLease = (options: RunLeaseOptions): void => {
+  const { whenBusy = 'fail', wait = Infinity } = optionsOf('sessionHandler: lease', options, optionNames)
+  choice('lease.whenBusy', whenBusy, ['fail', 'wait'])
+  amount('lease.wait', wait, { unit: 'milliseconds' })
 }
 
 export type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>

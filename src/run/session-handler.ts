@@ -28,7 +28,7 @@ import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { acquireRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
@@ -60,7 +60,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<An
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
-  Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps'>>
+  Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps' | 'conversation'>>
 
 /**
  * Records a run in a session, so that a crash loses nothing that was finished. The run holds the session's lease: a
@@ -72,7 +72,8 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * the last second can be lost.
  *
  * If another writer appends, the run ends with the conflict. Everything the step had finished stays in the journal,
- * for `session.interrupted()` and `resume`.
+ * for `session.interrupted()` and `resume`. If messages are retracted meanwhile (`pop`, `rewind`), the run also ends
+ * with the conflict, and the step is discarded.
  *
  * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was
  * interrupted. It has the record's head at that time: `session.at(receipt.head)` returns the record that the
@@ -170,6 +171,8 @@ class Recording {
   /** The journal's redactor. It does not count, because the messages that follow are counted. */
   readonly #redactor: Redactor | undefined
   #head: Head | undefined
+  /** The number of retracted messages when the run began. A retraction during the run is a conflict. */
+  #retracted: number | undefined
   #step: Step | undefined
   #entry = emptyEntry()
   #writing: Promise<Answer> | undefined
@@ -193,7 +196,8 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
-    const { ms = 1000, bytes = Infinity } = ownFields(options.journalEvery ?? {})
+    if (options.lease) checkRunLease(options.lease)
+    const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', options.journalEvery, everyNames)
     this.#every = {
       ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
       bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
@@ -202,6 +206,8 @@ class Recording {
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
     const { lease = {} } = this.#options
+    const { conversation } = this.#session
+    if (conversation !== undefined) this.#retracted = this.#session.len - conversation().length
     if (lease === false || this.#given !== undefined) return right(undefined)
     const held = await acquireRunLease(this.#session, lease, stop)
     if (isLeft(held)) return held
@@ -428,9 +434,13 @@ class Recording {
       isLast && this.#input !== undefined
         ? [{ type: 'input', id: this.#input, state: 'answered', at: this.#session.len + messages.length }]
         : []
+    const expected = this.#retracted === undefined ? {} : { expectedConversation: expectedLen - this.#retracted }
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
       this.#under(() =>
-        this.#session.append({ messages, notes: [...notes, ...answeredInput()] }, { operation, expectedLen })(),
+        this.#session.append(
+          { messages, notes: [...notes, ...answeredInput()] },
+          { operation, expectedLen, ...expected },
+        )(),
       )
     let answer = await add(close)
     // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
@@ -438,7 +448,8 @@ class Recording {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
     }
-    if (isLeft(answer) && answer.left._tag === 'SessionConflict' && step !== undefined) await this.#save(step, messages)
+    if (isLeft(answer) && answer.left._tag === 'SessionConflict' && step !== undefined)
+      await (answer.left.len > expectedLen ? this.#save(step, messages) : this.#close())
     return answer
   }
 
@@ -523,5 +534,7 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }
+
+const everyNames: OptionNames<NonNullable<SessionHandlerOptions['journalEvery']>> = { ms: true, bytes: true }
 
 const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, lease: true, redact: true }

@@ -14,6 +14,7 @@ import {
   unansweredReminder,
   whyUnanswered,
 } from '../session/kit.ts'
+import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
@@ -27,6 +28,8 @@ import type { Tool } from './tool.ts'
  * `approval`, and the caller of `resume` approves the call (to run it again) or denies it.
  */
 export type UnfinishedChoice = 'retry' | 'tell' | 'ask'
+
+export const unfinishedChoices: readonly UnfinishedChoice[] = ['retry', 'tell', 'ask']
 
 /** One choice for all calls, or a function that chooses per call. */
 export type UnfinishedPolicy = UnfinishedChoice | ((call: ToolCallPart, tool: Tool | undefined) => UnfinishedChoice)
@@ -110,6 +113,7 @@ export const continueTurn = async (
   input: Input | undefined,
 ): Promise<Either<Fault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session)
+  const continued = kept && continuationOf(kept, tools, unfinished, decisions)
   const rows = settleSteps(
     session,
     session.openSteps().filter(({ step }) => step !== kept?.step),
@@ -125,10 +129,18 @@ export const continueTurn = async (
   })
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
-  if (kept !== undefined) return startOf(session, continuationOf(kept, tools, unfinished, decisions))
+  if (continued !== undefined) return startOf(session, continued)
   const last = session.conversation().at(-1)
   const isOver = last === undefined || last.role === 'assistant' || last.role === 'system'
   return input === undefined && isOver ? right(undefined) : startOf(session)
+}
+
+/** The policy's choice. Throws a FaultError if it throws or does not choose. */
+const chosenBy = (policy: UnfinishedPolicy, call: ToolCallPart, tool: Tool | undefined): UnfinishedChoice => {
+  if (typeof policy !== 'function') return policy
+  const chosen = callCallback('unfinished', () => choice('its result', policy(call, tool), unfinishedChoices))
+  if (isLeft(chosen)) throw new FaultError(chosen.left, callbackFaultText(chosen.left))
+  return chosen.right
 }
 
 /** A message for the model before the next call, if its answer was cut off or another message was asked last. */
@@ -187,7 +199,7 @@ const continuationOf = (
     if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
     if (!step.started.has(call.id)) continue
     const tool = tools.find(({ name }) => name === call.name)
-    const chosen = typeof policy === 'function' ? policy(call, tool) : policy
+    const chosen = chosenBy(policy, call, tool)
     if (chosen === 'ask' || step.waiting.has(call.id)) {
       if (!step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
       started.push(call.id)

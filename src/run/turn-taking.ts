@@ -9,7 +9,7 @@ import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { systemClock, type Clock } from '../task/index.ts'
+import { systemClock, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -22,11 +22,14 @@ import { recordingHandler, type SessionHandlerOptions } from './session-handler.
 import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './start.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
+export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
-  extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {}
+  extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {
+  /** Called with each run that answers the input of another turn. */
+  readonly onQueuedRun?: (run: RunStream<RunFailure>, input: string) => unknown
+}
 
 /** Milliseconds between two checks of a session that another process holds. */
 const pollMs = 100
@@ -197,6 +200,8 @@ export class TurnTaking {
     const handlers = [recordingHandler(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
     const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
     this.#going = going
+    const { onQueuedRun } = this.#taking
+    void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
     const ended = await going.result()()
     this.#going = undefined
     if (this.#lease?.lost === true) return this.#lease.fault()
@@ -256,7 +261,7 @@ export class TurnTaking {
         const done = await this.answer(next)
         if (isLeft(done) || done.right === 'anew') return done
       }
-    })
+    }).catch(thrownFault<StartFault>)
     await this.#lease?.release()
     if (isLeft(answered) || this.#stopped) return
     // An input may have arrived between the last check and the release, from a process that does not wait.

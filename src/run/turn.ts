@@ -6,14 +6,14 @@ import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { contextStates, type Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
-import type { Clock } from '../task/index.ts'
+import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type TurnFault } from './fault.ts'
+import { turnFaultText, type RunFailure, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import type { Retry, Continuation, UnfinishedPolicy } from './start.ts'
+import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The options of a run on a session. */
@@ -30,6 +30,14 @@ export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<Session
   readonly ttl?: number
   /** The clock for the lease and for waits. Default: the system clock. */
   readonly clock?: Clock
+  /**
+   * Called with each run that answers the queued input of another turn: read its events or its result, or cancel it.
+   * Default: none; a failure then only shows in the input's state (`inputsOf`), and to the turn that waits for it.
+   *
+   * @param run the run; an error that this function throws, or a promise of it, is an unhandled rejection
+   * @param input the id of the input
+   */
+  readonly onQueuedRun?: (run: RunStream<RunFailure>, input: string) => unknown
 }
 
 /** Options of a turn. */
@@ -59,7 +67,8 @@ export interface TurnOptions extends SessionRunOptions {
  * input still waits for its answer, `approval` if it waits for that, and `cancelled` if it was withdrawn. A run that
  * lost the session to another process ends with `LeaseLost`.
  *
- * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools.
+ * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools:
+ * `onQueuedRun` gets their runs.
  *
  * Cost    beyond those of the run: two round trips for the lease, one for the input, one to check for others
  *
@@ -72,6 +81,8 @@ export interface TurnOptions extends SessionRunOptions {
 export const turn = (session: Session, input: string | Message, given: TurnOptions): RunStream<TurnFault> => {
   const options = optionsOf('turn', given, optionNames)
   const { whenBusy = 'fail', wait = Infinity } = options
+  choice('turn: whenBusy', whenBusy, ['fail', 'wait', 'queue'])
+  amount('turn: wait', wait, { unit: 'milliseconds' })
   const message = messageOf(input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
@@ -187,6 +198,7 @@ export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
   holder: true,
   ttl: true,
   clock: true,
+  onQueuedRun: true,
 }
 
 const optionNames: OptionNames<TurnOptions> = { ...sessionRunOptionNames, id: true, whenBusy: true, wait: true }
@@ -203,6 +215,7 @@ export const runSettings = (
     tools: given = [],
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
+  if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
   const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }

@@ -170,7 +170,7 @@ export interface Session extends SessionReader {
    */
   readonly rebase: (
     make: (view: View<Message>) => Appendable | readonly Appendable[],
-    options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
+    options?: Omit<AppendOptions, 'expectedLen' | 'expectedConversation' | 'expectedHead'>,
   ) => Task<WriteFault | CallbackThrew, AppendedMessages>
   /**
    * Remove the last message from the conversation. As with `rewind`, the record keeps it.
@@ -338,6 +338,11 @@ export interface MessagesAndNotes {
 export interface AppendOptions extends NoteOptions {
   /** The page kind of the messages: one for all, or a list (`undefined`: classified). Default: classified. */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
+  /**
+   * With `expectedLen`: the number of messages of the conversation to continue. If some were retracted since, the result
+   * is a `SessionConflict`. Default: any number.
+   */
+  readonly expectedConversation?: number
 }
 
 /** Whether a change respects another holder's lease. Every method that writes has this option. */

@@ -1,4 +1,5 @@
-/** Checks options that are numbers. */
+/** Checks options that are numbers, or one of a few words. */
+import { describe } from '../json/index.ts'
 
 /** The valid values of a numeric option. */
 export interface Amount {
@@ -38,4 +39,14 @@ export const amount = (
   throw new TypeError(
     `${name} is ${found}; expected a ${whole ? 'whole ' : ''}number of ${unit}, at least ${least}${most === Infinity ? ', or Infinity for no limit' : ` and at most ${most}`}`,
   )
+}
+
+/**
+ * Returns the value of an option that is one of a few words.
+ *
+ * Throws  TypeError that lists them, for anything else
+ */
+export const choice = <Word extends string>(name: string, value: Word, words: readonly Word[]): Word => {
+  if (words.includes(value)) return value
+  throw new TypeError(`${name} is ${describe(value)}; expected one of ${words.join(', ')}`)
 }

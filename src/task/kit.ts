@@ -11,6 +11,7 @@ export {
   after,
   amount,
   callCallback,
+  choice,
   fail,
   longestTimer,
   need,

@@ -72,8 +72,8 @@ export const taskOf =
     return task as TaskFor<E> // the result of `run`, called or awaited
   }
 
-/** Turns the FaultError of reading a damaged record into a fault. */
-const thrownFault = <All>(error: unknown): Either<All, never> => {
+/** Turns a thrown FaultError, such as that of reading a damaged record, into a fault. Throws anything else. */
+export const thrownFault = <All>(error: unknown): Either<All, never> => {
   if (error instanceof FaultError) return left(error.fault as All)
   throw error
 }

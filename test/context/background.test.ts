@@ -4,7 +4,14 @@ import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, toolCall, toolResult, user, type Message } from 'indelible'
 import type { Note } from '../../src/notes/kit.ts'
-import { deriveContext, modelSummarizer, summariesInBackground, type DerivedContext } from 'indelible/context'
+import {
+  deriveContext,
+  modelSummarizer,
+  prepareSummaries,
+  summariesInBackground,
+  type DerivedContext,
+  type SummaryFault,
+} from 'indelible/context'
 
 const step = (index: number): readonly Message[] => [
   assistant('Looking.', toolCall(`c${index}`, 'read', { path: `src/${index}.ts` })),
@@ -66,6 +73,39 @@ describe('background summaries', () => {
       await summaries.idle()
     }
     expect(told).toEqual(['AppendFailed', 'AppendFailed', 'AppendFailed'])
+  })
+  it('refuse an unusable text for its range only, and do not pay for it again', async () => {
+    const history = createHistory<Message>({
+      from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
+    })
+    for (const [text, why] of [
+      ['word '.repeat(1000), /^the summarizer returned a text of 1,?\d+ tokens; expected at most 300$/],
+      ['half \ud800', /half a surrogate pair/],
+      ['', /an empty string/],
+      [5, /found 5|returned 5/],
+    ] as const) {
+      const notes: Note[] = []
+      const told: SummaryFault[] = []
+      let calls = 0
+      const summarizer = { model: 'acme-1', summarize: () => ((calls += 1) === 2 ? (text as string) : 'short') }
+      const summaries = summariesInBackground({
+        summarizer,
+        append: (made) => notes.push(...made),
+        onFault: (fault) => told.push(fault as SummaryFault),
+        chunkTokens: 1000,
+        keepTokens: 1000,
+      })
+      for (const _ of [1, 2]) {
+        summaries.offer(history.view(), notes)
+        await summaries.idle()
+      }
+      expect(calls).toBeGreaterThan(4)
+      expect([notes.length, told.length]).toEqual([calls - 1, 1])
+      expect((told[0]?.cause as Error).message).toMatch(why)
+      calls = 0
+      const prepared = await prepareSummaries(history.view(), [], summarizer, { chunkTokens: 1000, keepTokens: 1000 })()
+      expect(isLeft(prepared) && prepared.left.done.length).toBe(calls - 1)
+    }
   })
   it('report a failure, keep finished summaries, and are tried again', async () => {
     const history = createHistory<Message>({

@@ -14,15 +14,17 @@ import {
   verifySession,
 } from 'indelible'
 import { deriveContext, recall, recallTool, replay } from 'indelible/context'
-import { run, scriptedModel, sessionHandler } from 'indelible/run'
+import { resume, run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { copySession, follow, proveEntry } from 'indelible/session'
 import { followLog } from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
 import { agentsSession } from '@indelible/openai-agents'
+import { keyRing, withKeys } from '@indelible/encryption'
 import { postgresStore } from '@indelible/postgres'
 import { openCallLog } from '@indelible/records'
-import { importTranscript, readTranscript } from '@indelible/transcripts'
+import { historyActivities } from '@indelible/workflows/activities'
+import { importTranscript, readTranscript, writeNative } from '@indelible/transcripts'
 
 const session = await createSession(memoryStore(), { id: 's' })
 const store = memoryStore()
@@ -70,10 +72,34 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['recallTool', 'maxCharacter', 'maxCharacters', (o) => recallTool(() => view, o)],
     ['replay', 'note', 'notes', (o) => replay(view, o)],
     ['sessionHandler', 'leases', 'lease', (o) => sessionHandler(session, o)],
+    ['sessionHandler: lease', 'hodler', 'holder', (o) => sessionHandler(session, { lease: o })],
+    ['journalEvery', 'byte', 'bytes', (o) => sessionHandler(session, { journalEvery: o })],
     ['agentsSession', 'sessionID', 'sessionId', (o) => agentsSession(store, o)],
     ['postgresStore', 'connexions', 'connections', (o) => postgresStore(o)],
     ['openCallLog', 'durables', 'durable', (o) => openCallLog(o)],
   ]
+
+const model = scriptedModel([])
+
+/** Each option that is one of a few words, and these words. */
+const choices: readonly (readonly [words: string, call: (word: never) => unknown])[] = [
+  ['fail, wait, queue', (whenBusy) => turn(session, 'a', { model, whenBusy })],
+  ['fail, wait, takeOver', (whenBusy) => resume(session, { model, whenBusy })],
+  ['retry, tell, ask', (unfinished) => turn(session, 'a', { model, unfinished })],
+  ['fail, wait', (whenBusy) => sessionHandler(session, { lease: { whenBusy } })],
+  ['disk, os', (durability) => sqliteStore({ path: 'a.db', durability })],
+  ['refuse, read, continue', (plain) => withKeys(store, keyRing([{ id: 'one', key: new Uint8Array(32) }]), { plain })],
+  ['own, any', (scopes) => historyActivities({ store, registry: {}, scopes })],
+  [
+    'own, text, omit',
+    (reasoning) => writeNative(view, 'codex', { id: crypto.randomUUID(), now: 0, cwd: '/a', reasoning }),
+  ],
+  ['created, appended, entries, id', (by) => store.list({ by })],
+]
+
+it.each(choices)('an option takes one of %s', (words, call) => {
+  expect(() => call('nope' as never)).toThrow(new RegExp(`is "nope"; expected one of ${words}$`))
+})
 
 describe('an unknown option', () => {
   it.each(calls)('is refused by %s({ %s })', (of, wrong, right, call) => {

@@ -7,6 +7,7 @@ import {
   createSession,
   memoryStore,
   settle,
+  textOf,
   toolCall,
   user,
   type Message,
@@ -177,6 +178,21 @@ describe('a handler that fails after a tool has run', () => {
     expect(session.conversation().toArray()).toEqual(ended.left.partial.messages)
     expect(session.conversation().length).toBe(3)
     expect(session.openSteps()).toEqual([])
+  })
+
+  it('in the middle of a text keeps the text so far, marked, in the partial result and in a session', async () => {
+    const session = await createSession(memoryStore(), { id: 's', messages: [user('go')] })
+    for (const others of [[], [sessionHandler(session)]]) {
+      const fails: RunHandler = (event) =>
+        event.type === 'model_event' && event.event.type === 'text_delta' && event.event.text === ' two'
+          ? left('no')
+          : undefined
+      const ended = await run({ model: scriptedModel([assistant('one two three')]), view: start, handlers: [fails, ...others] }).result()() // oxfmt-ignore
+      expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'model_event', cause: 'no' } })
+      const { messages } = isLeft(ended) ? ended.left.partial : { messages: [] }
+      expect(messages.map(textOf)).toEqual(['go', 'one two [interrupted]'])
+      if (others.length > 0) expect([session.conversation().toArray(), session.openSteps()]).toEqual([messages, []])
+    }
   })
 
   it('at an interrupt loses neither the kept text nor the message', async () => {

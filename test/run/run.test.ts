@@ -535,7 +535,7 @@ describe('an interrupt', () => {
     ])
   })
 
-  it('accepts only user messages; anything else is ignored', async () => {
+  it('accepts only user messages and known behaviors; anything else is refused', async () => {
     const bad: readonly unknown[] = [
       toolResult('zzz', 'late'),
       assistant(toolCall('x', 'add', '{}')),
@@ -547,6 +547,10 @@ describe('an interrupt', () => {
     const { result } = await all({ model: scriptedModel([assistant('one two three')]) }, (event, stream) => {
       if (event.type === 'model_event')
         for (const message of bad) expect(() => stream.interrupt({ message: message as string })).toThrow(/^interrupt/)
+      for (const options of [{ behavior: 'nope' }, { behaviour: 'discard' }, 'discard'])
+        expect(() => stream.interrupt(options as object)).toThrow(
+          /^interrupt.*(discard, savePartial, saveMarked|has no option|as an object)/,
+        )
     })
     expect(result.messages.at(-1)).toEqual(assistant('one two three'))
     expect(result.counts.interrupts).toBe(0)

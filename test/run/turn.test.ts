@@ -1,8 +1,9 @@
 /** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { assistant, settle, textOf, toolCall, user, type Message } from 'indelible'
+import { assistant, settle, textOf, toolCall, user, type Message, type View } from 'indelible'
 import {
+  inputsOf,
   resume,
   run,
   scriptedModel,
@@ -14,7 +15,7 @@ import {
   type RunEvent,
   type RunStream,
 } from 'indelible/run'
-import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { createSession, openSession, verifySession, type Note, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import { thawed } from '../thawed.ts'
@@ -174,6 +175,40 @@ describe('turn', () => {
     )
     const known = await turn(other, '2', { model: echo, id: 'two' }).result()
     expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['answered', 're: 2', 8])
+  })
+
+  it('gives the failure of a queued input to `onQueuedRun` and to its state, and it can be asked again', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const down: Model = {
+      name: 'down',
+      async *stream(request, signal) {
+        await opened
+        if (one.len > 1) throw new Error('no quota')
+        yield* echo.stream(request, signal)
+      },
+    }
+    const runs: (readonly [string, RunStream])[] = []
+    const first = turn(one, '0', { model: down, id: 'zero', onQueuedRun: (run, input) => runs.push([input, run]) })
+    await upTo(first, ({ type }) => type === 'step_start')
+    await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
+    const states = () => inputsOf(other).map(({ id, state, reason }) => [id, state, reason])
+    expect(states()).toEqual([['zero', 'taken', undefined], ['one', 'queued', undefined]]) // oxfmt-ignore
+    open()
+    expect((await first.result()).stopReason).toBe('end_turn')
+    await expect.poll(() => other.refresh().then(states)).toEqual([['zero', 'answered', undefined], ['one', 'failed', 'error']]) // oxfmt-ignore
+    const [[input, failed]] = runs as [(typeof runs)[0]]
+    expect([input, await failed.result()()]).toMatchObject([
+      'one',
+      { left: { _tag: 'ModelFailed', reason: 'no quota' } },
+    ])
+    await turn(other, '1', { model: echo, id: 'one', whenBusy: 'wait' }).result()
+    expect(states()).toEqual([['zero', 'answered', undefined], ['one', 'answered', undefined]]) // oxfmt-ignore
+    expect(inputsOf(other).map(({ at, end }) => messageTexts(other).slice(at, end))).toEqual(
+      ['0', '1'].map((text) => [`user: ${text}`, `assistant: re: ${text}`]),
+    )
+    expect(runs.length).toBe(1)
   })
 
   it('never answers an input cancelled while waiting', async () => {
@@ -479,6 +514,40 @@ describe('resume', () => {
   })
 })
 
+it.each(['this handle', 'another handle'])(
+  'a message retracted during its run, by %s, gets no answer: the run ends with the conflict',
+  async (by) => {
+    for (const calls of [[], [toolCall('l', 'look', '{}')]]) {
+      const store = memoryStore()
+      const session = await createSession(store, { id: 's' })
+      await session.append([user('one'), assistant('re: one')])
+      const other = by === 'this handle' ? session : await openSession(store, 's')
+      const pop = async (): Promise<string> => {
+        await other.refresh()
+        await other.pop()
+        return 'seen'
+      }
+      const look = tool({ name: 'look', parameters: {}, run: pop })
+      const model: Model = {
+        name: 'm',
+        async *stream() {
+          if (calls.length === 0) await pop()
+          const message = assistant('re: two', ...calls)
+          yield { type: 'finish', message, reason: 'end_turn', usage: { input: 0, output: 0 } }
+        },
+      }
+      const ended = await turn(session, 'two', { model, tools: [look], id: 'i' }).result()()
+      expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', cause: { _tag: 'SessionConflict', len: 3 } } })
+      const fault =
+        isLeft(ended) && ended.left._tag === 'HandlerFailed' ? (ended.left.cause as { notes: View<Note> }) : undefined
+      expect(fault?.notes.at(0)).toEqual({ type: 'retraction', from: 2, to: 3 })
+      await turn(session, 'three', { model: echo }).result()
+      expect(messageTexts(session)).toEqual(['user: one', 'assistant: re: one', 'user: three', 'assistant: re: three'])
+      expect([session.held(), session.openSteps()]).toEqual([undefined, []])
+    }
+  },
+)
+
 describe('tool approvals', () => {
   const ran: string[] = []
   const tools = [
@@ -584,6 +653,29 @@ describe('tool approvals', () => {
     const options = { model: echo, tools }
     expect(() => resume(session, { ...options, approve: ['c'] })).toThrow('approve takes the token of a waiting call')
     expect(() => resume(session, { ...options, deny: [{ approval: 'c' }] })).toThrow('deny takes the token')
+  })
+
+  it('end a resume with a fault, without its lease, if `unfinished` throws or does not choose', async () => {
+    for (const [unfinished, why] of [
+      [
+        () => {
+          throw new Error('no policy')
+        },
+        'the function passed as `unfinished` threw: no policy',
+      ],
+      [() => 'again', 'its result is "again"; expected one of retry, tell, ask'],
+    ] as const) {
+      const session = await createSession(memoryStore(), { id: 's' })
+      await session.append(user('pay'))
+      await session.note({ type: 'journal', step: 'r:0', answer: { ...answer } as never })
+      await session.note({ type: 'journal', step: 'r:0', started: ['a', 'b'] })
+      const stream = resume(session, { model: echo, tools, unfinished: unfinished as never })
+      const events: string[] = []
+      for await (const { type } of stream) events.push(type)
+      expect(events).toEqual(['run_failed'])
+      await expect(Promise.resolve(stream.result())).rejects.toThrow(why)
+      expect([session.held(), session.len]).toEqual([undefined, 1])
+    }
   })
 
   it('count another user message, and interrupted(), as denial', async () => {

@@ -1,6 +1,6 @@
 /** A store with encrypted sessions. Rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
+import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
 import {
   hasField,
   mapRight,
@@ -88,6 +88,7 @@ export interface KeysOptions {
  */
 export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
   const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
+  choice('withKeys: plain', plain, ['refuse', 'read', 'continue'])
   if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
     throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
   checkKey(ring.current)

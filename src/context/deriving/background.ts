@@ -2,14 +2,21 @@
  * Background summaries: a model summarizes older messages while the agent continues. No call waits
  * for a summary; a finished one is stored as a note, and the next compaction uses it.
  */
-import { isLeft, isObject } from '../../json/index.ts'
+import { describe, isObject, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { textOf, type Message } from '../../message/index.ts'
 import type { Note, SummaryNote } from '../../notes/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
 import type { SummaryFault } from '../fault.ts'
-import { prepareSummaries, type PrepareOptions, type Summarizer } from './prepare.ts'
+import {
+  checkSummarizer,
+  faultOf,
+  prepareOptionsOf,
+  summarizeRanges,
+  type PrepareOptions,
+  type Summarizer,
+} from './prepare.ts'
 import { headAndTail, elidedCharacters } from '../showing/shorten.ts'
 
 /** How to make summaries in the background. */
@@ -22,7 +29,10 @@ export interface BackgroundOptions extends PrepareOptions {
    * @returns any value; a promise is awaited. A rejection or a `Left` counts as a failure
    */
   readonly append: (notes: readonly SummaryNote[]) => unknown
-  /** Called when a summarizer or `append` fails. The next `offer` tries again. Default: nothing. */
+  /**
+   * Called when a summarizer or `append` fails. The next `offer` tries again, but not for a range whose summarizer
+   * returned an unusable text. Default: nothing.
+   */
   readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
 }
 
@@ -43,8 +53,14 @@ export interface BackgroundSummaries {
  * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
  * summaries.offer(session.view(), session.notes())
  */
-export const summariesInBackground = (options: BackgroundOptions): BackgroundSummaries => {
+export const summariesInBackground = (given: BackgroundOptions): BackgroundSummaries => {
+  const options = prepareOptionsOf('summariesInBackground', given, optionNames)
   const { summarizer, append, onFault } = options
+  checkSummarizer(summarizer)
+  if (typeof append !== 'function')
+    throw new TypeError(`summariesInBackground: \`append\` must be a function, found ${describe(append)}`)
+  /** The starts of ranges whose summarizer returned an unusable text: asking again would cost as much again. */
+  const refused = new Set<number>()
   let underWay: Promise<void> | undefined
   const tell: NonNullable<BackgroundOptions['onFault']> = (fault) => {
     try {
@@ -55,11 +71,15 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
   }
   const batch = async (view: View<Message>, notes: Sequence<Note>): Promise<void> => {
     await Promise.resolve() // let the caller continue first
-    const prepared = await prepareSummaries(view, notes, summarizer, options)()
-    if (isLeft(prepared)) tell(prepared.left)
-    const made = isLeft(prepared) ? prepared.left.done : prepared.right
-    if (made.length === 0) return
     try {
+      const { done: made, failed } = await summarizeRanges(view, notes, summarizer, options, (from) =>
+        refused.has(from),
+      )
+      for (const range of failed) {
+        if (range.returned) refused.add(range.from)
+        tell(faultOf(range, made))
+      }
+      if (made.length === 0) return
       const answer: unknown = await append(made)
       const { _tag, left } = (isObject(answer) ? answer : {}) as { readonly _tag?: unknown; readonly left?: unknown }
       if (_tag === 'Left') tell({ _tag: 'AppendFailed', cause: left })
@@ -75,6 +95,16 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
     },
     idle: async () => underWay,
   })
+}
+
+const optionNames: OptionNames<BackgroundOptions> = {
+  summarizer: true,
+  append: true,
+  onFault: true,
+  chunkTokens: true,
+  maxTokens: true,
+  keepTokens: true,
+  estimate: true,
 }
 
 /**

@@ -1,13 +1,13 @@
 /** Summaries prepared ahead of time, as notes for the session. Deriving never waits for one. */
-import { describe, left, right } from '../../json/index.ts'
-import type { Task } from '../../task/index.ts'
+import { describe, left, optionsOf, ownField, right, type OptionNames } from '../../json/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { summaryTask, type SummaryFault } from '../fault.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { View } from '../../history/index.ts'
-import type { Message } from '../../message/index.ts'
+import { user, type Message } from '../../message/index.ts'
 import { withErasedText } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
-import type { Sequence } from '../../sequence/index.ts'
+import type { Range, Sequence } from '../../sequence/index.ts'
 import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
 import { tokensIn, type ShownUnit } from './epoch-line.ts'
 import { paged } from '../policies/paged.ts'
@@ -42,7 +42,7 @@ export interface SummaryRange {
 export interface PrepareOptions {
   /** The minimum tokens of the record per summary. Default: 4,000. */
   readonly chunkTokens?: number
-  /** The maximum tokens of a summary. Default: 300. */
+  /** The maximum tokens of a summary. A text of more than twice as many is refused. Default: 300. */
   readonly maxTokens?: number
   /** The latest tokens of the active turn that are not summarized. Default: 8,000. */
   readonly keepTokens?: number
@@ -72,10 +72,14 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
  *
  * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call only adds new ones.
  *
+ * If the summarizer throws, it is not called for the remaining ranges. If it returns no usable text (an empty one, half a
+ * surrogate pair, or more than twice `maxTokens`, because models do not count exactly), only that range fails.
+ *
  * Cost    O(record), plus the summarizer's cost
  *
  * @param summarizer writes the text. Default: `extractive`
- * @returns the notes; or `SummarizerFailed` with the notes made before it failed
+ * @returns the notes; or `SummarizerFailed` with the notes of the other ranges
+ * @throws TypeError if an option or the summarizer is invalid
  * @example
  * const notes = await prepareSummaries(session.conversation(), session.notes())
  */
@@ -87,37 +91,97 @@ export const prepareSummaries = (
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   if (typeof view?.length !== 'number')
     throw new TypeError(`prepareSummaries expects a view of messages, found ${describe(view)}`)
-  const options = { ...given }
+  const options = prepareOptionsOf('prepareSummaries', given, prepareNames)
+  checkSummarizer(summarizer)
   return summaryTask(async () => {
-    const { maxTokens = 300 } = options
-    const done: SummaryNote[] = []
-    for (const { from, to } of rangesOf(view, notes, options)) {
-      const messages = viewBetween(view, { from, to })
-      let text: string
-      try {
-        text = await summarizer.summarize({ messages, from, to, maxTokens })
-        if (typeof text !== 'string' || text === '')
-          throw new TypeError(
-            `the summarizer returned ${text === '' ? 'an empty string' : typeof text}; expected a text`,
-          )
-      } catch (cause) {
-        return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
-      }
-      const { model, prompt } = summarizer
-      done.push(
-        Object.freeze({
-          type: 'summary',
-          from,
-          to,
-          sourceDigest: rangeDigest(messages),
-          text,
-          model,
-          ...(prompt !== undefined && { promptDigest: digestOf(prompt) }),
-        }),
-      )
-    }
-    return right(Object.freeze(done))
+    const { done, failed } = await summarizeRanges(view, notes, summarizer, options)
+    const [first] = failed
+    return first === undefined ? right(done) : left(faultOf(first, done))
   }, 'prepareSummaries')
+}
+
+const prepareNames: OptionNames<PrepareOptions> = {
+  chunkTokens: true,
+  maxTokens: true,
+  keepTokens: true,
+  estimate: true,
+}
+
+/** Checked options. Throws a TypeError for an unknown or invalid one. */
+export const prepareOptionsOf = <Options extends PrepareOptions>(
+  call: string,
+  given: Options,
+  names: OptionNames<Options>,
+): Options => {
+  const options = optionsOf(call, given, names)
+  for (const name of ['chunkTokens', 'maxTokens', 'keepTokens'] as const)
+    if (options[name] !== undefined) amount(`${call}: ${name}`, options[name], { unit: 'tokens' })
+  return options
+}
+
+export const checkSummarizer = (summarizer: Summarizer): void => {
+  if (typeof ownField(Object(summarizer) as Summarizer, 'summarize') !== 'function')
+    throw new TypeError(`a summarizer is { model, summarize }, found ${describe(summarizer)}`)
+}
+
+/** A range without a summary. */
+export interface FailedRange extends Range {
+  /** The error. */
+  readonly cause: unknown
+  /** Whether the summarizer returned an unusable text, which may have cost money. */
+  readonly returned: boolean
+}
+
+export const faultOf = ({ from, to, cause }: FailedRange, done: readonly SummaryNote[]): SummaryFault =>
+  Object.freeze({ _tag: 'SummarizerFailed', from, to, cause, done })
+
+/** Summarizes the ranges of a record that have no summary. @param skips whether a range is left out, by its start */
+export const summarizeRanges = async (
+  view: View<Message>,
+  notes: Sequence<Note>,
+  summarizer: Summarizer,
+  options: PrepareOptions,
+  skips: (from: number) => boolean = () => false,
+): Promise<{ readonly done: readonly SummaryNote[]; readonly failed: readonly FailedRange[] }> => {
+  const { maxTokens = 300, estimate = estimateTokens } = options
+  const { model, prompt } = summarizer
+  const done: SummaryNote[] = []
+  const failed: FailedRange[] = []
+  for (const { from, to } of rangesOf(view, notes, options)) {
+    if (skips(from)) continue
+    const messages = viewBetween(view, { from, to })
+    let text: string | undefined
+    try {
+      text = await summarizer.summarize({ messages, from, to, maxTokens })
+      const why = whyUnusable(text, maxTokens, estimate)
+      if (why !== undefined) throw new TypeError(`the summarizer returned ${why}`)
+    } catch (cause) {
+      const returned = text !== undefined
+      failed.push({ from, to, cause, returned })
+      if (returned) continue
+      break
+    }
+    done.push(
+      Object.freeze({
+        type: 'summary',
+        from,
+        to,
+        sourceDigest: rangeDigest(messages),
+        text,
+        model,
+        ...(prompt !== undefined && { promptDigest: digestOf(prompt) }),
+      }),
+    )
+  }
+  return { done: Object.freeze(done), failed }
+}
+
+const whyUnusable = (text: unknown, maxTokens: number, estimate: Estimator): string | undefined => {
+  if (typeof text !== 'string') return `${describe(text)}; expected a text`
+  if (text === '') return 'an empty string; expected a text'
+  if (!text.isWellFormed()) return 'a text with half a surrogate pair; expected whole characters'
+  const count = estimate(user(text))
+  return count > 2 * maxTokens ? `a text of ${count} tokens; expected at most ${maxTokens}` : undefined
 }
 
 interface Chunk {

@@ -5,7 +5,11 @@ import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
 import type { Session } from '../../session/index.ts'
 
-/** The state of an input; before its first note it is `absent`. */
+/**
+ * The state of an input. `queued`: no run has begun to answer it. `taken`: its message is in the record, and a run answers
+ * it or has died. `waiting`: calls of its answer wait for an approval. `failed`: it can be asked again. `answered` and
+ * `cancelled` are final.
+ */
 export type InputState = InputNote['state']
 
 /**
@@ -22,35 +26,40 @@ export const inputMoves: { readonly [S in InputState | 'absent']: readonly Input
   cancelled: [],
 }
 
-/** An input of a turn. */
+/** An input of a turn that has an id. */
 export interface Input {
+  /** The id. */
   readonly id: string
+  /** The state, as far as this handle has read the record. */
   readonly state: InputState
   /** The message, if the input was queued. */
   readonly message: Message | undefined
-  /** Its position in the record, once taken. */
+  /** The position of the message in the record, once taken. */
   readonly at: number | undefined
-  /** The length of the record when it was answered. */
+  /** The length of the record when it was answered; its answer ends there. */
   readonly end: number | undefined
+  /** The stop reason of its run (`error` for a fault), or why it was cancelled. */
+  readonly reason: string | undefined
 }
 
 /** Applies a note to an input. Returns the same input if the note came too late. */
 export const stepInput = (known: Input | undefined, note: InputNote): Input | undefined => {
   if (!inputMoves[known?.state ?? 'absent'].includes(note.state)) return known
-  const { id, state, message, at } = note
+  const { id, state, message, at, reason } = note
   return {
     id,
     state,
     message: known?.message ?? (message === undefined ? undefined : messageIn(message)),
     at: known?.at ?? (state === 'taken' ? at : undefined),
     end: state === 'answered' ? at : undefined,
+    reason,
   }
 }
 
 /** Applies a retraction, which withdraws an input together with its message. Answered inputs stay answered. */
 const withdrawInput = (known: Input, { from, to }: RetractionNote): Input =>
   known.at !== undefined && known.at >= from && known.at < to && inputMoves[known.state].includes('cancelled')
-    ? { ...known, state: 'cancelled' }
+    ? { ...known, state: 'cancelled', reason: 'its message was retracted' }
     : known
 
 /** The inputs in the order of their first notes. Cost: O(notes), plus O(inputs) per retraction. */
@@ -64,6 +73,21 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   }
   return [...inputs.values()]
 }
+
+/**
+ * The inputs of a session's turns that have an id, in the order in which they were asked, with their states.
+ *
+ * Call `session.refresh()` first to see what other processes did. An answer is `turn(session, message, { id, model })`.
+ *
+ * Cost    O(notes)
+ *
+ * @param session the session
+ * @returns a frozen list
+ * @example
+ * inputsOf(session).filter(({ state }) => state === 'failed') // to ask again, under the same id
+ */
+export const inputsOf = (session: Pick<Session, 'notes'>): readonly Input[] =>
+  Object.freeze(inputsIn(session.notes()).map((input) => Object.freeze({ ...input })))
 
 /** The answer to an input: the last assistant message between its message and its end. */
 export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: Input): Message | undefined =>

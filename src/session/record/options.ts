@@ -4,6 +4,7 @@ export const appendOptions = {
   page: true,
   operation: true,
   expectedLen: true,
+  expectedConversation: true,
   expectedHead: true,
   respectLease: true,
 } as const

@@ -28,8 +28,11 @@ export interface StepRows {
 
 /** The record state that a step continues. */
 export type Continues =
-  /** Continues this many messages, with any notes. Without `len`: the messages of all earlier calls. */
-  | { readonly type: 'len'; readonly len: number | undefined }
+  /**
+   * Continues this many messages, with any notes. Without `len`: the messages of all earlier calls. `conversation`: the
+   * number of those that are not retracted.
+   */
+  | { readonly type: 'len'; readonly len: number | undefined; readonly conversation?: number | undefined }
   /** Continues a head: nothing was added since. Without `head`: the record when the step's turn comes. */
   | { readonly type: 'head'; readonly head: Head | undefined }
   /** The current end. */

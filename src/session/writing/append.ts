@@ -75,7 +75,7 @@ export class Appending {
     const together = copyAppendInput(given)
     const { messages } = together
     const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
-    const { expectedHead, expectedLen, page } = options
+    const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
     const said = messageRows(this.#mirror, messages, page, this.#store)
     if (isLeft(said)) return said
     const allRows = (len: number): ReturnType<Step['rows']> =>
@@ -87,7 +87,7 @@ export class Appending {
       )
     const now = notes.length === 0 ? said : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
-    return this.#writer.append(step({ type: 'len', len: expectedLen }, options, counts, () => now))
+    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now))
   }
 
   async rebase(

@@ -33,6 +33,7 @@ import {
   addTimes,
   catchUp,
   catchUpFrom,
+  conversationOf,
   messagesBefore,
   rowOf,
   missedRowsSince,
@@ -88,6 +89,10 @@ interface SentStep extends Waiting {
 interface Pause {
   readonly pause: () => Promise<void>
 }
+
+/** The number of messages of the conversation that a step continues; undefined for any number. */
+const conversationIn = (continues: Step['continues']): number | undefined =>
+  continues.type === 'len' ? continues.conversation : undefined
 
 const isPause = (step: object): step is Pause => hasOwn(step, 'pause')
 
@@ -205,9 +210,18 @@ export class Writer {
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
       const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#mirror.history.len)
-      return step.expectedLen === ahead
+      return (
+        step.expectedLen === ahead &&
+        (conversationIn(step.continues) === undefined || (this.#sent.length === 0 && !this.#isRetracted(step)))
+      )
     }
     return this.#sent.length === 0 && sameHead(this.#headOf(step), this.#mirror.head)
+  }
+
+  /** Whether messages that a step continues were retracted. */
+  #isRetracted({ continues }: Pick<Step, 'continues'>): boolean {
+    const expected = conversationIn(continues)
+    return expected !== undefined && conversationOf(this.#mirror).length !== expected
   }
 
   /** The head that a step continues. If it names none, that is the record's head when its turn comes. */
@@ -484,7 +498,8 @@ export class Writer {
       continues.type === 'head' && expectedHead !== undefined
         ? messagesBefore(this.#mirror, expectedHead.size)
         : (expectedLen ?? len)
-    const isAhead = expectedHead === undefined ? known >= len : expectedHead.size > head.size
+    const isRetracted = expectedHead === undefined && known === len && this.#isRetracted({ continues })
+    const isAhead = expectedHead === undefined ? known >= len && !isRetracted : expectedHead.size > head.size
     if (isAhead || !Number.isSafeInteger(known) || known < 0) {
       const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
       return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // an earlier one failed
@@ -492,7 +507,11 @@ export class Writer {
     const missed = missedRowsSince(
       this.#mirror,
       known,
-      expectedHead === undefined ? behind.notes : expectedHead.size - known,
+      isRetracted
+        ? Math.min(behind.notes, (this.#mirror.retracted.at(-1)?.notes ?? Infinity) - 1)
+        : expectedHead === undefined
+          ? behind.notes
+          : expectedHead.size - known,
     )
     return { _tag: 'SessionConflict', id, expectedLen: known, len, missed: missed.messages, notes: missed.notes }
   }

@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
-import { amount, type Task } from '../../task/index.ts'
+import { amount, choice, type Task } from '../../task/index.ts'
 import { portableSha256 as sha256 } from '../../proof/kit.ts'
 import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
 import { storeOf } from '../rules/handle.ts'
@@ -82,6 +82,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
   if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
   if (given === ':memory:') throw new TypeError('sqliteStore keeps a file: memoryStore() is the store in memory')
   amount('wait', wait, { unit: 'milliseconds' })
+  choice('durability', durability, ['disk', 'os'])
   return storeTask(async () => {
     const path = resolve(given)
     const onNotice = withoutThrows(notify)

@@ -2,6 +2,7 @@
 import type { Loss } from 'indelible/codecs'
 import { optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { Message, Repair, Sequence } from 'indelible/message'
+import { choice } from 'indelible/task/kit'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { geminiCli } from './gemini-cli.ts'
@@ -108,6 +109,7 @@ const checkNative = (given: NativeOptions): NativeOptions => {
   if (!/^(?:\/|[A-Za-z]:[\\/])/.test(cwd)) throw new TypeError(`cwd: "${cwd}" is not an absolute path`)
   if (project !== undefined && !/^\w[\w.-]{0,254}$/.test(project))
     throw new TypeError(`project: "${project}" is not a name of letters, digits, _, - and .`)
+  choice('reasoning', options.reasoning ?? 'text', ['own', 'text', 'omit'])
   return options
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../refs/index.ts'
 import type { ModelRegistry, Tool } from 'indelible/run'
 import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from 'indelible/store'
-import { amount, longestTimer } from 'indelible/task/kit'
+import { amount, choice, longestTimer } from 'indelible/task/kit'
 import type { Actions } from './actions.ts'
 import { actionsInLogs } from './actions-in-logs.ts'
 import { actionsInMemory } from './actions-in-memory.ts'
@@ -148,6 +148,7 @@ export const hostOf = (options: ActivityOptions): Host => {
   if (heartbeatEvery !== undefined)
     amount('heartbeatEvery', heartbeatEvery, { unit: 'milliseconds', least: 1, most: longestTimer })
   if (publishWithin !== undefined) amount('publishWithin', publishWithin, { unit: 'milliseconds' })
+  choice('scopes', options.scopes ?? 'own', ['own', 'any'])
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
   const now = options.now ?? ('now' in store ? store.now : Date.now)
   const remembered = actionsInMemory(undefined, now)
