@@ -110,6 +110,7 @@ it('an erasure receipt is refused after any change', async () => {
   expect(changed((draft) => void (draft.proofs[0].at += 1))).toMatchObject(bad)
   expect(changed((draft) => void (draft.ledger.root = 'ab'.repeat(32)))).toMatchObject(bad)
   expect(changed((draft) => void (draft.proofs = [] as never))).toMatchObject(bad)
+  expect(changed((draft) => void draft.proofs.push(draft.proofs[0] as never))).toMatchObject(bad)
   expect(changed((draft) => void (draft.session = 'of another'))).toMatchObject(bad)
   expect(changed((draft) => void (draft.messages = [7]))).toMatchObject(bad)
   expect(changed((draft) => void draft.messages.push(0))).toMatchObject(bad)

@@ -5,13 +5,15 @@ import {
   exportSession,
   image,
   importRecord,
+  listSessions,
   memoryStore,
   openSession,
+  readSession,
   user,
   verifySession,
   type Store,
 } from 'indelible'
-import { describeSession, type RecordExport, type ExportedRow } from 'indelible/session'
+import { copySession, describeSession, eraseMessages, type RecordExport, type ExportedRow } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript, type Transcript } from '@indelible/transcripts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, realConversations } from '../real-transcripts.ts'
@@ -94,6 +96,26 @@ describe('export and import', () => {
     const refused = await fault('OtherHead', importTranscript(store, changed))
     expect(refused.found).not.toBe(refused.expected)
     await fault('NoSuchLog', describeSession(store, 'all of it'))
+  })
+  it('brings back no text that was erased since: not from an export, and not from a copy in another store', async () => {
+    const [store, other] = [memoryStore(), memoryStore()]
+    const session = await createSession(store, { id: 's', erasable: true, messages: [user('a'), user('Grace Hopper')] })
+    await session.note({ type: 'tool_started', callId: 'c', name: 'find', arguments: '{"of":"Grace Hopper"}' })
+    const record = await exportSession(store, 's')
+    await copySession(store, other, 's')
+    await session.erase([1], { reason: 'asked to' })
+    await store.remove('s')
+    const reason = expect.stringMatching(/^has a text that was erased in this store at .* \(asked to\)/) as string
+    for (const call of [
+      () => importRecord(store, record)(),
+      () => importRecord(store, record, { id: 'as a copy' })(),
+      () => copySession(other, store, 's')(),
+    ])
+      expect(await call()).toEqual({ _tag: 'Left', left: { _tag: 'InvalidRow', index: 1, reason } })
+    expect((await listSessions(store)).sessions).toEqual([])
+    await eraseMessages(other, 's', [1])
+    expect((await copySession(other, store, 's')).head).toEqual(session.head())
+    expect(JSON.stringify([...(await readSession(store, 's')).view()])).not.toContain('Grace')
   })
   it('refuses a placeholder and stores nothing', async () => {
     const store = memoryStore()

@@ -1,6 +1,6 @@
 /** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isRight, eachRight, mapRight, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { eachRight, mapRight, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
@@ -9,9 +9,9 @@ import { emptyRange } from 'indelible/proof/kit'
 import { checkpointText } from './checkpoint.ts'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { headAt, readLedger } from './ledger.ts'
-import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
+import { type NoteSigner, type NoteVerifier } from './keys.ts'
 import { noteText, parseNote, signNote } from './signed-note.ts'
-import { claimedCheckpoint } from './trust.ts'
+import { claimedCheckpoint, verifierOfKind } from './trust.ts'
 import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
 
 /** The id of the log with a scope's checkpoints. */
@@ -67,19 +67,20 @@ export interface KeptCheckpoint {
  * memory. Without a memory, anyone who can remove checkpoints from the store can have a second history signed.
  *
  * Cost    O(rows of the ledger), a signature, one append
- * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
+ * Errors  `NoLedger`; `BadKey` for a witness's key; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
  * @param given the origin, the signers and further lines
  */
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
-    const { origin, memories } = options
+    const { origin, memories, signers } = options
+    const verifiers = yield* need(logVerifiersOf(signers))
     for (;;) {
       const { head } = yield* need(readLedger(store))
       const kept = yield* need(listCheckpoints(store))
       const remembered = yield* need(recallHeads(memories, origin))
-      for (const older of headsSignedBefore(kept, options, remembered)) {
+      for (const older of headsSignedBefore(kept, origin, verifiers, remembered)) {
         const then = older.size > head.size ? undefined : yield* need(headAt(store, ledgerId, older.size))
         if (then?.root !== older.root)
           return yield* fail({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
@@ -93,18 +94,22 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
   }, 'signLedger')
 }
 
+/** The public keys of signers. No verifier accepts a checkpoint that a witness's key signed as its log. */
+const logVerifiersOf = (signers: readonly NoteSigner[]): Either<EvidenceFault, readonly NoteVerifier[]> =>
+  eachRight(signers, ({ vkey }) => verifierOfKind('log', vkey))
+
 /** The heads a ledger must continue: the last stored, the largest these signers signed, and those remembered. */
 const headsSignedBefore = (
   kept: readonly KeptCheckpoint[],
-  { origin, signers }: OwnOptions,
+  origin: string,
+  verifiers: readonly NoteVerifier[],
   remembered: readonly (Head | undefined)[],
 ): readonly Head[] => {
-  const verifiers = signers.map(({ vkey }) => verifierOf(vkey)).filter(isRight)
   const isOwn = ({ note }: KeptCheckpoint): boolean => {
     const parsed = parseNote(note)
     if (isLeft(parsed) || !parsed.right.text.startsWith(`${origin}\n`)) return false
     const { text, signatures } = parsed.right
-    return verifiers.some(({ right: { name, keyId, verify } }) =>
+    return verifiers.some(({ name, keyId, verify }) =>
       signatures.some(
         (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
       ),
@@ -153,6 +158,7 @@ const rememberHead = async (
 export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
   const options = ownOptions('signSession', given)
   return evidenceSteps(async function* () {
+    yield* need(logVerifiersOf(options.signers))
     const { head } = yield* need(describeSession(store, id))
     return yield* need(signedNote(checkpointText({ ...options, head }), options.signers))
   }, 'signSession')
@@ -261,7 +267,7 @@ export const witnessLedger = (
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceSteps(async function* () {
     const witnesses = asked.map((witness) => ({ ...witness }))
-    const verifiers = yield* need(eachRight(witnesses, ({ vkey }) => verifierOf(vkey)))
+    const verifiers = yield* need(eachRight(witnesses, ({ vkey }) => verifierOfKind('witness', vkey)))
     const kept = yield* need(listCheckpoints(store))
     const last = kept.at(-1) ?? (yield* notSignedFault(store))
     const parsed = yield* need(parseNote(last.note))

@@ -12,8 +12,9 @@ export interface TrustedKey {
   /** The public key as text. */
   readonly vkey: string
   /**
-   * When the key was revoked, in milliseconds since 1970. A checkpoint that it signed then counts only if a trusted
-   * witness signed it no later than this, because the key itself could sign at any time. Default: not revoked.
+   * When the key was revoked, in milliseconds since 1970. A checkpoint that it signed then counts only if `quorum`
+   * trusted witnesses, at least one, signed it no later than this, because the key itself could sign at any time.
+   * Default: not revoked.
    */
   readonly revoked?: number
 }
@@ -98,7 +99,8 @@ const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
   return right({ logs, witnesses })
 }
 
-const verifierOfKind = (kind: NoteVerifier['kind'], vkey: string): Either<EvidenceFault, NoteVerifier> => {
+/** The verifier for a public key of this kind. Errors: `BadKey`. */
+export const verifierOfKind = (kind: NoteVerifier['kind'], vkey: string): Either<EvidenceFault, NoteVerifier> => {
   const verifier = verifierOf(vkey)
   if (isLeft(verifier) || verifier.right.kind === kind) return verifier
   const reason =
@@ -128,13 +130,17 @@ const checkWith = (
   const seen = verifySignatures(opened.right.text, opened.right.signatures, witnesses)
   if (isLeft(seen)) return seen
   const witnessed = seen.right
+  const needed = Math.max(1, quorum)
+  const witnessedBy = (end: number): number => witnessed.filter(({ at }) => at !== undefined && at <= end).length
   const isNotRevoked = (keyId: string, name: string): boolean =>
     logs
       .filter(({ verifier }) => verifier.keyId === keyId && verifier.name === name)
-      .every(({ revoked }) => revoked === undefined || witnessed.some(({ at }) => at !== undefined && at <= revoked))
+      .every(({ revoked }) => revoked === undefined || witnessedBy(revoked) >= needed)
   const signedBy = opened.right.verified.filter(({ keyId, name }) => isNotRevoked(keyId, name)).map(({ name }) => name)
   if (signedBy.length === 0)
-    return bad('only revoked keys signed it, and no trusted witness signed it before they were revoked')
+    return bad(
+      `only revoked keys signed it, and fewer than ${needed} of the trusted witnesses signed it before they were revoked`,
+    )
   if (witnessed.length < quorum)
     return left({ _tag: 'TooFewWitnesses', wanted: quorum, found: witnessed.map(({ name }) => name) })
   return right(Object.freeze({ ...checkpoint.right, signedBy: Object.freeze(signedBy), witnessed }))

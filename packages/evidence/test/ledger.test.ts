@@ -35,6 +35,8 @@ import {
   readTrust,
   signSession,
   tlogProofText,
+  parseNote,
+  signNote,
 } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession, eraseMessages } from 'indelible/session'
@@ -672,6 +674,13 @@ describe('witnesses', () => {
     expect(checkCheckpoint(note, { ...at(Date.now() + 5000), witnesses: [] })).toMatchObject({
       left: { _tag: 'BadCheckpoint' },
     })
+    const late = newKey('witness.example/late', 'witness')
+    const lateSigner = orThrow(signerOf(late.skey, () => Date.now() + 60_000))
+    const { text } = orThrow(parseNote(note))
+    const [, line] = (await signNote(text, [lateSigner])).split('\n\n')
+    const two = { ...at(Date.now() + 5000), witnesses: [mine.vkey, late.vkey], quorum: 2 }
+    expect(checkCheckpoint(note + line, two)).toMatchObject({ left: { _tag: 'BadCheckpoint' } })
+    expect(checkCheckpoint(note + line, { ...two, quorum: 1 })._tag).toBe('Right')
   })
 })
 

@@ -12,7 +12,7 @@ import {
   type NoteSigner,
   type SignerMemory,
 } from '@indelible/evidence'
-import { lastCheckpoint, ledgerId, listCheckpoints } from '../src/kit.ts' // oxfmt-ignore
+import { lastCheckpoint, ledgerId, listCheckpoints, signSession } from '../src/kit.ts' // oxfmt-ignore
 import type { Head } from 'indelible/store'
 import { ownStore } from '../../../src/store/kit.ts'
 import { expect, it } from 'vitest'
@@ -154,6 +154,18 @@ it.each<[string, NoteSigner]>([
   expect(refused).toMatchObject({ left: { _tag: 'CallbackThrew', callback: 'sign' } })
   expect(await listCheckpoints(store)).toEqual([])
   await signLedger(store, { origin, signers: [signer] })
+})
+
+it("neither a witness's key signs as a log, nor a log's as a witness", async () => {
+  const store = memoryStore()
+  const memory = memoryOf()
+  await growLedger(store, 'a')
+  const signers = [signer, orThrow(signerOf(newKey('witness.example', 'witness').skey))]
+  await fault('BadKey', signLedger(store, { origin, signers, memory }) as never)
+  await fault('BadKey', signSession(store, 'a', { origin, signers }) as never)
+  expect([memory.heads, await listCheckpoints(store)]).toEqual([[], []])
+  await signLedger(store, { origin, signers: [signer], memory })
+  await fault('BadKey', witnessLedger(store, [{ url: 'http://127.0.0.1:1', vkey: signer.vkey }]) as never)
 })
 
 it('no more signers sign than a note may have', async () => {

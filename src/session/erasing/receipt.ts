@@ -292,6 +292,8 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
   const { ledger, session } = receipt
   const other = headMismatch(head, ledger)
   if (other !== undefined) return badProof(other)
+  const twice = receipt.proofs.find(({ row }, index) => receipt.proofs.findIndex((one) => one.row === row) < index)
+  if (twice !== undefined) return badProof(`it has row ${twice.row} of the ledger twice`)
   const proven: ErasureReceipt['rows'][number][] = []
   const said: ProvenErasure['said'][number][] = []
   for (const proof of receipt.proofs) {

@@ -9,7 +9,6 @@ import {
   erasureOf,
   identityAt,
   headOf,
-  ledgerContent,
   stubLeaf,
   type LedgerContent,
   type LedgerRow,
@@ -17,6 +16,7 @@ import {
 import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
+import { contentOf, reasonsIn, type Reasons } from './erased-before.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
 
 /** The erased rows of a record in stored form, with their positions. */
@@ -36,20 +36,8 @@ export const erasedRowsIn = (rows: Iterable<TimedExport>, store: Store): readonl
   return found
 }
 
-export type Reasons = ReadonlyMap<string, Erasure>
-
 /** Rows to append to a ledger. */
 type LedgerChange = Either<StoreFaultOf<'LogHeld'>, { readonly rows: readonly LedgerRow[]; readonly more: object }>
-
-/** Narrows the fault type: a ledger has every store fault, an import only its own. */
-const contentOf = (store: Store): Promise<Either<ImportFault, LedgerContent>> =>
-  ledgerContent(store) as Promise<Either<ImportFault, LedgerContent>>
-
-/** The erasures of a store's ledger, by row and leaf. */
-export async function* reasonsIn(store: Store): Steps<ImportFault, Reasons> {
-  const content = yield* need(contentOf(store))
-  return new Map(content.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const)))
-}
 
 /** Records earlier erasures in this ledger, except those it has, so that rows without a text can be stored. */
 export async function* recordErasures(

@@ -1,15 +1,15 @@
 /** Copies an encrypted session: its rows in stored form, without decrypting them. */
 import { isLeft } from '../../json/index.ts'
 import { missingBlocks } from '../../entry/kit.ts'
-import type { AppendFault, BlockFault, Head, LogFault, LogInfo, NewLogFault, Store } from '../../store/index.ts'
+import type { Head, LogFault, LogInfo, Store } from '../../store/index.ts'
 import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type TimedRow } from '../../store/kit.ts'
-import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type Steps } from '../../task/index.ts'
+import type { ImportFault } from '../fault.ts'
 import { findLog } from '../record/read.ts'
+import { reasonsIn, refuseErased } from './erased-before.ts'
 
 /** The number of rows in one append. */
 const piece = 500
-
-type CopyFault = AppendFault | BlockFault | NewLogFault | CallbackThrew
 
 /**
  * Append the rows of an encrypted log after those already copied, with the blocks that they
@@ -24,13 +24,15 @@ export async function* storeEncrypted(
   start: Head,
   encryption: Store['encryption'],
   progress?: (rows: number) => void,
-): Steps<CopyFault, Head> {
+): Steps<ImportFault, Head> {
   const { id, head: end } = log
   for (const key of new Set(encryptionOf(log)?.keys)) yield* copyKey(from, to, key, id, encryption)
+  const erased = yield* reasonsIn(to)
   let head = start
   while (head.size < end.size) {
     const read = yield* need(from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) }))
     const rows = read.map(encryptedRow)
+    yield* refuseErased(erased, head.size, rows, to)
     const blocks = yield* need(missingBlocks(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from))
     const appended = yield* need(to.append(id, { expected: head, rows, blocks }))
     head = appended.head
@@ -68,7 +70,7 @@ async function* copyKey(
   name: string,
   of: string,
   encryption: Store['encryption'],
-): Steps<CopyFault, void> {
+): Steps<ImportFault, void> {
   const id = keyLogOf(name)
   const found = yield* findLog(from, id)
   if (found === undefined || (yield* findLog(to, destroyedKeyLogOf(name))) !== undefined) return

@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Head, Store, NewLogFault, LogFault, StoreFaultOf, UpdateFault, VerifyFault } from '../../store/index.ts'
-import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/kit.ts'
+import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
   sessionSteps,
@@ -19,9 +19,10 @@ import { randomId } from '../opening/open.ts'
 import { findLog, readMirror, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
 import { importPrefix, publish, storeImported } from './import.ts'
-import { eraseThere, holdThere, reasonsIn, erasedRowsIn, recordErasures } from './carry-erasures.ts'
+import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-erasures.ts'
+import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
-import { type ImportOptions, type StoringFault, skipFirst, encodedOf, mostRows, storeRows } from './store-rows.ts'
+import { type ImportOptions, skipFirst, encodedOf, mostRows, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
@@ -38,8 +39,8 @@ import { type ImportOptions, type StoringFault, skipFirst, encodedOf, mostRows, 
  * `verifySession` of the copy lists them as missing. The creation time and the operation ids are
  * not copied. A fork gets its own rows, and is held only if it is itself held.
  *
- * A message that has its text although the ledger records its erasure is `DamagedLog`, and nothing is copied: erase
- * it again.
+ * A message that has its text although the ledger of its store records its erasure is `DamagedLog`: erase it again. One
+ * that the ledger of the other store records as erased is `InvalidRow`: erase it here first.
  *
  * Cost    O(session), in pieces, and O(new rows of the ledger); the record stays in memory meanwhile
  *
@@ -62,12 +63,8 @@ export const copySession = (
     if (problem !== undefined) return yield* fail(problem)
     const own = ownStore(to)
     const plain = yield* plainSource(from, own, id)
-    if (plain !== undefined) {
-      yield* need(refuseUndone(from, id, plain.mirror.erased))
-      return yield* copyIntoKeys(from, own, plain, progress)
-    }
+    if (plain !== undefined) return yield* copyIntoKeys(from, own, plain, progress)
     const { head, meta, erased, store, ...between } = yield* sourceOf(from, own, id, progress)
-    yield* need(refuseUndone(from, id, new Set(erased.map(({ position }) => position))))
     for (;;) {
       const begun = yield* beginCopy(between.from, between.to, id, head)
       const coming = erased.filter(({ position }) => position >= begun.size) // rows already copied are erased at the end
@@ -173,7 +170,7 @@ interface Source {
   /** The rows that were erased. */
   readonly erased: readonly RowAtPosition[]
   /** Stores the rows that the copy lacks. */
-  readonly store: (start: Head) => Steps<StoringFault | NewLogFault, Head>
+  readonly store: (start: Head) => Steps<ImportFault, Head>
 }
 
 /** The source of a copy. An encrypted session is copied in its stored form. */

@@ -13,11 +13,15 @@ import { momentOf } from '../record/stamp.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
 import { type ImportOptions, type TimedExport, allHaveTimes, storeRows, withTime } from './store-rows.ts'
-import { type Reasons, erasedRowsIn, recordErasures } from './carry-erasures.ts'
+import { erasedRowsIn, recordErasures } from './carry-erasures.ts'
+import type { Reasons } from './erased-before.ts'
 
 /**
  * Store an exported record as a session, row by row. Its head must equal the export's; otherwise nothing is kept,
  * and the fault is `OtherHead`. Rows without a time get the time of the import; then the root is not compared.
+ *
+ * A row with a text that this store's ledger records as erased at the same position is `InvalidRow`, and nothing is kept:
+ * the export is older than the erasure. The rows of encrypted sessions can't be compared.
  *
  * An export does not contain the stored files that its messages reference. If they are not in the
  * store, the fault is `MissingBlock`.
@@ -33,7 +37,7 @@ import { type Reasons, erasedRowsIn, recordErasures } from './carry-erasures.ts'
  * @param record the record, as `exportSession` returns it. Its rows are read at once; don't change
  * their messages meanwhile
  * @param options the id, and a callback for progress
- * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
+ * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`, `InvalidRow`
  */
 export const importRecord = (
   given: Store,

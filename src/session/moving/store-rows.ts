@@ -6,13 +6,14 @@ import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/inde
 import type { ExportedRow } from '../record/exported.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/kit.ts'
-import type { AppendFault, BlockFault, Head, Store } from '../../store/index.ts'
+import type { Head, Store } from '../../store/index.ts'
 import type { TimedRow } from '../../store/kit.ts'
-import { callCallback, fail, need, type CallbackThrew, type Steps } from '../../task/index.ts'
-import type { SessionFaultOf } from '../fault.ts'
+import { callCallback, fail, need, type Steps } from '../../task/index.ts'
+import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
+import { reasonsIn, refuseErased } from './erased-before.ts'
 import { erasedPartFault } from '../record/rows.ts'
 import { blocksNamedBy, bringBlocks } from '../erasing/receipt-blocks.ts'
 
@@ -51,8 +52,6 @@ export const mostRows = 1000
 
 const mostText = 4_000_000
 
-export type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage' | 'InvalidNote'> | CallbackThrew
-
 export async function* storeRows(
   store: Store,
   id: string,
@@ -61,20 +60,23 @@ export async function* storeRows(
   progress: ImportOptions['progress'],
   from?: Store,
   stubs: readonly RowAtPosition[] = [],
-): Steps<StoringFault, Head> {
+): Steps<ImportFault, Head> {
+  const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
   let head = start
   let waiting: TimedEncoded[] = []
   let named = new Set<BlockId>()
   let text = 0
-  const flush = async function* (): Steps<StoringFault, void> {
+  const flush = async function* (): Steps<ImportFault, void> {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
+    const encoded = waiting.map(({ row }) => row)
+    yield* refuseErased(erased, head.size, encoded, store)
     const appended = yield* need(
       store.append(id, {
         expected: head,
-        rows: waiting.map(({ row }) => row),
+        rows: encoded,
         blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought],
         terms: termsOf,
       }),
