@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   createSession,
@@ -11,22 +12,11 @@ import {
   forkSession,
   listSessions,
   memoryStore,
-  openSession,
   orThrow,
-  readSession,
   user,
   verifySession,
 } from 'indelible'
-import {
-  copySession,
-  createFork,
-  eraseMessages,
-  exportSession,
-  findMessages,
-  proveEntry,
-  readRange,
-} from 'indelible/session'
-import { indexStore, searchStore } from 'indelible/search'
+import { copySession, createFork, eraseMessages, exportSession } from 'indelible/session'
 import { verifyLog, type Store, type StoredRow } from 'indelible/store'
 import { ledgerId, ownStore, rowLeaf } from '../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -115,7 +105,7 @@ describe('a store file with erased rows', () => {
   it('reports a row whose recorded erasure was undone until it is erased again', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })
-    const session = await createSession(store, { id: 's', messages: [user('grace'), user('b')] })
+    const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
     const before = new DatabaseSync(path).prepare('select id, body from row order by id limit 1').get() as object
     await session.erase([0], { reason: 'asked to' })
     expect(await store.check()).toEqual([])
@@ -135,31 +125,14 @@ describe('a store file with erased rows', () => {
       for (const call of [
         () => copySession(store, to, one)(),
         () => copySession(store, keys, one)(),
-        () => openSession(store, one)(),
-        () => readRange(store, one)(),
-        () => proveEntry(store, one, 0)(),
-        () => store.read(one, { from: 0, to: 1 })(),
+        () => exportSession(store, one)(),
       ]) {
         const refused = await call()
         expect(refused).toMatchObject({ left: { _tag: 'DamagedLog', id: one, position: 0, reason: what } })
-        if (refused._tag === 'Left')
-          expect(faultMessage(refused.left)).toMatch(/an older state was restored; erase it again$/)
+        if (isLeft(refused)) expect(faultMessage(refused.left)).toMatch(/an older state was restored; erase it again$/)
       }
       expect((await listSessions(to)).sessions).toEqual([])
-      const damaged = [{ row: 0, position: 0, reason: what }]
-      const seen = await readSession(store, one)
-      expect([seen.view().at(1), seen.damaged]).toEqual([user('b'), damaged])
-      const exported = await exportSession(store, one)
-      expect([[...exported.rows].length, exported.damaged]).toEqual([2, damaged])
-      for (const text of [[...seen.view()], [...exported.rows]].map((all) => JSON.stringify(all)))
-        expect(text).not.toContain('grace')
     }
-    for (const index of [false, true]) {
-      if (index) await indexStore(store)
-      const found = await searchStore(store, 'grace')
-      expect([found.indexed, found.hits, found.damaged]).toEqual([index, [], expect.arrayContaining(['s'])])
-    }
-    expect(await findMessages(store, 's', { matching: /grace/ })).toEqual([0])
     await eraseMessages(store, 's', [0])
     expect((await verifySession(store, 's')).erased).toEqual([0])
     expect(await store.check()).toEqual([])

@@ -1,5 +1,5 @@
-import { createSession, faultMessage, memoryStore, openSession, orThrow, user, verifySession } from 'indelible'
-import { copySession, createFork } from 'indelible/session'
+import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
+import { copySession, createFork, exportSession } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -906,7 +906,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       for (const call of [
         () => verifySession(store, id)(),
         () => copySession(store, memoryStore(), id)(),
-        () => openSession(store, id)(),
+        () => exportSession(store, id)(),
       ])
         expect(await call()).toMatchObject({ left: { _tag: 'DamagedLog', id, position: 0, reason } })
     await store.close()

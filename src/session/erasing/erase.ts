@@ -8,7 +8,6 @@ import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
-import { ownStore } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
@@ -111,7 +110,7 @@ async function* eraseOnce(
   asked: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const opened = yield* need(readMirror(ownStore(store), id))
+  const opened = yield* need(readMirror(store, id))
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
@@ -244,9 +243,7 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
 /** The stub that replaces a message. It keeps the page kind of the append. */
 async function* stubOf(store: Store, mirror: Mirror, at: number): Steps<EraseSessionFault, string> {
   const position = rowOf(mirror, at)
-  const [row] = (yield* need(ownStore(store).read(mirror.id, { from: position, to: position + 1 }))) as readonly [
-    StoredRow,
-  ]
+  const [row] = (yield* need(store.read(mirror.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
   return yield* stubFor(mirror.id, position, row.body, mirror.history.view().at(at) as Message)
 }
 
@@ -293,7 +290,7 @@ async function* rowsBehind(
   const reminders: RowsToErase['rows'][number][] = []
   const messages: Partial<Message>[] = [...shared]
   for (let start = from; start < head.size; start += 1000) {
-    const rows = await ownStore(store).read(id, { from: start, to: Math.min(start + 1000, head.size) })()
+    const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
     if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], reminders: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined

@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Head, Store, NewLogFault, LogFault, StoreFaultOf, UpdateFault, VerifyFault } from '../../store/index.ts'
-import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt } from '../../store/kit.ts'
+import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
   sessionSteps,
@@ -63,8 +63,12 @@ export const copySession = (
     if (problem !== undefined) return yield* fail(problem)
     const own = ownStore(to)
     const plain = yield* plainSource(from, own, id)
-    if (plain !== undefined) return yield* copyIntoKeys(from, own, plain, progress)
+    if (plain !== undefined) {
+      yield* need(refuseUndone(from, id, plain.mirror.erased))
+      return yield* copyIntoKeys(from, own, plain, progress)
+    }
     const { head, meta, erased, store, ...between } = yield* sourceOf(from, own, id, progress)
+    yield* need(refuseUndone(from, id, new Set(erased.map(({ position }) => position))))
     for (;;) {
       const begun = yield* beginCopy(between.from, between.to, id, head)
       const coming = erased.filter(({ position }) => position >= begun.size) // rows already copied are erased at the end

@@ -3,6 +3,7 @@ import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
+import { refuseUndone } from '../../store/kit.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
@@ -30,6 +31,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const opened = yield* need(readReadable(store, id))
     const { mirror, info } = opened
     const { metadata, erasable } = info
+    yield* need(refuseUndone(store, id, mirror.erased))
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
     const { size, root } = mirror.head
     // The stored root covers the encrypted or damaged rows, not the exported ones.

@@ -2,7 +2,6 @@
 import { optionsOf } from '../../json/index.ts'
 import { isErased, type Message } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { ownStore } from '../../store/kit.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
@@ -41,7 +40,7 @@ export const findMessages = (
     matching === undefined ||
     textsOf(content).some((text) => new RegExp(matching.source, matching.flags.replace(/[gy]/g, '')).test(text))
   return sessionSteps(async function* () {
-    const { mirror } = yield* need(readMirror(ownStore(store), id))
+    const { mirror } = yield* need(readMirror(store, id))
     const found: number[] = []
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {
       if (row.kind !== 'entry') continue

@@ -6,7 +6,7 @@ import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
 import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/kit.ts'
 import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
-import { isEncrypted, ledgerId, readEncrypted } from '../../store/kit.ts'
+import { isEncrypted, ledgerId, readEncrypted, refuseUndone } from '../../store/kit.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
@@ -71,6 +71,7 @@ export const verifySession = (
     const missing = new Set<BlockId>()
     const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, missing)))
     if (erased.size > 0) yield* need(verifyLog(store, ledgerId))
+    yield* need(refuseUndone(store, id))
     const info = yield* need(sessionInfo(log))
     return Object.freeze({ ...info, erased: Object.freeze([...erased]), missing: Object.freeze([...missing]) })
   }, 'verifySession')

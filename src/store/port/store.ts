@@ -119,7 +119,7 @@ export interface AppendedRows {
 }
 
 /** A range by the rules of `Array.prototype.slice`: `{ from: -50 }` is the last fifty. */
-export interface RowRange extends OwnCall {
+export interface RowRange {
   /** The first position; a negative one counts from the end. Default: 0. */
   readonly from?: number
   /** The position after the last one; a negative one counts from the end. Default: the end. */

@@ -36,7 +36,7 @@ import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import type { AppendedRows, LogInfo, LogStates, Store } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
-import { refuseUndone, undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
+import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
 /**
  * Make a store from a driver, for one scope.
@@ -259,8 +259,7 @@ const logCalls = (calls: Calls) => {
       const range = optionsOf('store.read', given)
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
-        const checked = isLeft(rows) ? rows : await checkReadRows(inner, id, rows.right)
-        return isLeft(checked) || isOwnCall(range) ? checked : refuseUndone(inner, id, checked.right)
+        return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
       })
     },
     nodes: (id, positions) => calls.on('nodes', id, () => driver.nodes(scope, id, [...positions])),

@@ -42,8 +42,6 @@ export interface LedgerContent {
   readonly erasures: readonly Erasure[]
   /** The erasures, by the rows that they name. */
   readonly erased: ReadonlyMap<string, Erasure>
-  /** The same erasures, by `placeOf` the rows. */
-  readonly erasedAt: ReadonlyMap<string, Erasure>
 }
 
 /** The faults of reading a ledger. */
@@ -59,7 +57,6 @@ const emptyLedger: LedgerContent = Object.freeze({
   destroyed: new Map(),
   erasures: [],
   erased: new Map(),
-  erasedAt: new Map(),
 })
 
 /** Ledgers already read, by store. Ledgers only grow, so only new rows are read. */
@@ -117,20 +114,16 @@ const readNewRows = async (
   const sessions = new Map<string, LedgerEntry>()
   const held = types.has('held') || types.has('released') ? new Map(base.held) : (base.held as Map<string, Hold>)
   const destroyed = types.has('destroyed') ? new Map(base.destroyed) : (base.destroyed as Map<string, KeyDestroyed>)
-  const [erasures, erased, erasedAt] = types.has('erased')
-    ? [[...base.erasures], new Map(base.erased), new Map(base.erasedAt)]
-    : [base.erasures as Erasure[], base.erased as Map<string, Erasure>, base.erasedAt as Map<string, Erasure>]
+  const [erasures, erased] = types.has('erased')
+    ? [[...base.erasures], new Map(base.erased)]
+    : [base.erasures as Erasure[], base.erased as Map<string, Erasure>]
   for (const { said, place } of news) {
     const { type, ...rest } = said
     if (said.type === 'erased') {
       const { type: _, ...content } = said
       const by: Erasure = Object.freeze({ ...content, ...place })
       erasures.push(by)
-      for (const one of said.rows)
-        if (!isHeldRow(held, one)) {
-          erased.set(keyOf(one), by)
-          erasedAt.set(placeOf(one.log, one.row), by)
-        }
+      for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
     } else if (said.type === 'held')
       held.set(said.id, Object.freeze({ ...actionReasonOf(said), id: said.id, logs: said.logs, ...place }))
     else if (type === 'released') held.delete(said.id)
@@ -139,16 +132,11 @@ const readNewRows = async (
     else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
   }
   const all = LayeredMap.grown(base.sessions, sessions)
-  return right(
-    Object.freeze({ head, sessions: all, held, destroyed, erasures: Object.freeze(erasures), erased, erasedAt }),
-  )
+  return right(Object.freeze({ head, sessions: all, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
 const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
   JSON.stringify([log, row, kind, leaf, stub])
-
-/** A key for the row at a position of the log with an identity. */
-export const placeOf = (log: string, position: number): string => `${position} ${log}`
 
 /** Whether a hold protects a row. Then a later claim that the row was erased does not count. */
 const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>

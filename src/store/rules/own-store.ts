@@ -3,8 +3,7 @@ import { ownCall } from '../port/own-logs.ts'
 import type { Store } from '../port/store.ts'
 
 /**
- * The same store for the library's own calls, which may change the library's own logs, and read a text whose erasure
- * was undone to erase it again.
+ * The same store for the library's own calls, which may change the library's own logs.
  *
  * @returns a handle for the library's own calls
  */
@@ -13,7 +12,6 @@ export const ownStore = (store: Store): Store => {
     ...store,
     create: (log) => store.create({ ...log, ...ownCall }),
     update: (id, update) => store.update(id, { ...update, ...ownCall }),
-    read: (id, range) => store.read(id, { ...range, ...ownCall }),
     append: (id, append) => store.append(id, { ...append, ...ownCall }),
     fork: (id, fork) => store.fork(id, { ...fork, ...ownCall }),
     remove: (id) => store.remove(id, ownCall),

@@ -3,11 +3,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { LogFault, StoreFaultOf } from '../fault.ts'
-import { ledgerContent, placeOf } from './ledger.ts'
-import { identitiesIn, identityAt } from '../port/identity.ts'
-import { isOwnId } from '../port/own-logs.ts'
+import { ledgerContent } from './ledger.ts'
+import { identityAt, type LogIdentity } from '../port/identity.ts'
 import type { Erasure } from '../port/ledger-row.ts'
-import type { StoredRow } from '../port/row.ts'
 import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
@@ -24,17 +22,21 @@ export interface UndoneErasure {
  *
  * Cost    O(new rows of the ledger), and a read for each row recorded as erased
  *
+ * @param of only this log, without the rows in `stubs`. Default: all logs
  * @returns the rows; or `NotALedger`
  */
 export const undoneErasures = async (
   store: LogReader,
+  of?: { readonly id: string; readonly stubs: Positions; readonly identities: readonly LogIdentity[] },
 ): Promise<Either<LogFault | StoreFaultOf<'NotALedger'>, readonly UndoneErasure[]>> => {
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
   const undone = new Map<string, UndoneErasure>()
   for (const erasure of content.right.erasures) {
-    const { id } = erasure
-    for (const { row: position, leaf } of erasure.rows) {
+    const { id } = of ?? erasure
+    for (const { log, row: position, leaf } of erasure.rows) {
+      if (erasure.id !== id && identityAt(of?.identities ?? [], position) !== log) continue // a fork shares the rows
+      if (of?.stubs.has(position) === true) continue
       const read = await store.read(id, { from: position, to: position + 1 })()
       if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
       const [row] = isLeft(read) ? [] : read.right // missing and damaged logs are reported elsewhere
@@ -46,43 +48,26 @@ export const undoneErasures = async (
 }
 
 /**
- * Fail if one of these rows of a log has a text although the ledger records its erasure. An unreadable ledger is
- * reported elsewhere.
+ * Fail if a row of a log has a text although the ledger records its erasure. An unreadable ledger is reported elsewhere.
  *
- * Cost    O(new rows of the ledger)
- *
- * @returns the rows; or `DamagedLog` at the first such row
+ * @param stubs the positions of rows that were read without a text
+ * @returns `DamagedLog` at the first such row
  */
 export const refuseUndone = async (
-  store: LogReader,
+  store: Store,
   id: string,
-  rows: readonly StoredRow[],
-): Promise<Either<LogFault, readonly StoredRow[]>> => {
-  if (isOwnId(id)) return right(rows)
-  const content = await ledgerContent(store)
-  if (isLeft(content))
-    return content.left._tag === 'Io' || content.left._tag === 'Busy' ? left(content.left) : right(rows)
-  const { erasedAt } = content.right
-  if (erasedAt.size === 0) return right(rows)
-  const info = await store.info(id)()
-  if (isLeft(info)) return info
-  const identities = identitiesIn(info.right.meta)
-  for (const row of rows) {
-    const { position } = row
-    const erasure =
-      row.erased === undefined ? erasedAt.get(placeOf(identityAt(identities, position), position)) : undefined
-    if (erasure === undefined || !isNamed(erasure, position, bytesToHex(rowLeaf(row, store.hash)))) continue
-    const again = await store.read(id, { from: position, to: position + 1 })()
-    if (isLeft(again)) return again
-    if (again.right[0]?.erased !== undefined) continue // it was erased after it was read
-    const reason = undoneText({ position, erasure })
-    return left({ _tag: 'DamagedLog', id, position, reason, advice: undoneAdvice })
-  }
-  return right(rows)
+  stubs: Positions = new Set(),
+): Promise<Either<LogFault, undefined>> => {
+  const bare = store.encryption?.bare ?? store
+  const identities = await bare.identities(id)()
+  if (isLeft(identities)) return identities
+  const undone = await undoneErasures(bare, { id, stubs, identities: identities.right })
+  if (isLeft(undone))
+    return undone.left._tag === 'Io' || undone.left._tag === 'Busy' ? left(undone.left) : right(undefined)
+  const [first] = undone.right.toSorted((one, other) => one.position - other.position)
+  if (first === undefined) return right(undefined)
+  return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first), advice: undoneAdvice })
 }
-
-const isNamed = ({ rows }: Erasure, position: number, leaf: string): boolean =>
-  rows.some((one) => one.row === position && one.leaf === leaf)
 
 /** The problem of an undone erasure, as a clause. */
 export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =>
@@ -92,3 +77,5 @@ export const undoneText = ({ erasure: { at, reason } }: UndoneErasure): string =
 export const undoneAdvice = 'erase it again'
 
 type LogReader = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
+
+type Positions = Pick<ReadonlySet<number>, 'has'>

@@ -3,6 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
 import { damageLines } from '../sources/conversation.ts'
 import type { Store } from 'indelible/store'
+import { refuseUndone } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { exportLines } from '@indelible/transcripts'
 import { htmlOf } from '../view/index.ts'
@@ -50,6 +51,7 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
     await withSession(call, given, async (store, id) => {
+      if (to !== 'indelible') await valueOrUnreadable(async () => refuseUndone(store, id))
       const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
         terminal.tell(damageLines(id, session.damaged ?? []))
         return session
