@@ -5,7 +5,7 @@
  */
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
-import { memoize } from '../memoize.ts'
+import { memoizeText } from '../memoize.ts'
 import { errorLine, plain } from './represent.ts'
 import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
@@ -20,6 +20,10 @@ export interface Brief extends Range {
   readonly positions: readonly number[]
   /** For a message that is in the marker in full: its one-line form. */
   readonly line?: Brief
+  /** The worth of a line in a conversation without tools: see `talk.ts`. */
+  worth?: number
+  /** Its words, once they are compared. */
+  words?: readonly string[]
 }
 
 /** The author of extractive summaries, as recorded in notes. */
@@ -98,17 +102,20 @@ export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => re
   let all = 0
   for (const { tokens } of briefs) all += tokens
   let weighed: readonly number[] | undefined
+  let [room, fitting]: [number, readonly Brief[]] = [all, briefs]
   return (tokens) => {
     if (all <= tokens) return briefs
-    let room = tokens
-    const fit: Brief[] = []
+    if (room === tokens) return fitting
+    room = tokens
+    let left = tokens
+    const fits = new Uint8Array(briefs.length)
     for (const index of (weighed ??= byWorth(briefs))) {
       const brief = briefs[index] as Brief
-      if (brief.tokens > room) continue
-      room -= brief.tokens
-      fit.push(brief)
+      if (brief.tokens > left) continue
+      left -= brief.tokens
+      fits[index] = 1
     }
-    return fit.toSorted((a, b) => a.from - b.from)
+    return (fitting = briefs.filter((_, index) => fits[index] === 1))
   }
 }
 
@@ -117,28 +124,21 @@ const byWorth = (briefs: readonly Brief[]): readonly number[] => {
   const seen = new Set<string>()
   const worth: number[] = []
   for (const brief of briefs) {
-    let fresh = 1
-    for (const word of wordsOf(brief)) {
-      if (!seen.has(word)) fresh += 1
-      seen.add(word)
-    }
+    const known = seen.size
+    for (const word of (brief.words ??= brief.text.split(/\s+/))) seen.add(word)
+    const fresh = 1 + seen.size - known
     worth.push(fresh / (brief.tokens + 1))
   }
   return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
 }
 
-/** The words of a brief, cached because many compactions weigh it. */
-const wordsOf = memoize((brief: Brief): readonly string[] => brief.text.split(/\s+/))
-
 /** The significant words of a text, in one line of at most `most` UTF-16 units. */
 export const tellingWords = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
-  for (const [said] of sliceWhole(text, 0, scannedLength).matchAll(wordsOfProse)) {
-    const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
-    const plain = word.toLowerCase().replaceAll('’', "'")
-    if (word === '' || fillerWords.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain)))
-      continue
+  for (const said of sliceWhole(text, 0, scannedLength).match(wordsOfProse) ?? []) {
+    const word = tellingWord(said)
+    if (word === '') continue
     length += word.length + 1
     if (length > most) {
       words.push('…')
@@ -148,6 +148,13 @@ export const tellingWords = (text: string, most: number): string => {
   }
   return words.join(' ')
 }
+
+/** A word without the punctuation around it; empty if it says little. */
+const tellingWord = memoizeText((said) => {
+  const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
+  const plain = word.toLowerCase().replaceAll('’', "'")
+  return fillerWords.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain)) ? '' : word
+})
 
 const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
 const scannedLength = 4000
