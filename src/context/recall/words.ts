@@ -23,9 +23,7 @@ export function* wordsIn(text: string): Generator<Word> {
 
 /** Cached, because stemming is slow. */
 const wordsOfRun = memoizeText((run): readonly Word[] =>
-  unspacedScript.test(run)
-    ? (run.match(runsOfOneScript) ?? []).flatMap((part) => (unspacedScript.test(part) ? pairsOf(part) : wordOf(part)))
-    : [wordOf(run)],
+  (run.match(runsOfOneScript) ?? []).flatMap((part) => (unspacedScript.test(part) ? pairsOf(part) : wordOf(part))),
 )
 
 const wordOf = (found: string): Word => {
@@ -43,10 +41,10 @@ const pairsOf = (found: string): readonly Word[] => {
 export const isStopWord = (said: string): boolean => stopWords.has(said)
 
 /** Letters with their marks, and digits: words, or text of a script without spaces. */
-const unspaced = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}ー々'
-const runs = new RegExp(`[\\p{L}\\p{M}\\p{N}${unspaced}]+`, 'gu')
-const runsOfOneScript = new RegExp(`[${unspaced}]+|[^${unspaced}]+`, 'gu')
-const unspacedScript = new RegExp(`[${unspaced}]`, 'u')
+const scripts = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
+const runs = new RegExp(`[\\p{L}\\p{M}\\p{N}${scripts}]+`, 'gu')
+const runsOfOneScript = new RegExp(`[${scripts}ー々]+|[^${scripts}]+`, 'gu')
+const unspacedScript = new RegExp(`^[${scripts}ー々]`, 'u')
 const hump = /\p{Ll}\p{Lu}/u
 const humps = /(?<=\p{Ll})(?=\p{Lu})/u
 const longestWord = 32
