@@ -22,8 +22,8 @@ export interface Brief extends Range {
   readonly line?: Brief
   /** The worth of a line in a conversation without tools: see `talk.ts`. */
   worth?: number
-  /** Its words, once they are compared. */
-  words?: readonly string[]
+  /** Its words, once they are compared: their numbers in a table. */
+  words?: { readonly from: ReadonlyMap<string, number>; readonly each: readonly number[] }
 }
 
 /** The author of extractive summaries, as recorded in notes. */
@@ -121,16 +121,37 @@ export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => re
 
 /** The indexes of briefs by new words per token, highest first; of equal ones the latest. */
 const byWorth = (briefs: readonly Brief[]): readonly number[] => {
-  const seen = new Set<string>()
-  const worth: number[] = []
-  for (const brief of briefs) {
-    const known = seen.size
-    for (const word of (brief.words ??= brief.text.split(/\s+/))) seen.add(word)
-    const fresh = 1 + seen.size - known
-    worth.push(fresh / (brief.tokens + 1))
-  }
+  if (numbers.size > mostNumbers) numbers = new Map()
+  const words = briefs.map(numbersOf)
+  const seen = new Uint8Array(numbers.size)
+  const worth = Float64Array.from(briefs, ({ tokens }, index) => {
+    let fresh = 1
+    for (const word of words[index] as readonly number[]) {
+      if (seen[word] === 0) fresh += 1
+      seen[word] = 1
+    }
+    return fresh / (tokens + 1)
+  })
   return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
 }
+
+/** The words of a brief as numbers, kept because many compactions weigh it. */
+const numbersOf = (brief: Brief): readonly number[] => {
+  if (brief.words?.from !== numbers)
+    brief.words = {
+      from: numbers,
+      each: brief.text.split(/\s+/).map((word) => {
+        const number = numbers.get(word) ?? numbers.size
+        numbers.set(word, number)
+        return number
+      }),
+    }
+  return brief.words.each
+}
+
+/** The number of each word. A full table starts over. */
+let numbers = new Map<string, number>()
+const mostNumbers = 100_000
 
 /** The significant words of a text, in one line of at most `most` UTF-16 units. */
 export const tellingWords = (text: string, most: number): string => {
