@@ -3,7 +3,7 @@
  * model, and deterministic. Prose keeps its significant words: names, numbers, dates, paths, but no
  * articles. A call keeps its arguments, its result the error or the names in it.
  */
-import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
+import { isToolCall, textOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
 import { memoizeText } from '../memoize.ts'
 import { errorLine, plain } from './represent.ts'
@@ -40,7 +40,7 @@ export const briefOf = (
   for (const { message } of said)
     for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
   for (const { message, position } of said) {
-    const calls = toolCallsOf(message)
+    const calls = message.content.filter(isToolCall)
     const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
     const words = tellingWords(textOf(message), most)
     // Text next to calls is often just "Looking."; the calls are more informative.
@@ -244,7 +244,7 @@ const charactersForName = 30
 const scannedForNames = 16_000
 
 /** A path or identifier: `src/a.ts`, `read_file`, `parseRow`. */
-const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
+const nameLike = /(?<![\w@.~/-])(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
 
 const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
 
