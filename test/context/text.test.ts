@@ -24,6 +24,7 @@ import {
   shortArguments,
   sliceWhole,
 } from '../../src/context/showing/shorten.ts'
+import { briefOf } from '../../src/context/showing/brief.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 
@@ -233,5 +234,21 @@ describe('user messages that begin a turn', () => {
     expect(isSubstantive(toolResult('c', 'fix the build'))).toBe(false)
     expect(isSubstantive({ role: 'user', content: [...toolResult('c', 'fix the build').content] })).toBe(false)
     expect(isSubstantive(system('fix the build'))).toBe(false)
+  })
+})
+
+describe('a line in a marker', () => {
+  const lineOf = (said: string): string => {
+    const call = { message: assistant('', toolCall('1', 'bash', { command: 'ls' })), position: 0 }
+    return briefOf([call, { message: toolResult('1', said), position: 1 }], { from: 0, to: 2 }).text
+  }
+  it('names the paths and identifiers of a long result, each once', () => {
+    const said = `${'.'.repeat(80)} //src/a.ts src/a.ts, read_file (x/ y//z/k) parseRow ../lib/b/`
+    expect(lineOf(said)).toBe('0 bash ls: 142 characters, //src/a.ts src/a.ts read_file y//z/k parseRow ../lib/b')
+  })
+  // A search that starts anew within a word or a path takes minutes for these.
+  it.each(['a', '-', '/', 'a-', '0f'])('ends for results of %j only', { timeout: 60_000 }, (unit) => {
+    for (let times = 0; times < 100; times++)
+      expect(lineOf(unit.repeat(16_000 / unit.length))).toBe('0 bash ls: 16,000 characters')
   })
 })

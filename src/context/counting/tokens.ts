@@ -9,7 +9,7 @@
  * more for its frame.
  */
 import { attachmentTokens } from './attachments.ts'
-import type { Message, Part } from '../../message/index.ts'
+import { user, type Message, type Part } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
 import { describe } from '../../json/index.ts'
 import { memoize } from '../memoize.ts'
@@ -47,14 +47,27 @@ export const memoizeEstimator: (estimate: Estimator) => CheckedEstimator = memoi
   return (message, position) => {
     let tokens = known.get(message)
     if (tokens === undefined) {
-      const found = estimate(message)
-      const where = position === undefined ? 'a message that is not in the record' : `position ${position}`
-      tokens = isCount(found) ? Math.ceil(found) : refuseCount('the estimator', found, where)
+      tokens = estimated(estimate, message, position)
       known.set(message, tokens)
     }
     return tokens
   }
 })
+
+/** Counts a text as the content of a message, without the message's frame. Nothing is cached. */
+export const tokenizerOf: (estimate: Estimator) => Tokenizer = memoize((estimate) => {
+  let frame: number | undefined
+  return estimate === estimateTokens
+    ? textTokens
+    : (text) => Math.max(0, estimated(estimate, user(text)) - (frame ??= estimated(estimate, user(''))))
+})
+
+const estimated = (estimate: Estimator, message: Message, position?: number): number => {
+  const found = estimate(message)
+  if (isCount(found)) return Math.ceil(found)
+  const where = position === undefined ? 'a message that is not in the record' : `position ${position}`
+  return refuseCount('the estimator', found, where)
+}
 
 const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0
 

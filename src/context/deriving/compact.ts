@@ -104,9 +104,9 @@ export const compact = (compaction: Compaction): EpochLine => {
 /** Weighs the new messages in record order, whether they are shown or not. */
 const weighAll = ({ segments, renderer, heard }: Compaction): void => {
   for (const segment of segments)
-    if (segment.type === 'unit' && !heard.worths.has(segment.unit))
+    if (segment.type === 'unit' && segment.unit.worth === undefined)
       for (const { message } of segment.unit.said)
-        heard.worths.set(segment.unit, worthOfMessage(message, renderer.estimate(message), heard))
+        segment.unit.worth = worthOfMessage(message, renderer.estimate(message), heard)
 }
 
 /**
@@ -120,7 +120,7 @@ const compactTalk = (
   compaction: Compaction,
   markerTokens: number,
 ): EpochLine | undefined => {
-  const { budget, renderer, heard, activeFrom, asked, policy } = compaction
+  const { budget, renderer, activeFrom, asked, policy } = compaction
   if (own.length < segments.length) return undefined
   let newest = budget * newestOfTalk
   const mustStay = (segment: Segment): boolean => {
@@ -135,8 +135,8 @@ const compactTalk = (
   const markers = isShown.filter((isOne, index) => !isOne && isShown[index - 1] !== false).length
   const told: MarkedMessage[] = []
   let before: Brief | undefined
-  const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined, worth: number): void => {
-    told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth })
+  const add = (now: Brief | undefined, line: Brief, whole: Brief | undefined): void => {
+    told.push({ now, line, lineTokens: renderer.briefTokens(line, before), whole, worth: line.worth ?? 0 })
     before = line
   }
   for (const [index, segment] of own.entries()) {
@@ -144,13 +144,12 @@ const compactTalk = (
     if (segment.type === 'gap')
       for (const brief of segment.briefs) {
         const line = brief.line ?? brief
-        add(brief, line, brief.line && brief, heard.worths.get(line) ?? 0)
+        add(brief, line, brief.line && brief)
       }
     else if (segment.type === 'unit') {
       const line = renderer.brief(segment.unit)
-      const worth = heard.worths.get(segment.unit) ?? 0
-      heard.worths.set(line, worth)
-      add(undefined, line, renderer.whole(segment.unit), worth)
+      line.worth = segment.unit.worth ?? 0
+      add(undefined, line, renderer.whole(segment.unit))
     }
   }
   const room = budget * talkShareKept - shownTokens - markers * markerTokens

@@ -66,7 +66,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
     const message = withErasedText(recorded)
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
-    draft ??= { from: position, calls: [], entries: [], strays: new Map(), lentTo: undefined }
+    draft ??= { from: position, calls: [], entries: [], strays: noStrays, lentTo: undefined }
 
     const parts: Part[] = []
     if (content.length === 0) pairing.other(position)
@@ -81,7 +81,10 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
         }
         // A late result among other results becomes a pointer too: its call may be shortened without them.
         else if (lender !== undefined && draft.entries.length === 0) draft.lentTo = owners.get(lender)
-        else draft.strays.set(position, { ...message, content: [...(draft.strays.get(position)?.content ?? []), part] })
+        else {
+          if (draft.strays === noStrays) draft.strays = new Map()
+          draft.strays.set(position, { ...message, content: [...(draft.strays.get(position)?.content ?? []), part] })
+        }
         continue
       }
       if (part.type !== 'tool_call') {
@@ -153,7 +156,7 @@ interface Draft {
   readonly from: number
   readonly calls: Call[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
-  readonly strays: Map<number, Message>
+  strays: Map<number, Message>
   lentTo: Unit | undefined
 }
 
@@ -171,6 +174,9 @@ interface Call {
 }
 
 const { freeze } = Object
+
+const noStrays = new Map<number, Message>()
+const noTools: ReadonlyMap<string, string> = new Map()
 
 const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
   const said: FullMessage[] = []
@@ -204,11 +210,11 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
     }
   }
   const { from, strays, lentTo } = draft
-  const tools = new Map(draft.calls.map(({ id, name }) => [id, name]))
+  const tools = draft.calls.length === 0 ? noTools : new Map(draft.calls.map(({ id, name }) => [id, name]))
   const to = 1 + (draft.entries.at(-1)?.page.position ?? from)
   const given = draft.calls.map(({ number }) => number)
   const numbers = given.some((number) => number !== 1) ? given : undefined
-  return freeze({ from, to, pages, said, strays, lentTo, tools, numbers })
+  return { from, to, pages, said, strays, lentTo, tools, numbers, facts: undefined, worth: undefined }
 }
 
 const missing = {

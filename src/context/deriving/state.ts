@@ -79,9 +79,8 @@ export const stateOf = (begun: LineStart, track: Track): string | undefined => {
   return key === undefined ? undefined : (begun.text ??= textOf(begun, track, key))
 }
 
-const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }: Track, key: string): string => {
+const textOf = ({ line, segments, messages, facts }: LineStart, { notes }: Track, key: string): string => {
   const { epoch, unused, talks } = line
-  const storedWorth = (one: object): number | null => heard.worths.get(one) ?? null
   const stored: StoredState = {
     key,
     epoch,
@@ -91,14 +90,13 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { heard, notes }
       const { from, to } = segment
       if (segment.type === 'unit') {
         const { unit, level, longest = null } = segment
-        return ['unit', from, to, level, longest, storedWorth(unit), unit.numbers ?? null]
+        return ['unit', from, to, level, longest, unit.worth ?? null, unit.numbers ?? null]
       }
       const hidden: StoredHidden = [
         segment.hidden.tokens,
         ...[...segment.hidden.kinds].map(([kind, times]) => [pageKinds.indexOf(kind), times] as const),
       ]
-      if (segment.type === 'gap')
-        return ['gap', from, to, hidden, segment.briefs.map((brief) => storedBrief(brief, storedWorth))]
+      if (segment.type === 'gap') return ['gap', from, to, hidden, segment.briefs.map(storedBrief)]
       const { at } = notes.summaries.find(({ note }) => note.text === segment.text) as NumberedSummary
       return ['summary', from, to, hidden, at]
     }),
@@ -177,13 +175,13 @@ const segmentFrom = (
   stored: StoredSegment,
   view: View<Message>,
   notes: Sequence<Note>,
-  { line: { renderer }, heard: { worths } }: Track,
+  { line: { renderer } }: Track,
 ): Segment => {
   const [type, from, to] = stored
   if (type === 'unit') {
     const [, , , level, longest, worth, numbers] = stored
     const unit = unitIn(view, from, to, numbers)
-    if (worth !== null) worths.set(unit, worth)
+    if (worth !== null) unit.worth = worth
     return showUnit(unit, level, longest ?? undefined)
   }
   const [tokens, ...counts] = stored[3]
@@ -197,7 +195,7 @@ const segmentFrom = (
     const { said } = unitIn(view, first, beyond, null)
     const entries = said.map(({ message, page }) => ({ message, position: page.position }))
     const brief = { ...briefOf(entries, { from: first, to: beyond }, noCount), tokens: size }
-    if (worth !== null) worths.set(brief, worth)
+    if (worth !== null) brief.worth = worth
     return whole === null
       ? brief
       : { ...(wholeOf((said[0] as FullMessage).message, brief, noCount) as Brief), tokens: whole }
@@ -227,9 +225,9 @@ const unitIn = (view: View<Message>, from: number, to: number, numbers: readonly
   return unit
 }
 
-const storedBrief = (brief: Brief, storedWorth: (one: object) => number | null): StoredBrief => {
+const storedBrief = (brief: Brief): StoredBrief => {
   const line = brief.line ?? brief
-  return [line.from, line.to, line.tokens, storedWorth(line), brief.line === undefined ? null : brief.tokens]
+  return [line.from, line.to, line.tokens, line.worth ?? null, brief.line === undefined ? null : brief.tokens]
 }
 
 const idAt = (view: View<Message>, position: number, part: number): string => {

@@ -34,7 +34,7 @@ import { countWhile, endOf, indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { emptyTalkHistory, type TalkHistory } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
-import { memoizeEstimator, type Estimator } from '../counting/tokens.ts'
+import type { Estimator } from '../counting/tokens.ts'
 import { Renderer, type Unit } from './unit.ts'
 
 export interface Settings {
@@ -240,7 +240,7 @@ export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults,
 const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer => {
   const named = [...pages.tagged.keys(), ...pages.pinned]
   const kinds = new Map(named.map((position) => [position, kindIn(pages, position) as PageKind]))
-  return new Renderer(memoizeEstimator(estimate), kinds, recall)
+  return new Renderer(estimate, kinds, recall)
 }
 
 /** Reads the rest of a view. To start over, returns what must be known first: late results, or how many notes. */

@@ -11,7 +11,13 @@ import { countKind, recallHint, type HiddenEntries, type RecallName } from '../s
 import { cutText, longestIn, plain, represent, ruleLimit, type MessageContext } from '../showing/represent.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
 import { memoize } from '../memoize.ts'
-import type { CheckedEstimator } from '../counting/tokens.ts'
+import {
+  memoizeEstimator,
+  tokenizerOf,
+  type CheckedEstimator,
+  type Estimator,
+  type Tokenizer,
+} from '../counting/tokens.ts'
 
 /** One recorded entry. */
 export interface Page {
@@ -33,6 +39,10 @@ export interface Unit extends Range {
   readonly tools: ReadonlyMap<string, string>
   /** The numbers of its call ids, in order; undefined if all have their recorded ids. */
   readonly numbers: readonly number[] | undefined
+  /** What the latest renderer found out about it. */
+  facts: Facts | undefined
+  /** Its worth in a conversation without tools, fixed when first weighed: see `talk.ts`. */
+  worth: number | undefined
 }
 
 /** A message of a unit in full, with the page of its content. */
@@ -57,6 +67,7 @@ export interface RenderedUnit {
 
 /** Derived facts about a unit, each computed once. */
 interface Facts {
+  readonly renderer: Renderer
   readonly kinds: readonly PageKind[]
   /** Its messages in full. */
   readonly messages: readonly Message[]
@@ -68,6 +79,8 @@ interface Facts {
   readonly shown: Map<string, RenderedUnit>
   /** The tokens of cuts, by level and step, because a search repeats them. */
   readonly cuts: Map<string, number>
+  hidden?: HiddenEntries
+  brief?: Brief
 }
 
 /** A level at which something of the content is shown. */
@@ -85,19 +98,22 @@ export class Renderer {
   /** Page kinds set by notes, by position. */
   readonly #retagged: ReadonlyMap<number, PageKind>
 
-  constructor(estimate: CheckedEstimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
-    this.estimate = estimate
+  constructor(estimate: Estimator, retagged: ReadonlyMap<number, PageKind>, recall: RecallName) {
+    this.estimate = memoizeEstimator(estimate)
+    this.#count = tokenizerOf(estimate)
     this.recall = recall
     this.#retagged = retagged
   }
 
   readonly kindOf = ({ position, kind }: Page): PageKind => this.#retagged.get(position) ?? kind
 
-  readonly #count = (text: string): number => Math.max(0, this.estimate(user(text)) - this.estimate(frame))
+  readonly #count: Tokenizer
 
-  readonly factsOf: (unit: Unit) => Facts = memoize((unit) => {
+  factsOf(unit: Unit): Facts {
+    if (unit.facts?.renderer === this) return unit.facts
     const kinds = freeze(unit.pages.map(this.kindOf))
-    return {
+    return (unit.facts = {
+      renderer: this,
       kinds,
       messages: freeze(unit.said.map(({ message }) => message)),
       minimum: kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer',
@@ -106,8 +122,8 @@ export class Renderer {
       ),
       shown: new Map(),
       cuts: new Map(),
-    }
-  })
+    })
+  }
 
   at(unit: Unit, as: ShownAs): RenderedUnit {
     const { shown } = this.factsOf(unit)
@@ -145,26 +161,24 @@ export class Renderer {
     for (const { message, source, page } of unit.said) {
       const kind = this.kindOf(page)
       const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
-      const recorded = {
-        position: page.position,
-        kind,
-        toolOf: (id: string): string | undefined => unit.tools.get(id),
-        recall: this.recall,
-        ...(own === 'compressed' && sameAs && { sameAs }),
-      }
-      const shown =
-        own === 'full'
-          ? message
-          : longest === undefined
+      if (own === 'full') add(message, source, page.position)
+      else {
+        const { position } = page
+        const recorded = {
+          position,
+          kind,
+          toolOf: (id: string): string | undefined => unit.tools.get(id),
+          recall: this.recall,
+          ...(own === 'compressed' && sameAs && { sameAs }),
+        }
+        const shown =
+          longest === undefined
             ? represent(message, own, recorded)
             : cutText(message, longest, recorded, level === 'structured')
-      if (shown === message && (longest !== undefined || own === 'full')) add(message, source, page.position)
-      else
-        add(
-          shown,
-          freeze({ type: 'representation', level: own as 'compressed', from: page.position, to: page.position + 1 }),
-          page.position,
-        )
+        const isWhole = longest !== undefined && shown === message
+        const from = freeze({ type: 'representation', level: own, from: position, to: position + 1 } as const)
+        add(shown, isWhole ? source : from, position)
+      }
       if (given !== undefined && own !== 'structured')
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
@@ -202,22 +216,24 @@ export class Renderer {
   }
 
   /** The entries of a unit as a marker describes them. */
-  readonly hidden: (unit: Unit) => HiddenEntries = memoize((unit) => {
+  hidden(unit: Unit): HiddenEntries {
+    const facts = this.factsOf(unit)
+    if (facts.hidden !== undefined) return facts.hidden
     const { from, to, pages } = unit
     const kinds = new Map<PageKind, number>()
     for (const page of pages) if (page.position < to) countKind(kinds, this.kindOf(page))
-    const tokens = this.factsOf(unit).messages.reduce((sum, message) => sum + this.estimate(message), 0)
-    return { from, to, kinds, tokens }
-  })
+    const tokens = facts.messages.reduce((sum, message) => sum + this.estimate(message), 0)
+    return (facts.hidden = { from, to, kinds, tokens })
+  }
 
   /** The brief of a unit: its line in a marker. */
-  readonly brief: (unit: Unit) => Brief = memoize((unit) =>
-    briefOf(
+  brief(unit: Unit): Brief {
+    return (this.factsOf(unit).brief ??= briefOf(
       unit.said.map(({ message, page }) => ({ message, position: page.position })),
       unit,
       this.#count,
-    ),
-  )
+    ))
+  }
 
   /** The brief with a unit's whole text for a marker; undefined if it is not a single text. */
   whole(unit: Unit): Brief | undefined {
@@ -241,8 +257,6 @@ export const levelOfPage = (level: ShownLevel, kind: PageKind): ShownLevel =>
   level === 'compressed' && !degradationPath(kind).includes('compressed') ? 'full' : level
 
 const { freeze } = Object
-
-const frame = freeze(user(''))
 
 /** Cut lengths are 3 % apart, so that nearly equal budgets give the same bytes. */
 const lengthOf = (step: number): number => Math.floor(shortestCut * lengthStep ** step)

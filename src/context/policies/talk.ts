@@ -7,29 +7,53 @@
  */
 import { type Message, textOf } from '../../message/index.ts'
 import type { Brief } from '../showing/brief.ts'
+import { memoizeText } from '../memoize.ts'
 import { wordsIn } from '../recall/words.ts'
 
 /** What a conversation has said so far, to find what is new in the next message. */
 export interface TalkHistory {
   /** Whether no message has contained a tool call or result. */
   isTalk: boolean
-  /** The terms said, and names and numbers, each with the last message that had it. */
-  readonly terms: Map<string, number>
-  readonly details: Map<string, number>
-  /** The worth of each message, keyed by its unit or brief, fixed when first weighed. */
-  readonly worths: WeakMap<object, number>
+  /** The terms said, and names and numbers. */
+  readonly terms: Map<string, Mention>
+  readonly details: Map<string, Mention>
+  /** The words of a text without white space. */
+  readonly chunk: (said: string) => Chunk
   messages: number
   asks: boolean
 }
 
-export const emptyTalkHistory = (): TalkHistory => ({
-  isTalk: true,
-  terms: new Map(),
-  details: new Map(),
-  worths: new WeakMap(),
-  messages: 0,
-  asks: false,
-})
+/** The last message that said something. */
+interface Mention {
+  at: number
+}
+
+/** The words of a text without white space. */
+interface Chunk {
+  readonly terms: readonly Mention[]
+  readonly details: readonly Detail[]
+  /** Whether the next word starts a sentence; undefined if that depends on the text before. */
+  readonly ends: boolean | undefined
+}
+
+/** A name or number. `isFirst`: it is a name unless it starts a sentence. */
+interface Detail {
+  readonly mention: Mention
+  readonly kind: 'names' | 'numbers'
+  readonly isFirst: boolean
+}
+
+export const emptyTalkHistory = (): TalkHistory => {
+  const [terms, details] = [new Map<string, Mention>(), new Map<string, Mention>()]
+  return {
+    isTalk: true,
+    terms,
+    details,
+    chunk: memoizeText((said) => chunkOf(said, terms, details)),
+    messages: 0,
+    asks: false,
+  }
+}
 
 /** The probability, between 0 and 1, that a question asks for a message. Call it in record order. */
 export const worthOfMessage = (message: Message, tokens: number, heard: TalkHistory): number => {
@@ -57,23 +81,47 @@ export const countNovelty = (
   const at = (heard.messages += 1)
   const found = { novel: 0, names: 0, numbers: 0 }
   /** Whether it has not been said recently. */
-  const isNew = (known: Map<string, number>, word: string, forgottenAfter: number): boolean => {
-    const last = known.get(word)
-    known.set(word, at)
-    return last === undefined || at - last > forgottenAfter
+  const isNew = (mention: Mention, forgottenAfter: number): boolean => {
+    const last = mention.at
+    mention.at = at
+    return at - last > forgottenAfter
   }
-  for (const { terms } of wordsIn(text))
-    for (const term of terms) if (isNew(heard.terms, term, mostRemembered)) found.novel += 1
-  let end = 0
-  for (const { 0: word, index } of text.matchAll(wordLike)) {
-    const opens = end === 0 || sentenceEnd.test(text.slice(end, index))
-    end = index + word.length
-    const isNumber = digit.test(word)
-    if (!isNumber && (opens || word.length === 1 || !capital.test(word))) continue
-    if (isNew(heard.details, word, forgottenAfter)) found[isNumber ? 'numbers' : 'names'] += 1
+  let opens = true
+  for (const said of text.match(chunks) ?? []) {
+    const { terms, details, ends } = heard.chunk(said)
+    for (const term of terms) if (isNew(term, mostRemembered)) found.novel += 1
+    for (const { mention, kind, isFirst } of details)
+      // A sentence starts with a capital.
+      if (!(isFirst && opens) && isNew(mention, forgottenAfter)) found[kind] += 1
+    opens = ends ?? opens
   }
   heard.asks = text.includes('?')
   return found
+}
+
+/** The terms and details of a text without white space, and whether a sentence ends after its last word. */
+const chunkOf = (said: string, terms: Map<string, Mention>, details: Map<string, Mention>): Chunk => {
+  const mentionIn = (known: Map<string, Mention>, word: string): Mention => {
+    const mention = known.get(word) ?? { at: -Infinity }
+    known.set(word, mention)
+    return mention
+  }
+  const found: Detail[] = []
+  let end = 0
+  for (const { 0: word, index } of said.matchAll(wordLike)) {
+    const between = said.slice(end, index)
+    const isName = word.length > 1 && capital.test(word)
+    if (digit.test(word)) found.push({ mention: mentionIn(details, word), kind: 'numbers', isFirst: false })
+    else if (isName && !sentenceEnd.test(between))
+      found.push({ mention: mentionIn(details, word), kind: 'names', isFirst: end === 0 })
+    end = index + word.length
+  }
+  const ends = sentenceEnd.test(said.slice(end))
+  return {
+    terms: [...wordsIn(said)].flatMap(({ terms: own }) => own.map((term) => mentionIn(terms, term))),
+    details: found,
+    ends: end === 0 && !ends ? undefined : ends,
+  }
 }
 
 const weights = {
@@ -89,6 +137,8 @@ const weights = {
 /** The number of messages after which a name or number counts as new again, and the same for other words. */
 const forgottenAfter = 30
 export const mostRemembered = 1000
+/** Text without white space, and line ends, which end a sentence. */
+const chunks = /\S+|\n/g
 const wordLike = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu
 const sentenceEnd = /[.!?:;\n"“”()]/u
 const digit = /\p{N}/u

@@ -3,6 +3,7 @@
  * in pieces of two characters for scripts without spaces.
  */
 import { stemmer } from 'stemmer'
+import { memoizeText } from '../memoize.ts'
 
 /** A lower-case word and the terms that find it. */
 export interface Word {
@@ -17,43 +18,42 @@ export interface Word {
  * Cost  O(characters)
  */
 export function* wordsIn(text: string): Generator<Word> {
-  for (const [found] of text.matchAll(word)) {
-    if (unspacedScript.test(found)) {
-      const characters = [...found]
-      const pairs = characters.slice(1).map((next, index) => `${characters[index]}${next}`)
-      for (const said of pairs.length === 0 ? characters : pairs) yield { said, terms: [said] }
-      continue
-    }
-    const parts = found.length <= longestWord && hump.test(found) ? found.split(humps) : []
-    yield { said: found.toLowerCase(), terms: [termOf(found), ...parts.filter((part) => part !== '').map(termOf)] }
-  }
+  for (const [run] of text.matchAll(runs)) yield* wordsOfRun(run)
+}
+
+/** Cached, because stemming is slow. */
+const wordsOfRun = memoizeText((run): readonly Word[] =>
+  (run.match(runsOfOneScript) ?? []).flatMap((part) => (unspacedScript.test(part) ? pairsOf(part) : wordOf(part))),
+)
+
+const wordOf = (found: string): Word => {
+  const parts = found.length <= longestWord && hump.test(found) ? found.split(humps) : []
+  return { said: found.toLowerCase(), terms: [found, ...parts].filter((part) => part !== '').map(termOf) }
+}
+
+const pairsOf = (found: string): readonly Word[] => {
+  const characters = [...found]
+  const pairs = characters.slice(1).map((next, index) => `${characters[index]}${next}`)
+  return (pairs.length === 0 ? characters : pairs).map((said) => ({ said, terms: [said] }))
 }
 
 /** Whether a word carries no topic: `what`, `did`, `the`. English only. */
 export const isStopWord = (said: string): boolean => stopWords.has(said)
 
-/** Letters with their marks, and digits. A run of a script without spaces is matched separately. */
-const word =
-  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]+|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[\p{L}\p{M}\p{N}])+/gu
-const unspacedScript = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー々]/u
+/** Letters with their marks, and digits: words, or text of a script without spaces. */
+const scripts = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
+const runs = new RegExp(`[\\p{L}\\p{M}\\p{N}${scripts}]+`, 'gu')
+const runsOfOneScript = new RegExp(`[${scripts}ー々]+|[^${scripts}]+`, 'gu')
+const unspacedScript = new RegExp(`^[${scripts}ー々]`, 'u')
 const hump = /\p{Ll}\p{Lu}/u
 const humps = /(?<=\p{Ll})(?=\p{Lu})/u
 const longestWord = 32
 
 const termOf = (said: string): string => {
-  const cut = said.slice(0, longestWord)
-  const known = terms.get(cut)
-  if (known !== undefined) return known
-  const plain = cut.toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
-  const term = english.test(plain) ? stemmer(plain) : plain
-  if (terms.size === mostRemembered) terms.clear()
-  terms.set(cut, term)
-  return term
+  const plain = said.slice(0, longestWord).toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
+  return english.test(plain) ? stemmer(plain) : plain
 }
 
-/** A cache of terms for recent words, because stemming is slow. */
-const terms = new Map<string, string>()
-const mostRemembered = 20_000
 const accents = /[\u0300-\u036f]/g
 const english = /^[a-z]{3,}$/
 

@@ -3,9 +3,9 @@
  * model, and deterministic. Prose keeps its significant words: names, numbers, dates, paths, but no
  * articles. A call keeps its arguments, its result the error or the names in it.
  */
-import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
+import { isToolCall, textOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import type { Range } from '../../sequence/index.ts'
-import { memoize } from '../memoize.ts'
+import { memoizeText } from '../memoize.ts'
 import { errorLine, plain } from './represent.ts'
 import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
 import { textTokens, type Tokenizer } from '../counting/tokens.ts'
@@ -20,6 +20,10 @@ export interface Brief extends Range {
   readonly positions: readonly number[]
   /** For a message that is in the marker in full: its one-line form. */
   readonly line?: Brief
+  /** The worth of a line in a conversation without tools: see `talk.ts`. */
+  worth?: number
+  /** Its words, once they are compared: their numbers in a table. */
+  words?: { readonly from: ReadonlyMap<string, number>; readonly each: readonly number[] }
 }
 
 /** The author of extractive summaries, as recorded in notes. */
@@ -36,7 +40,7 @@ export const briefOf = (
   for (const { message } of said)
     for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
   for (const { message, position } of said) {
-    const calls = toolCallsOf(message)
+    const calls = message.content.filter(isToolCall)
     const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
     const words = tellingWords(textOf(message), most)
     // Text next to calls is often just "Looking."; the calls are more informative.
@@ -98,47 +102,64 @@ export const fittingBriefs = (briefs: readonly Brief[]): ((tokens: number) => re
   let all = 0
   for (const { tokens } of briefs) all += tokens
   let weighed: readonly number[] | undefined
+  let [room, fitting]: [number, readonly Brief[]] = [all, briefs]
   return (tokens) => {
     if (all <= tokens) return briefs
-    let room = tokens
-    const fit: Brief[] = []
+    if (room === tokens) return fitting
+    room = tokens
+    let left = tokens
+    const fits = new Uint8Array(briefs.length)
     for (const index of (weighed ??= byWorth(briefs))) {
       const brief = briefs[index] as Brief
-      if (brief.tokens > room) continue
-      room -= brief.tokens
-      fit.push(brief)
+      if (brief.tokens > left) continue
+      left -= brief.tokens
+      fits[index] = 1
     }
-    return fit.toSorted((a, b) => a.from - b.from)
+    return (fitting = briefs.filter((_, index) => fits[index] === 1))
   }
 }
 
 /** The indexes of briefs by new words per token, highest first; of equal ones the latest. */
 const byWorth = (briefs: readonly Brief[]): readonly number[] => {
-  const seen = new Set<string>()
-  const worth: number[] = []
-  for (const brief of briefs) {
+  if (numbers.size > mostNumbers) numbers = new Map()
+  const words = briefs.map(numbersOf)
+  const seen = new Uint8Array(numbers.size)
+  const worth = Float64Array.from(briefs, ({ tokens }, index) => {
     let fresh = 1
-    for (const word of wordsOf(brief)) {
-      if (!seen.has(word)) fresh += 1
-      seen.add(word)
+    for (const word of words[index] as readonly number[]) {
+      if (seen[word] === 0) fresh += 1
+      seen[word] = 1
     }
-    worth.push(fresh / (brief.tokens + 1))
-  }
+    return fresh / (tokens + 1)
+  })
   return [...briefs.keys()].toSorted((a, b) => (worth[b] as number) - (worth[a] as number) || b - a)
 }
 
-/** The words of a brief, cached because many compactions weigh it. */
-const wordsOf = memoize((brief: Brief): readonly string[] => brief.text.split(/\s+/))
+/** The words of a brief as numbers, kept because many compactions weigh it. */
+const numbersOf = (brief: Brief): readonly number[] => {
+  if (brief.words?.from !== numbers)
+    brief.words = {
+      from: numbers,
+      each: brief.text.split(/\s+/).map((word) => {
+        const number = numbers.get(word) ?? numbers.size
+        numbers.set(word, number)
+        return number
+      }),
+    }
+  return brief.words.each
+}
+
+/** The number of each word. A full table starts over. */
+let numbers = new Map<string, number>()
+const mostNumbers = 100_000
 
 /** The significant words of a text, in one line of at most `most` UTF-16 units. */
 export const tellingWords = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
-  for (const [said] of sliceWhole(text, 0, scannedLength).matchAll(wordsOfProse)) {
-    const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
-    const plain = word.toLowerCase().replaceAll('’', "'")
-    if (word === '' || fillerWords.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain)))
-      continue
+  for (const said of sliceWhole(text, 0, scannedLength).match(wordsOfProse) ?? []) {
+    const word = tellingWord(said)
+    if (word === '') continue
     length += word.length + 1
     if (length > most) {
       words.push('…')
@@ -148,6 +169,13 @@ export const tellingWords = (text: string, most: number): string => {
   }
   return words.join(' ')
 }
+
+/** A word without the punctuation around it; empty if it says little. */
+const tellingWord = memoizeText((said) => {
+  const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
+  const plain = word.toLowerCase().replaceAll('’', "'")
+  return fillerWords.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain)) ? '' : word
+})
 
 const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140 } as const
 const scannedLength = 4000
@@ -216,7 +244,7 @@ const charactersForName = 30
 const scannedForNames = 16_000
 
 /** A path or identifier: `src/a.ts`, `read_file`, `parseRow`. */
-const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
+const nameLike = /(?<![\w@.~/-])(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
 
 const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
 

@@ -10,6 +10,7 @@ import {
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
+import { memoizeEstimator } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
@@ -82,6 +83,9 @@ const neededLength = (note: Note): number =>
 
 const policies: readonly Policy[] = [paged(), window]
 
+/** The derivation has counted these messages already. */
+const estimate = memoizeEstimator(estimateTokens)
+
 const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
   tokens,
   budget,
@@ -93,7 +97,7 @@ const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest 
 })
 
 function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
-  const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+  const all = [...view].reduce((sum, message) => sum + estimate(message), 0)
   yield `context: ${countText(context.messages.length, 'message')}, ${groupedNumber(context.tokens)} of ${groupedNumber(context.budget)} tokens (the whole record: ${groupedNumber(all)}); ${context.provenance.join(', ')}`
   yield ''
   const rows = Array.from(
@@ -102,7 +106,7 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
       [
         sourceText(context.sources.at(index) as ContextSource),
         message.role,
-        groupedNumber(estimateTokens(message)),
+        groupedNumber(estimate(message)),
         gistOf(message),
       ] as const,
   )
