@@ -112,7 +112,9 @@ export type RecallFault =
 export const recallSentences: Sentences<RecallFault> = {
   NoMatch: ({ request, length }) =>
     hasField(request, 'position')
-      ? `there is no ${requestText(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
+      ? request.position >= 0 && request.position < length && Number.isInteger(request.position)
+        ? `${requestText(request)} is not part of this conversation; it may have been retracted; a view of the whole record has it`
+        : `there is no ${requestText(request)}: the record has ${length} ${length === 1 ? 'entry' : 'entries'}, from position 0`
       : `nothing in the record matches ${requestText(request)}; try other words, or a position that a marker names`,
   Denied: ({ request }) =>
     `recalling the entries found for ${requestText(request)} is not allowed; ask for something else`,

@@ -101,7 +101,7 @@ describe('background summaries', () => {
       }
       expect(calls).toBeGreaterThan(4)
       expect([notes.length, told.length]).toEqual([calls - 1, 1])
-      expect(told[0]).toMatchObject({ cause: { message: expect.stringMatching(why) as string } })
+      expect((told[0] as SummaryFault & { readonly cause: Error }).cause.message).toMatch(why)
       calls = 0
       const prepared = await prepareSummaries(history.view(), [], summarizer, { chunkTokens: 1000, keepTokens: 1000 })()
       expect(isLeft(prepared) && prepared.left.done.length).toBe(calls - 1)

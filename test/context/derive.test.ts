@@ -16,7 +16,21 @@ import {
   type View,
 } from 'indelible'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
-import { deriveContext, paged, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import {
+  deriveContext,
+  manageHistory,
+  paged,
+  prepareSummaries,
+  pricesOf,
+  recall,
+  recallTool,
+  replay,
+  summariesInBackground,
+  window,
+  type DerivedContext,
+  type DeriveOptions,
+  type Policy,
+} from 'indelible/context'
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
@@ -476,6 +490,42 @@ describe('arguments stay the caller’s', () => {
     ])
       expect(Object.isFrozen(value)).toBe(true)
   })
+})
+
+const view = createHistory<Message>({ from: [user('a')] }).view()
+const wrong: readonly (readonly [of: string, call: () => unknown])[] = [
+  ['deriveContext expects a view, such as', () => deriveContext([user('x')] as never, { budget: 9 })],
+  ['found an object with "append", "view", "len"', () => deriveContext(createHistory() as never, { budget: 9 })],
+  ['replay expects a view', () => replay([user('x')] as never, { budget: 9 })],
+  ['manageHistory expects a view', () => manageHistory([user('x')] as never, { maxTokens: 9 })],
+  ['recall expects a view', () => recall([user('x')] as never, { position: 0 })],
+  ['recall expects { position: number } or { query: string }, found an empty', () => recall(view, {} as never)],
+  ['recallTool expects a function', () => recallTool(view as never)],
+  ['prepareSummaries expects a view', () => prepareSummaries([] as never, [])],
+  ['prepareSummaries: maxTokens is NaN', () => prepareSummaries(view, [], undefined, { maxTokens: NaN })],
+  ['a summarizer is { model, summarize }', () => prepareSummaries(view, [], {} as never)],
+  ['summariesInBackground has no option "onfault"', () => summariesInBackground({ onfault: 1 } as never)],
+  ['notes[0] is null; expected a note', () => deriveContext(view, { budget: 9, notes: [null] as never })],
+  ['notes[0] is null; expected a note', () => replay(view, { budget: 9, notes: [null] as never })],
+  ['notes[0] is null; expected a note', () => manageHistory(view, { maxChars: 9, notes: [null] as never })],
+  ['`notes` is function; expected', () => deriveContext(view, { budget: 9, notes: (() => []) as never })],
+  [
+    '`previous` is an empty object; expected the context',
+    () => deriveContext(view, { budget: 9, previous: {} as never }),
+  ],
+  ['`policy` is "paged"; expected a policy', () => deriveContext(view, { budget: 9, policy: 'paged' as never })],
+  ['`tools` is an array; expected a list of tools', () => deriveContext(view, { budget: 9, tools: [null] as never })],
+  ['`tokenizer` is 5; expected a function', () => deriveContext(view, { budget: 9, tokenizer: 5 as never })],
+  ['prices.cached is -1', () => deriveContext(view, { budget: 9, prices: { cached: -1, fresh: 1 } })],
+  ['prices.fresh is NaN', () => replay(view, { budget: 9, prices: { cached: 1, fresh: NaN } })],
+  ['takes one limit', () => manageHistory(view, { maxTokens: 9, maxChars: 9 } as never)],
+  ['manageHistory has no option "maxToken"', () => manageHistory(view, { maxToken: 9 } as never)],
+  ['pricesOf expects the name of a model', () => pricesOf(undefined as never)],
+]
+
+it.each(wrong)('a wrong argument is a TypeError: %s', (said, call) => {
+  expect(call).toThrow(TypeError)
+  expect(call).toThrow(said)
 })
 
 describe('a custom policy', () => {

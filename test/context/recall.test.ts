@@ -2,7 +2,18 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import SearchableMap from 'minisearch/SearchableMap'
 import { describe, expect, it, vi } from 'vitest'
-import { faultMessage, assistant, createHistory, system, toolCall, toolResult, user, type Message } from 'indelible'
+import {
+  faultMessage,
+  assistant,
+  createHistory,
+  createSession,
+  memoryStore,
+  system,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+} from 'indelible'
 import { lexicalSearch, recall, recallTool, type RecallFault } from 'indelible/context'
 import { languages } from './languages.ts'
 
@@ -78,6 +89,17 @@ describe('recall', () => {
     ])
     expect(faultMessage(faultOf(recall(view, { query: 'x' }, { search: broken })))).toBe(
       'the search for "x" failed: index is gone; you can still recall a message by its position',
+    )
+  })
+  it('says of an asynchronous search what to do, and of a retracted position where it is', async () => {
+    const asynchronous = { search: async () => [] } as never
+    expect(faultMessage(faultOf(recall(view, { query: 'a' }, { search: asynchronous })))).toMatch(
+      /await the search first/,
+    )
+    const session = await createSession(memoryStore(), { messages: [user('a'), user('b')] })
+    await session.pop()
+    expect(faultMessage(faultOf(recall(session.conversation(), { position: 1 })))).toMatch(
+      /^position 1 is not part of this conversation/,
     )
   })
   it('reuses an index for new messages and detects another record', () => {

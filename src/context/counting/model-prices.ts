@@ -2,6 +2,7 @@
  * Model prices, so that a replay can report costs in dollars. Each list price has the page and the
  * day it was read. Pass your own prices if yours differ.
  */
+import { describe } from '../../json/index.ts'
 import type { Usage } from '../../notes/kit.ts'
 import type { Prices } from '../deriving/derive.ts'
 
@@ -41,6 +42,7 @@ export interface ModelPrices extends ModelRates {
  * @returns the prices; undefined if the model is not in the table
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
+  if (typeof model !== 'string') throw new TypeError(`pricesOf expects the name of a model, found ${describe(model)}`)
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
   for (let end = name.length; end > 0; end = name.lastIndexOf('-', end - 1)) {
     const known = name.slice(0, end)

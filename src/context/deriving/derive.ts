@@ -30,6 +30,7 @@ import {
   type Segment,
   type ShownUnit,
 } from './epoch-line.ts'
+import { checkDeriving, checkView } from '../check.ts'
 import { paged } from '../policies/paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from '../policies/policy.ts'
@@ -186,12 +187,14 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`
- * @throws TypeError if the budget is not a number of tokens
+ * @throws TypeError if an argument or option has the wrong type, or the budget is not a number of tokens
  * @example
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
 export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
+  checkView('deriveContext', view)
   const options = optionsOf('deriveContext', given, deriveOptions)
+  checkDeriving('deriveContext', options)
   const { policy = paged(), notes = noNotes, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options

@@ -10,6 +10,7 @@ import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
 import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
 import { tokensIn, type ShownUnit } from './epoch-line.ts'
+import { checkView } from '../check.ts'
 import { paged } from '../policies/paged.ts'
 import { viewBetween, endOf } from './positions.ts'
 import { isFaithful } from './summaries.ts'
@@ -89,8 +90,7 @@ export const prepareSummaries = (
   summarizer: Summarizer = extractive,
   given: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
-  if (typeof view?.length !== 'number')
-    throw new TypeError(`prepareSummaries expects a view of messages, found ${describe(view)}`)
+  checkView('prepareSummaries', view)
   const options = prepareOptionsOf('prepareSummaries', given, prepareNames)
   checkSummarizer(summarizer)
   return summaryTask(async () => {

@@ -6,6 +6,7 @@
  * contexts are derived or from which earlier one: the same record, notes and options give the same context.
  */
 import { isLeft, jsonEqual } from '../../json/index.ts'
+import { noteAt } from '../check.ts'
 import type { View } from '../../history/index.ts'
 import { settle, type Message } from '../../message/index.ts'
 import { withErasedText } from '../../message/kit.ts'
@@ -141,7 +142,7 @@ export const follow = (
   late: LateResults = new Map(),
 ): Track => {
   const pages = noPages()
-  for (let index = 0; index < base; index++) foldPage(pages, notes.at(index) as Note)
+  for (let index = 0; index < base; index++) foldPage(pages, noteAt(notes, index))
   const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
   return advanceTrack(trackOf(settings, read, late), view, notes) as Track // a new track never has to start over
 }
@@ -375,7 +376,7 @@ const readReceipts = (track: Track, notes: Sequence<Note>): boolean => {
   if (notes.length < count || (count > 0 && last !== undefined && notes.at(count - 1) !== last)) return false
   if (notes.length === count) return true
   const added: Note[] = []
-  for (let index = count; index < notes.length; index++) added.push(notes.at(index) as Note)
+  for (let index = count; index < notes.length; index++) added.push(noteAt(notes, index))
   const more = countsOf(added, track.settings.model)
   if (more.some(({ len }) => len <= track.lastAt)) return false
   track.notes.count = notes.length

@@ -7,15 +7,16 @@
  * calls and results stay together, and nothing disappears without a marker.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isRight } from '../../json/index.ts'
+import { isLeft, isRight, optionsOf } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/kit.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
+import { checkDeriving, checkView, noteAt } from '../check.ts'
 import { tokens } from '../deriving/budget.ts'
 import { adjustableChoices, isEvidence, isProtected } from './degrade.ts'
-import { deriveContext, type DerivedContext, type SentContext } from '../deriving/derive.ts'
+import { deriveContext, type DerivedContext, type DeriveOptions, type SentContext } from '../deriving/derive.ts'
 import type { ContextFault } from '../fault.ts'
 import { markInMeta, type MarkOf } from './marks.ts'
 import type { Candidate, Policy } from './policy.ts'
@@ -61,12 +62,18 @@ export interface ManagedView extends DerivedContext {
  *
  * Cost    O(record)
  *
- * @throws TypeError if there is no limit, or it is not a number
+ * @throws TypeError if there is not one limit, it is not a number, or an argument has the wrong type
  */
-export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {
+export const manageHistory = (view: View<Message>, given: ManageOptions): ManagedView => {
+  checkView('manageHistory', view)
+  const options = optionsOf<ManageOptions & Pick<DeriveOptions, 'estimate'>>('manageHistory', given, optionNames)
+  checkDeriving('manageHistory', options)
   const { markOf = markInMeta, notes = [], previous } = options
+  for (const index of Array.from({ length: notes.length }).keys()) noteAt(notes, index)
   const limit = options.maxTokens ?? options.maxChars
   if (limit === undefined) throw new TypeError('manageHistory needs a limit: maxTokens or maxChars')
+  if (options.maxTokens !== undefined && options.maxChars !== undefined)
+    throw new TypeError('manageHistory takes one limit: either maxTokens or maxChars')
   if (options.maxTokens === undefined) tokens('maxChars', limit, 'characters')
   else tokens('maxTokens', limit)
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
@@ -84,6 +91,15 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
     Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)),
   )
 }
+
+const optionNames = {
+  maxTokens: true,
+  maxChars: true,
+  estimate: true,
+  markOf: true,
+  notes: true,
+  previous: true,
+} as const
 
 /** Whether a position can be shown in full at all: a result without a call is in no context. */
 const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>

@@ -4,6 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  describe,
   hasField,
   isLeft,
   left,
@@ -18,6 +19,7 @@ import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
 import { amount } from '../../task/index.ts'
 import { recallFaultText, type RecallFault, type RecallRequest } from '../fault.ts'
+import { checkView } from '../check.ts'
 import { endOf, indexIn } from '../deriving/positions.ts'
 import { plain } from '../showing/represent.ts'
 import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
@@ -65,6 +67,7 @@ export interface Recalled extends RecalledEntry {
  * Cost    by position O(1); by query, the messages since the `search` was last used
  *
  * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
+ * @throws TypeError if an argument or option has the wrong type
  * @example
  * recall(view, { position: 12 })
  * recall(view, { query: 'billing period' }, { search })
@@ -78,12 +81,18 @@ export const recall = (
   const { limit = 5, around = 1, search = lexicalSearch() } = options
   amount('limit', limit, { unit: 'results', whole: true })
   amount('around', around, { unit: 'messages', whole: true })
+  checkView('recall', view)
+  if (hasField(request, 'position') ? typeof request.position !== 'number' : typeof request.query !== 'string')
+    throw new TypeError(`recall expects { position: number } or { query: string }, found ${describe(asked)}`)
+  if (typeof search?.search !== 'function')
+    throw new TypeError(`recall: \`search\` is ${describe(search)}; expected a search, such as lexicalSearch()`)
   try {
-    return allowedMatches(
-      view,
-      request,
-      hasField(request, 'position') ? [] : search.search(view, request.query, limit),
-      options,
+    const matches: unknown = hasField(request, 'position') ? [] : search.search(view, request.query, limit)
+    if (Array.isArray(matches)) return allowedMatches(view, request, matches, options)
+    throw new TypeError(
+      matches instanceof Promise
+        ? 'the search returned a promise; await the search first, and pass `{ search: () => matches }`'
+        : `the search returned ${describe(matches)}; expected an array`,
     )
   } catch (cause) {
     return left({ _tag: 'SearchFailed', request, cause })
@@ -178,6 +187,9 @@ export const recallTool = (view: () => View<Message>, options: RecallToolOptions
     search = lexicalSearch(),
     ...rest
   } = optionsOf('recallTool', options, toolOptionNames)
+  if (typeof view !== 'function')
+    throw new TypeError(`recallTool expects a function that returns the conversation, found ${describe(view)}`)
+  amount('maxCharacters', maxCharacters, { unit: 'characters', least: 1 })
   return Object.freeze<RecallTool>({
     name,
     description,

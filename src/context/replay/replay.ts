@@ -8,6 +8,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import { usableTokens, type Budget } from '../deriving/budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from '../deriving/derive.ts'
 import { absentRank, judgeOf, type ContextFaults } from './judge.ts'
+import { checkDeriving, checkView, noteAt } from '../check.ts'
 import { paged } from '../policies/paged.ts'
 import type { Policy } from '../policies/policy.ts'
 import { estimateTokens, memoizeEstimator, type Estimator } from '../counting/tokens.ts'
@@ -89,7 +90,9 @@ export interface Replay {
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
 export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
+  checkView('replay', view)
   const options = optionsOf('replay', asked, optionNames)
+  checkDeriving('replay', options)
   const {
     policy = paged(),
     notes = [],
@@ -99,6 +102,7 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
     onProgress,
     onAnswer,
   } = options
+  for (const index of Array.from({ length: notes.length }).keys()) noteAt(notes, index)
   const recording = view.toArray()
   const count = memoizeEstimator(estimate)
   const retagged = foldPages(notes)

@@ -1,0 +1,68 @@
+/** Checks of the arguments from which contexts are derived. A wrong value would otherwise fail far from its cause. */
+import { describe } from '../json/index.ts'
+import type { View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import type { Note } from '../notes/kit.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { tokens } from './deriving/budget.ts'
+
+/** Throws a TypeError if a value is not a view. */
+export const checkView = (call: string, view: View<Message>): void => {
+  if (typeof (view as Partial<View<Message>> | undefined)?.positionAt !== 'function')
+    throw new TypeError(
+      `${call} expects a view, such as history.view() or session.conversation(), found ${describe(view)}`,
+    )
+}
+
+/** The note at an index. Throws a TypeError if the value is not a note. */
+export const noteAt = (notes: Sequence<Note>, index: number): Note => {
+  const note: Partial<Note> | null | undefined = notes.at(index)
+  if (typeof note?.type === 'string') return note as Note
+  throw new TypeError(`notes[${index}] is ${describe(note)}; expected a note with a \`type\``)
+}
+
+/** The options of deriving that are checked here. */
+interface Checked {
+  readonly notes?: unknown
+  readonly policy?: unknown
+  readonly prices?: unknown
+  readonly estimate?: unknown
+  readonly tokenizer?: unknown
+  readonly previous?: unknown
+  readonly tools?: unknown
+  readonly markOf?: unknown
+}
+
+/** Throws a TypeError that names an option of the wrong type. The notes themselves are not read. */
+export const checkDeriving = (call: string, options: Checked): void => {
+  const { notes, policy, prices, previous, tools } = options
+  const check = (name: keyof Checked, isValid: boolean, expected: string): void => {
+    if (options[name] !== undefined && !isValid)
+      throw new TypeError(`${call}: \`${name}\` is ${describe(options[name])}; expected ${expected}`)
+  }
+  const isList = (value: unknown): boolean => {
+    const { at, length } = Object(value) as Partial<readonly unknown[]>
+    return typeof value === 'object' && typeof at === 'function' && typeof length === 'number'
+  }
+  check('notes', isList(notes), 'the notes of the record, such as session.notes()')
+  check(
+    'previous',
+    isList((Object(previous) as { readonly messages?: unknown }).messages),
+    'the context of the last call, as orThrow(deriveContext(…)) returns it',
+  )
+  check(
+    'policy',
+    typeof (Object(policy) as { readonly select?: unknown }).select === 'function',
+    'a policy, such as paged() or window',
+  )
+  check(
+    'tools',
+    Array.isArray(tools) && tools.every((tool) => typeof Object(tool).name === 'string'),
+    'a list of tools, each with a `name`',
+  )
+  for (const name of ['estimate', 'tokenizer', 'markOf'] as const)
+    check(name, typeof options[name] === 'function', 'a function')
+  if (prices === undefined) return
+  for (const name of ['cached', 'fresh'] as const)
+    tokens(`${call}: prices.${name}`, (Object(prices) as { readonly cached: number; readonly fresh: number })[name])
+}
