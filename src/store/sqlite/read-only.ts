@@ -7,8 +7,9 @@ import type { SqliteDriver } from './driver.ts'
 import type { Reading } from './open.ts'
 
 /** It lists each member, and is complete by its type: a method that is left out would be missing in silence. */
-export const readOnlyDriver = (driver: SqliteDriver, path: string, { isStale }: Reading): SqliteDriver => {
-  const refuse = async (): Promise<Either<StoreFault, never>> => left({ _tag: 'ReadOnly', path })
+export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isStale }: Reading): SqliteDriver => {
+  const full = reason?._tag === 'Full' && ({ full: true } as const)
+  const refuse = async (): Promise<Either<StoreFault, never>> => left({ _tag: 'ReadOnly', path, ...full })
   const withFreshRead =
     <Given extends readonly unknown[], T>(read: (...given: Given) => Answer<T>) =>
     async (...given: Given): Answer<T> => {
