@@ -1,4 +1,4 @@
-/** Freezes values in place. Only for fresh results of `JSON.parse`; `snapshot` copies everything else. */
+/** Freezes values in place. Only for values that this library made; `snapshot` copies everything else. */
 import { freeze, isArray, isFinite, isWellFormed, keysOf } from './builtins.ts'
 import { maxDepth, NotJson, snapshot } from './snapshot.ts'
 
@@ -33,4 +33,11 @@ const freezeWithin = (value: unknown, depth: number): boolean => {
   }
   freeze(value)
   return true
+}
+
+/** Deep-freeze a result made of plain data. Parts that are frozen already are frozen all the way down. */
+export const freezeResult = <T>(value: T): T => {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const key of keysOf(value)) freezeResult((value as { readonly [key: string]: unknown })[key])
+  return freeze(value) as T
 }

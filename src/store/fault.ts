@@ -100,8 +100,8 @@ export type StoreFault =
   | { readonly _tag: 'Closed' }
   /** Another writer held the database for longer than `waited` milliseconds. */
   | { readonly _tag: 'Busy'; readonly waited: number }
-  /** The store was opened read-only. */
-  | { readonly _tag: 'ReadOnly'; readonly path: string }
+  /** The store was opened read-only; `full`: because no disk space was left. */
+  | { readonly _tag: 'ReadOnly'; readonly path: string; readonly full?: true }
   /** The disk is full. Earlier appends are intact. */
   | { readonly _tag: 'Full'; readonly path: string }
   /** The opened file was deleted, or replaced by another one that lacks the earlier commits. */
@@ -257,7 +257,10 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>
     `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,
-  ReadOnly: (fault) => `${fault.path} is read-only: check the permissions of the file and of its folder`,
+  ReadOnly: (fault) =>
+    fault.full === true
+      ? `${fault.path} was opened read-only, because no disk space was left; nothing was changed: free space, and open the store again`
+      : `${fault.path} is read-only: check the permissions of the file and of its folder`,
   Full: (fault) =>
     `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`,
   FileReplaced: (fault) =>

@@ -1,10 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
-import { checkProof, describeSession, proveEntry, type EntryProof } from 'indelible/session'
+import {
+  checkErasure,
+  checkProof,
+  createFork,
+  describeSession,
+  proveEntry,
+  proveErased,
+  proveGrowth,
+  type EntryProof,
+} from 'indelible/session'
 import { consistencyPath, rangeAt } from '../../src/store/kit.ts'
 import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../task-results.ts'
+import { thawed } from '../thawed.ts'
 
 const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
   const store = memoryStore()
@@ -25,6 +39,26 @@ it('a message proof of any record size verifies for anyone with the head', async
       expect(isRight(proven) && [proven.right.message, proven.right.session]).toEqual([user(`m${position}`), 's'])
     }
   }
+})
+
+it('proofs, receipts and descriptions are frozen, all the way down', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'prove-'))
+  const store = await sqliteStore({ path: join(folder, 'store.db') })
+  const metadata = { tags: { seen: [1] } }
+  const messages = [user('long '.repeat(2000)), user('b')]
+  const session = await createSession(store, { id: 's', metadata, messages })
+  const head = session.head()
+  const fork = await createFork(store, 's', { id: 'f' })
+  const proof = await proveEntry(store, 's', 0)
+  await session.append(user('c'))
+  const growth = await proveGrowth(store, 's', head)
+  const receipt = await session.erase([0])
+  const erased = await proveErased(store, 's', 0)
+  const checked = orThrow(checkErasure(receipt))
+  const results = { fork, info: session.info(), log: await store.info('f'), proof, growth, receipt, erased, checked }
+  for (const [name, result] of Object.entries(results)) expect(thawed(result, name)).toBeUndefined()
+  await store.close()
+  rmSync(folder, { recursive: true })
 })
 
 it("a message proof carries the message's blocks", async () => {

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { constants, zstdCompressSync } from 'node:zlib'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
-import { createSession, openSession, user } from 'indelible'
+import { createSession, faultMessage, openSession, user } from 'indelible'
 import { blockIdOf } from 'indelible/proof/kit'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
@@ -305,6 +306,10 @@ it(
     const reading = await sqliteStore({ path, onNotice: (notice) => notices.push(notice) })
     expect((await openSession(reading, 's')).len).toBe(41)
     expect(notices).toMatchObject([{ _tag: 'OpenedReadOnly', reason: { _tag: 'Full' } }])
+    const refused = await (await openSession(reading, 's')).append(user('there is none'))()
+    expect(isLeft(refused) && faultMessage(refused.left)).toMatch(
+      /because no disk space was left.*free space, and open/,
+    )
     await reading.close()
     rmSync(join(on, 'other'))
     const again = await sqliteStore({ path })

@@ -229,6 +229,28 @@ describe('a SQLite store', () => {
     },
   )
 
+  it(
+    'names the file beside a store that another user made and that this user may not write',
+    leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights'),
+    async () => {
+      const shared = mkdtempSync(join(folder, 'shared-'))
+      const path = join(shared, 'a.db')
+      const store = await filled(path, ['first'])
+      for (const [file, mode] of [
+        [shared, 0o777],
+        [path, 0o666],
+        [`${path}-shm`, 0o666],
+        [`${path}-wal`, 0o644],
+      ] as const)
+        chmodSync(file, mode)
+      const refused = expect.stringContaining(`ReadOnly: ${path}-wal is read-only`) as string
+      expect(asNobody(folder, path)).toEqual(['OpenedReadOnly', 'first', 'sound', refused])
+      chmodSync(`${path}-wal`, 0o600)
+      expect(asNobody(folder, path)).toEqual([refused])
+      await done(store.close())
+    },
+  )
+
   it('reports when segment numbers are exhausted and creates no more logs', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())

@@ -1,5 +1,14 @@
 /** Encrypted sessions at the command line. */
-import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
@@ -85,6 +94,16 @@ it('a rotation with a ring that lacks a key changes nothing', () => {
   const rotated = indelible(['encryption', 'rotate', '--key-file', at('strange.keys'), '--store', at('partial.db')])
   expect([rotated.status, rotated.stderr]).toEqual([1, expect.stringContaining('which the key ring lacks')])
   expect([readFileSync(at('strange.keys'), 'utf8'), readFileSync(at('partial.keys'), 'utf8')]).toEqual([before, whole])
+})
+
+it('a rotation through a link changes the file that it leads to', () => {
+  const own = ['--store', at('linked.db'), '--key-file']
+  indelible(['encryption', 'new', at('linked.keys')])
+  symlinkSync(at('linked.keys'), at('link.keys'))
+  expect(indelible(['import', example, '--id', 's', ...own, at('linked.keys')]).status).toBe(0)
+  expect(indelible(['encryption', 'rotate', ...own, at('link.keys')]).status).toBe(0)
+  expect(lstatSync(at('link.keys')).isSymbolicLink()).toBe(true)
+  expect(indelible(['show', 's', ...own, at('linked.keys')]).status).toBe(0)
 })
 
 it('the command keeps keys unreadable for others', () => {

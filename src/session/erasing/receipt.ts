@@ -2,7 +2,7 @@
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, present, right } from '../../json/index.ts'
+import { freezeResult, isArray, isLeft, isObject, left, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import type {
   LogPage,
@@ -132,7 +132,7 @@ export async function* receiptOf(
     proofs.push(yield* proofOf(store, row, head.size))
   }
   const remains = yield* remainsOf(store, { mirror, info, texts, erased, rows: wanted })
-  return Object.freeze({
+  return freezeResult({
     indelible: 'erasure',
     version: 1,
     session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
@@ -311,7 +311,7 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
   const messages = new Set(proven.flatMap(({ kind, index }) => (kind === 'entry' ? [index] : [])))
   const unsaid = receipt.messages.find((index) => !messages.has(index))
   if (unsaid !== undefined) return badProof(`the ledger does not record that message ${unsaid} was erased`)
-  return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
+  return right(freezeResult({ session, rows: proven, said, ledger }))
 }
 
 export const badProof = (reason: string): Either<SessionFaultOf<'BadProof'>, never> =>

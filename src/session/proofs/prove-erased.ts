@@ -4,7 +4,7 @@
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
+import { freezeResult, isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
 import { verifyInclusion } from '../../proof/kit.ts'
 import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent } from '../../store/kit.ts'
@@ -86,7 +86,7 @@ export const proveErased = (
       ledger,
       said,
     }
-    return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : Object.freeze(proof)
+    return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : freezeResult(proof)
   }, 'proveErased')
 
 /** The heads that a checker of an erased message knows from elsewhere. */

@@ -1,7 +1,7 @@
 /** Proofs of growth: a record with a later head still starts with the record of an earlier head. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, right } from '../../json/index.ts'
+import { freezeResult, isObject, right } from '../../json/index.ts'
 import { verifyConsistency } from '../../proof/kit.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { consistencyPath, headOf, isLeaf, rangeAt, sameHead } from '../../store/kit.ts'
@@ -55,7 +55,7 @@ export const proveGrowth = (
       head,
       path: path.map(bytesToHex),
     }
-    return Object.freeze(proof)
+    return freezeResult(proof)
   }, 'proveGrowth')
 
 /**

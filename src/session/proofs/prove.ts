@@ -6,6 +6,7 @@ import { createHistory } from '../../history/index.ts'
 import {
   base64Of,
   bytesOfBase64,
+  freezeResult,
   hasOnly,
   type Immutable,
   isArray,
@@ -143,7 +144,7 @@ export const proveEntry = (
       head,
       path: path.map(bytesToHex),
     }
-    return isLeft(checkProof(proof)) ? yield* fail(headMismatchFault(id, row)) : Object.freeze(proof)
+    return isLeft(checkProof(proof)) ? yield* fail(headMismatchFault(id, row)) : freezeResult(proof)
   }, 'proveEntry')
 }
 

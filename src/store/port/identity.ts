@@ -2,7 +2,7 @@
  * The identity of a log: a random name that it gets at creation, and that no later log with its id has. A fork has the
  * identities of the logs whose rows it shares, and its own for its own rows. Drivers store them in the metadata.
  */
-import { isArray, type Json, type JsonObject } from '../../json/index.ts'
+import { freezeResult, isArray, type Json, type JsonObject } from '../../json/index.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -52,4 +52,4 @@ export const withoutIdentities = (meta: JsonObject): JsonObject =>
 
 /** The description of a log for callers of the store: without identities, frozen. */
 export const describeLog = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
-  Object.freeze({ ...log, meta: Object.freeze(withoutIdentities(log.meta)) })
+  freezeResult({ ...log, meta: withoutIdentities(log.meta) })

@@ -135,13 +135,15 @@ const openOrClose = async (
 
 /** Checks permissions first, because SQLite would only report that it can't open a file. */
 const whyNotWritable = (path: string): OpenStoreFault | undefined => {
+  const folder = dirname(path)
+  let checked = path
   try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
-    accessSync(dirname(path), constants.W_OK) // the write-ahead log is beside the file
+    for (const file of [path, `${path}-wal`, `${path}-shm`])
+      if (existsSync(file)) accessSync((checked = file), constants.W_OK)
+    accessSync(folder, constants.W_OK) // the write-ahead log is beside the file
     return undefined
   } catch (error) {
-    const folder = dirname(path)
-    if (existsSync(folder)) return faultOf(error, path, 'open the file')
+    if (existsSync(folder)) return faultOf(error, checked, 'open the file')
     const cause = new Error(`the folder ${folder} does not exist; create it first`, { cause: error })
     return { _tag: 'Io', operation: `open ${path}`, cause }
   }

@@ -7,8 +7,10 @@ import type { SqliteDriver } from './driver.ts'
 import type { Reading } from './open.ts'
 
 /** It lists each member, and is complete by its type: a method that is left out would be missing in silence. */
-export const readOnlyDriver = (driver: SqliteDriver, path: string, { isStale }: Reading): SqliteDriver => {
-  const refuse = async (): Promise<Either<StoreFault, never>> => left({ _tag: 'ReadOnly', path })
+export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isStale }: Reading): SqliteDriver => {
+  const refusal: StoreFault =
+    reason?._tag === 'ReadOnly' ? reason : { _tag: 'ReadOnly', path, ...(reason?._tag === 'Full' && { full: true }) }
+  const refuse = async (): Promise<Either<StoreFault, never>> => left(refusal)
   const withFreshRead =
     <Given extends readonly unknown[], T>(read: (...given: Given) => Answer<T>) =>
     async (...given: Given): Answer<T> => {

@@ -5,6 +5,7 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -49,7 +50,8 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
   try {
     const keys = lines.filter((line) => !line.startsWith(placeKey)).map(hostKeyOf)
     keyRing(keys)
-    return { path, keys, keysIn: place === undefined ? undefined : resolvePlace(path, place) }
+    // A rotation replaces the file that a link leads to, and not the link.
+    return { path: realpathSync(path), keys, keysIn: place === undefined ? undefined : resolvePlace(path, place) }
   } catch (cause) {
     throw new Unreadable(
       `${option} ${given}: is not a key file ("indelible encryption new FILE" creates one): ${(cause as Error).message}`,

@@ -84,7 +84,7 @@ async function* contentOf(store: BlockStore, given: RefHistory, lenient = false)
   for (const [position, ref] of refs.entries()) {
     const problem = appendRef(history, ref, found, there)
     if (problem === undefined) continue
-    missing.push(Object.freeze({ position, ...problem }))
+    missing.push(Object.freeze({ position, ...problem, ids: Object.freeze(problem.ids) }))
     if (problem.reason !== missingReason)
       faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
     history.append(placeholderOf(ref, problem))
