@@ -147,7 +147,7 @@ describe('an activity failure', () => {
 })
 
 describe('two workers over one key-value store', () => {
-  const workers = (keyValue: KeyValueStore) => {
+  const workers = (keyValue: KeyValueStore, store: Store | BlockStore = keyValueBlocks(keyValue)) => {
     const events: StreamEvent[] = []
     let calls = 0
     const model: Model = {
@@ -156,7 +156,7 @@ describe('two workers over one key-value store', () => {
     }
     const worker = () =>
       historyActivities({
-        store: keyValueBlocks(keyValue),
+        store,
         registry: registryOf(model),
         events: { publish: (event) => void events.push(event) },
       })
@@ -179,10 +179,11 @@ describe('two workers over one key-value store', () => {
       tag: 'OtherAction',
     })
   })
-  it('count one of two simultaneous answers and emit one end', async () => {
+  it.each(['key-value', 'a store'])('count one of simultaneous answers and emit one end, on %s', async (kind) => {
     const map = keyValueMap()
-    const { events, worker } = workers(map)
-    const input = await inputOf(keyValueBlocks(map))
+    const store = kind === 'a store' ? memoryStore() : keyValueBlocks(map)
+    const { events, worker } = workers(map, store)
+    const input = await inputOf(store)
     const answers = await Promise.all(Array.from({ length: 5 }, () => worker().stream(input)))
     expect(new Set(answers.map(({ ref }) => ref?.blockIds[0])).size).toBe(1)
     expect(ends(events)).toMatchObject([{ outcome: 'answered' }])
