@@ -143,7 +143,7 @@ describe('an aborted attempt that will be retried', () => {
       tools: [work],
       invocation: () => ({ signal: abort.signal }),
     })
-    const history = (await begun(store, [user('u'), assistant(toolCall('c', 'work', '{}'))])).toJSON()
+    const history = (await begun(store as Store, [user('u'), assistant(toolCall('c', 'work', '{}'))])).toJSON()
     const input = { action: 't', history, call: { id: 'c', name: 'work' } }
     await expect(activities.runTool(input)).rejects.toThrow('no')
     abort = new AbortController()

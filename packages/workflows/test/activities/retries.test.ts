@@ -7,6 +7,7 @@ import { createRefHistory, hydrate, parseHistoryJson, type MessageRef } from '@i
 import { keyValueBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import {
   type ActivityFailure,
+  type HistoryActivities,
   chatStep,
   historyActivities,
   PermanentFailure,
@@ -121,9 +122,25 @@ describe('an activity failure', () => {
   })
   it('of the last attempt is what an abandoned action reports later', async () => {
     const store = memoryStore()
-    const host = historyActivities({ store, registry: registryOf(failing(9, { status: 503 }).model) })
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: begins, resolve: begin } = Promise.withResolvers<void>()
+    const slow: Model = {
+      name: 'slow',
+      stream: async function* (request, signal) {
+        begin()
+        await released
+        yield* failing(9, { status: 529 }).model.stream(request, signal)
+      },
+    }
+    const [first, host] = [slow, failing(9, { status: 503 }).model].map((model, index) =>
+      historyActivities({ store, registry: registryOf(model), invocation: () => ({ attempt: index + 1 }) }),
+    ) as [HistoryActivities, HistoryActivities]
     const input = await inputOf(store)
+    const abandoned = failed(first.stream(input))
+    await begins
     expect(await failed(host.stream(input))).toBeInstanceOf(RetryableFailure)
+    release()
+    expect(await abandoned).toMatchObject({ status: 529 })
     await host.endStream({ action: 'a' })
     expect(await failed(host.stream(input))).toMatchObject({
       name: 'PermanentFailure',
