@@ -278,8 +278,13 @@ describe('run', () => {
 
   it('gives calls unique ids if a model reuses them in each answer', async () => {
     const call = assistant(toolCall('call_0', 'add', { a: 1, b: 1 }))
-    const { result } = await all({ model: scriptedModel([call, call, assistant('ok')]), tools: [add] })
+    const { events, result } = await all({ model: scriptedModel([call, call, assistant('ok')]), tools: [add] })
     const calls = result.messages.flatMap((message) => toolCallsOf(message))
+    const streamed = events.flatMap((event) => (event.type === 'model_event' ? [event.event] : []))
+    for (const [index, { id }] of calls.entries()) {
+      expect(streamed.filter(({ type }) => type === 'block_start')[index]).toMatchObject({ callId: id })
+      expect(streamed.filter(({ type }) => type === 'block_end')[index]).toMatchObject({ part: { id } })
+    }
     expect(calls.map(({ id, meta }) => [id, meta])).toEqual([
       ['call_0', undefined],
       ['call_0_2', { indelible: { callId: 'call_0' } }],

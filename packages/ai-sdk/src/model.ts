@@ -168,7 +168,7 @@ class AiSdkAnswer {
       index,
       block: type,
       part: partOf(aiModelMessages, [
-        { role: 'assistant', content: [{ type, text, ...(providerOptions !== undefined && { providerOptions }) }] },
+        { role: 'assistant', content: [{ type, text, ...present({ providerOptions }) }] },
       ]),
     }
   }

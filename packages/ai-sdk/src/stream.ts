@@ -84,9 +84,9 @@ class Chunks {
       case 'step_start':
         if (!this.#begun) yield { type: 'start', messageId: this.#id ?? `msg-${event.len}` }
         this.#begun = true
-        yield* this.#endStep()
-        this.#step += 1
         this.#parts = 0
+        if (this.#inStep) return // its first answer was discarded
+        this.#step += 1
         this.#inStep = true
         yield { type: 'start-step' }
         return
@@ -101,12 +101,11 @@ class Chunks {
         for (const result of event.results) yield* this.#output(result)
         return yield* this.#endStep()
       case 'interrupted':
-        if (event.behavior === 'discard') {
-          this.#open.clear()
-          this.#step -= 1
-          yield { type: 'reset-step' }
-        }
-        return yield* this.#endStep()
+        // An answer is only discarded while it streams: with tools running it is complete.
+        if (event.behavior !== 'discard' || !this.#inStep) return yield* this.#endStep()
+        for (const sent of [this.#open, this.#calls, this.#told]) sent.clear()
+        yield { type: 'reset-step' }
+        return
       case 'history_delta':
         return
       case 'run_complete': {

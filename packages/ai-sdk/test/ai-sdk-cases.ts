@@ -16,7 +16,7 @@ import {
   type Part,
 } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
-import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
+import { run, scriptedModel, sessionHandler, tool, turn, type Model } from 'indelible/run'
 import { ownStore, streamLogOf } from '../../../src/store/kit.ts'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
@@ -253,6 +253,43 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const { size } = session.head()
     await saveChat({ chatId, messages: client })
     expect((await openChat(chatId)).head().size).toBe(size)
+  })
+
+  it.each(['its answer', 'a tool'])('streams what loadChat returns later, also if %s is interrupted', async (what) => {
+    const { createChat, loadChat, openChat } = chatStore(await fresh())
+    const session = await openChat(await createChat())
+    const aborted = (signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    const thought = (...more: readonly Part[]): Message => ({
+      role: 'assistant',
+      content: [{ type: 'reasoning', text: 'hm', signature: 's' }, ...more],
+    })
+    let asked = 0
+    const model: Model = {
+      name: 'm',
+      async *stream(request, signal) {
+        if (asked++ > 0) return yield* scriptedModel([thought(text('Yes.'))]).stream(request, signal)
+        const call = toolCall('call_0', 'look', '{}')
+        if (what === 'a tool') return yield* scriptedModel([thought(call)]).stream(request, signal)
+        yield { type: 'block_start', index: 0, block: 'text' }
+        yield { type: 'text_delta', index: 0, block: 'text', text: 'No' }
+        await aborted(signal)
+      },
+    }
+    const look = tool({ name: 'look', parameters: { type: 'object' }, run: (_, { signal }) => aborted(signal) })
+    const answer = turn(session, 'Does it rain?', { model, tools: [look] })
+    let assembled: UIMessage | undefined
+    for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) {
+      const isReady =
+        what !== 'a tool' || message.parts.some((part) => 'state' in part && part.state === 'input-available')
+      if (isReady && asked === 1) answer.interrupt({ behavior: 'discard', message: 'Look again.' })
+      assembled = message
+    }
+    const stored = (await loadChat(session.id)).flatMap(({ role, parts }) => (role === 'assistant' ? parts : []))
+    // The interrupt's message stands between two answers, whose steps count separately.
+    const ids = what === 'a tool' ? { id: undefined } : {}
+    const shown = (parts: readonly object[] = []): unknown => asJson(parts.map((part) => ({ ...part, ...ids })))
+    expect(shown(assembled?.parts)).toEqual(shown(stored))
   })
 
   it('saves any beginning of a chat that runs wrote, with another message, and stores only that one', async () => {

@@ -107,12 +107,16 @@ describe('the AI SDK model', () => {
 
   it("streams, runs tools, and sends the SDK's model its own output back, signature included", async () => {
     const inner = speaking([...reasoning, ...calls], hello)
-    const ended = await run({
+    const stream = run({
       model: aiSdkModel(inner),
       view: start(),
       tools: [read],
       parameters: { temperature: 0.5 },
-    }).result()()
+    })
+    const parts: unknown[] = []
+    for await (const told of stream)
+      if (told.type === 'model_event' && told.step === 0 && told.event.type === 'block_end') parts.push(told.event.part)
+    const ended = await stream.result()()
     if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
     expect(ended.right.messages[1]?.content).toMatchObject([
@@ -121,6 +125,7 @@ describe('the AI SDK model', () => {
       { type: 'tool_call', id: 'c1', arguments: '{"path":"a"}' },
       { type: 'tool_call', id: 'c2', arguments: '{}' },
     ])
+    expect(parts).toEqual(ended.right.messages[1]?.content)
     expect(ended.right.messages[2]).toMatchObject({ role: 'tool', content: [{ callId: 'c1' }, { callId: 'c2' }] })
     expect(inner.doStreamCalls[1]).toMatchObject({
       temperature: 0.5,
@@ -177,6 +182,9 @@ describe('the AI SDK model', () => {
       view: start(),
     }).result()()
     expect(isLeft(failed) && faultMessage(failed.left)).toContain('overloaded')
+    const piece: Streamed = { type: 'tool-input-delta', id: 'x', delta: '{' }
+    const lost = await run({ model: aiSdkModel(speaking([piece, finish('stop')])), view: start() }).result()()
+    expect(isLeft(lost) && faultMessage(lost.left)).toContain('block call x, which was never started')
     const stream = run({ model: (await scenes('hangs')).model, view: start() })
     for await (const event of stream)
       if (event.type === 'model_event' && event.event.type === 'text_delta')

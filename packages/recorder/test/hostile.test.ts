@@ -217,7 +217,7 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
   const made = recording({ store: { ...inner, append } })
   await call(made, asked(question('1')), answerA)
   expect([tried, made.notices.length]).toEqual([tries, 1])
-  expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1 })
+  expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1, unanswered: 1 })
 })
 
 describe('an unreadable session', () => {

@@ -383,10 +383,7 @@ export const classOf = (value: object): string => {
 const unreadable = (error: unknown, walk: Walk): string => {
   if (walk.redact !== undefined) return text('[unreadable]', walk)
   try {
-    return text(
-      `[unreadable: ${fitText(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`,
-      walk,
-    )
+    return text(`[unreadable: ${fitText(String(error), 100)}]`, walk)
   } catch {
     return text('[unreadable]', walk)
   }

@@ -67,7 +67,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
         if (isLeft(firsts)) return firsts
         for (const [index, name] of chunk.entries()) {
           const bytes = firsts.right[index]
-          const at = bytes === undefined ? undefined : decodeAction(bytes)?.at
+          const at = bytes && decodeAction(bytes)?.at
           if (at !== undefined && at >= before) continue
           const removed = await remove(`actions/${name}/`)()
           if (isLeft(removed)) return removed

@@ -1,6 +1,6 @@
 /** The one end of a stream: which attempt tells it, and that nothing that counts comes after it. */
 import { describe, expect, it, vi } from 'vitest'
-import { assistant, memoryStore, textOf, user, type Store } from 'indelible'
+import { assistant, memoryStore, textOf, toolCall, user, type Store } from 'indelible'
 import { hydrate, createRefHistory } from '@indelible/workflows/refs'
 import { keyValueBlocks, type BlockStore } from 'indelible/store'
 import {
@@ -11,7 +11,7 @@ import {
   type StreamEvent,
   type StreamInput,
 } from '@indelible/workflows/activities'
-import { scriptedModel, type Model } from 'indelible/run'
+import { scriptedModel, tool, type Model } from 'indelible/run'
 import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, failed, registry, registryOf, wanted } from './engine.ts'
@@ -126,6 +126,30 @@ describe('an aborted attempt that will be retried', () => {
     })
     await expect(activities.stream(await inputOf(store))).rejects.toThrow('no')
     expect(told(events)).toEqual(['1:0 cancelled'])
+  })
+  it('stores no result of a tool that it stopped', async () => {
+    let abort = new AbortController()
+    let runs = 0
+    const work = tool({
+      name: 'work',
+      parameters: { type: 'object' },
+      run: (_, { signal }) => {
+        if (++runs === 1) abort.abort(new Error('no'))
+        return signal.aborted ? 'stopped' : 'done'
+      },
+    })
+    const { store, activities } = hosted({
+      registry: registry([]),
+      tools: [work],
+      invocation: () => ({ signal: abort.signal }),
+    })
+    const history = (await begun(store as Store, [user('u'), assistant(toolCall('c', 'work', '{}'))])).toJSON()
+    const input = { action: 't', history, call: { id: 'c', name: 'work' } }
+    await expect(activities.runTool(input)).rejects.toThrow('no')
+    abort = new AbortController()
+    const { ref } = await activities.runTool(input)
+    const stored = await ok(hydrate(store, createRefHistory({ from: [ref] })))
+    expect(JSON.stringify(stored.view().toArray())).toContain('done')
   })
 })
 

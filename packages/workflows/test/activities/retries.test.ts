@@ -7,6 +7,7 @@ import { createRefHistory, hydrate, parseHistoryJson, type MessageRef } from '@i
 import { keyValueBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import {
   type ActivityFailure,
+  type HistoryActivities,
   chatStep,
   historyActivities,
   PermanentFailure,
@@ -121,9 +122,25 @@ describe('an activity failure', () => {
   })
   it('of the last attempt is what an abandoned action reports later', async () => {
     const store = memoryStore()
-    const host = historyActivities({ store, registry: registryOf(failing(9, { status: 503 }).model) })
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: begins, resolve: begin } = Promise.withResolvers<void>()
+    const slow: Model = {
+      name: 'slow',
+      stream: async function* (request, signal) {
+        begin()
+        await released
+        yield* failing(9, { status: 529 }).model.stream(request, signal)
+      },
+    }
+    const [first, host] = [slow, failing(9, { status: 503 }).model].map((model, index) =>
+      historyActivities({ store, registry: registryOf(model), invocation: () => ({ attempt: index + 1 }) }),
+    ) as [HistoryActivities, HistoryActivities]
     const input = await inputOf(store)
+    const abandoned = failed(first.stream(input))
+    await begins
     expect(await failed(host.stream(input))).toBeInstanceOf(RetryableFailure)
+    release()
+    expect(await abandoned).toMatchObject({ status: 529 })
     await host.endStream({ action: 'a' })
     expect(await failed(host.stream(input))).toMatchObject({
       name: 'PermanentFailure',
@@ -147,7 +164,7 @@ describe('an activity failure', () => {
 })
 
 describe('two workers over one key-value store', () => {
-  const workers = (keyValue: KeyValueStore) => {
+  const workers = (keyValue: KeyValueStore, store: Store | BlockStore = keyValueBlocks(keyValue)) => {
     const events: StreamEvent[] = []
     let calls = 0
     const model: Model = {
@@ -156,7 +173,7 @@ describe('two workers over one key-value store', () => {
     }
     const worker = () =>
       historyActivities({
-        store: keyValueBlocks(keyValue),
+        store,
         registry: registryOf(model),
         events: { publish: (event) => void events.push(event) },
       })
@@ -179,10 +196,11 @@ describe('two workers over one key-value store', () => {
       tag: 'OtherAction',
     })
   })
-  it('count one of two simultaneous answers and emit one end', async () => {
+  it.each(['key-value', 'a store'])('count one of simultaneous answers and emit one end, on %s', async (kind) => {
     const map = keyValueMap()
-    const { events, worker } = workers(map)
-    const input = await inputOf(keyValueBlocks(map))
+    const store = kind === 'a store' ? memoryStore() : keyValueBlocks(map)
+    const { events, worker } = workers(map, store)
+    const input = await inputOf(store)
     const answers = await Promise.all(Array.from({ length: 5 }, () => worker().stream(input)))
     expect(new Set(answers.map(({ ref }) => ref?.blockIds[0])).size).toBe(1)
     expect(ends(events)).toMatchObject([{ outcome: 'answered' }])
