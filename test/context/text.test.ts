@@ -24,6 +24,7 @@ import {
   shortArguments,
   sliceWhole,
 } from '../../src/context/showing/shorten.ts'
+import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
@@ -251,4 +252,16 @@ describe('a line in a marker', () => {
     for (let times = 0; times < 100; times++)
       expect(lineOf(unit.repeat(16_000 / unit.length))).toBe('0 bash ls: 16,000 characters')
   })
+})
+
+it('words of scripts without spaces become pairs, and a mark of theirs inside a Latin word stays in it', () => {
+  expect([...wordsIn('cーa漢字かな ーA 漢')].map(({ said }) => said)).toEqual([
+    'cーa',
+    '漢字',
+    '字か',
+    'かな',
+    'ー',
+    'a',
+    '漢',
+  ])
 })

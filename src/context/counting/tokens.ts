@@ -55,12 +55,10 @@ export const memoizeEstimator: (estimate: Estimator) => CheckedEstimator = memoi
 })
 
 /** Counts a text as the content of a message, without the message's frame. Nothing is cached. */
-export const tokenizerOf: (estimate: Estimator) => Tokenizer = memoize((estimate) => {
+export const tokenizerOf = (estimate: Estimator): Tokenizer => {
   let frame: number | undefined
-  return estimate === estimateTokens
-    ? textTokens
-    : (text) => Math.max(0, estimated(estimate, user(text)) - (frame ??= estimated(estimate, user(''))))
-})
+  return (text) => Math.max(0, estimated(estimate, user(text)) - (frame ??= estimated(estimate, user(''))))
+}
 
 const estimated = (estimate: Estimator, message: Message, position?: number): number => {
   const found = estimate(message)

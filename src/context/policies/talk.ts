@@ -102,7 +102,7 @@ export const countNovelty = (
 /** The terms and details of a text without white space, and whether a sentence ends after its last word. */
 const chunkOf = (said: string, terms: Map<string, Mention>, details: Map<string, Mention>): Chunk => {
   const mentionIn = (known: Map<string, Mention>, word: string): Mention => {
-    const mention = known.get(word) ?? { at: -Infinity }
+    const mention = known.get(word) ?? { at: never }
     known.set(word, mention)
     return mention
   }
@@ -137,6 +137,8 @@ const weights = {
 /** The number of messages after which a name or number counts as new again, and the same for other words. */
 const forgottenAfter = 30
 export const mostRemembered = 1000
+/** Longer ago than anything is remembered. */
+const never = -mostRemembered - 1
 /** Text without white space, and line ends, which end a sentence. */
 const chunks = /\S+|\n/g
 const wordLike = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu
