@@ -1,6 +1,7 @@
 /** Encodes settled conversations, or unsettled ones as far as `allow` permits. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../json/index.ts'
+import { choice } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { Encode, Encoded, EncodeOptions, UnsettledOptions } from './codec.ts'
 import { settle, type Message, type PairingFault, type Settled } from '../message/index.ts'
@@ -15,6 +16,7 @@ export const encoderFor =
     messages: Settled<Sequence<Message>> | Sequence<Message>,
     options?: Options & Partial<UnsettledOptions>,
   ): Either<never, Encoded<Wire>> => {
+    if (options?.allow !== undefined) choice('encode: allow', options.allow, ['open-calls', 'unsettled'])
     const problems = options?.allow === 'open-calls' ? problemsOf(messages) : []
     const answer: Either<EncodeFault | PairingFault, Encoded<Wire>> = problems.length > 0
       ? left({ _tag: 'Unsettled', problems })

@@ -12,9 +12,9 @@ import {
   jsonEqual,
   left,
   NotJson,
-  ownField,
   right,
   snapshot,
+  optionsOf,
 } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/kit.ts'
@@ -72,7 +72,7 @@ export const applyDelta = <M>(
   delta: HistoryDelta<M>,
   options: DeltaOptions = noOptions,
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
-  const resume = ownField(options, 'resume') === true
+  const resume = optionsOf('applyDelta', options, { resume: true }).resume === true
   const log = logOf(history)
   if (log === undefined) throw new TypeError('applyDelta needs a history from createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })

@@ -3,7 +3,7 @@
  * { path }))`. The results are frozen; given parts and JSON are used as is (an append copies and
  * freezes everything). Nothing is generated: pass an id if you need one.
  */
-import { freeze, mapEach, textOfJson, type Json, type JsonObject } from '../json/index.ts'
+import { freeze, mapEach, textOfJson, type Json, type JsonObject, optionsOf } from '../json/index.ts'
 import type {
   FilePart,
   ImagePart,
@@ -89,7 +89,7 @@ export const toolResultPart = (
     type: 'tool_result',
     callId,
     content: typeof content === 'string' ? freeze([text(content)]) : mapEach(content, (part) => part),
-    ...options,
+    ...optionsOf('toolResult', options, resultNames),
   })
 
 /**
@@ -116,7 +116,7 @@ export const image = (source: Source): ImagePart => freeze({ type: 'image', sour
  * @returns the part
  */
 export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
-  freeze({ type: 'file', source: freeze({ ...source }), ...options })
+  freeze({ type: 'file', source: freeze({ ...source }), ...optionsOf('file', options, { name: true }) })
 
 /**
  * A tool call by the model.
@@ -139,7 +139,7 @@ export const toolCall = (id: string, name: string, args: string | JsonObject): T
 export const reasoning = (
   value: string,
   options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
-): ReasoningPart => freeze({ type: 'reasoning', text: value, ...options })
+): ReasoningPart => freeze({ type: 'reasoning', text: value, ...optionsOf('reasoning', options, reasoningNames) })
 
 /**
  * A refusal by the model.
@@ -178,3 +178,6 @@ export const noResult = 'No result was recorded for this call.'
 
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
   freeze({ role, content: mapEach(content, (part) => (typeof part === 'string' ? text(part) : part)) })
+
+const resultNames = { name: true, isError: true } as const
+const reasoningNames = { summary: true, signature: true, encrypted: true } as const

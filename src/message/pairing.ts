@@ -1,5 +1,5 @@
 /** Pairing: matches results with tool calls. Every provider rejects a request with a call that has no result. */
-import { emptyList, filterEach, freeze, mapEach, OwnMap } from '../json/index.ts'
+import { emptyList, filterEach, freeze, mapEach, OwnMap, describe } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { erasedTextPart } from './erased.ts'
 import type { Message, ToolCallPart, ToolResultPart } from './message.ts'
@@ -143,7 +143,9 @@ export const walkMessages = (
   result: (part: ToolResultPart, position: number, index: number) => void,
   countOtherPosition: (position: number) => void,
 ): void => {
-  const { length } = messages
+  const length: unknown = (messages as Sequence<Message> | undefined)?.length
+  if (typeof length !== 'number' || typeof messages === 'string')
+    throw new TypeError(`expected messages: an array, or a view such as history.view(), found ${describe(messages)}`)
   for (let position = 0; position < length; position++) {
     const { content } = itemAt(messages, position)
     if (content.length === 0) countOtherPosition(position)

@@ -53,7 +53,7 @@ export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKin
  * @returns `structured` for bootstrap and constraint, otherwise `pointer`
  */
 export const minFidelity = (kind: PageKind): ResidencyLevel => {
-  const path = paths[kind]
+  const path = degradationPath(kind)
   return path[path.length - 1] as ResidencyLevel
 }
 
@@ -63,7 +63,10 @@ export const minFidelity = (kind: PageKind): ResidencyLevel => {
  * @param kind a page kind
  * @returns the levels, frozen
  */
-export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
+export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => {
+  codeOf(kind) // throws
+  return paths[kind]
+}
 
 const kindList = pageKinds.join(', ')
 

@@ -1,6 +1,6 @@
 /** Shared by all provider adapters: requests from records, answers through a codec. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from '../json/index.ts'
+import { describe, isLeft, optionsOf, type OptionNames } from '../json/index.ts'
 import type { Codec, CodecFault, Decoded, DecodeFault, Encoded, EncodeFault, Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message, type Part } from '../message/index.ts'
@@ -19,6 +19,20 @@ export interface AdapterOptions {
    */
   readonly onLosses?: (losses: readonly Loss[]) => void
 }
+
+/** The checked options of an adapter. */
+export const adapterOptionsOf = <Options extends AdapterOptions>(
+  call: string,
+  given: Options,
+  names: OptionNames<Options>,
+): Options => {
+  const options = optionsOf(call, given, names)
+  if (typeof options.model !== 'string')
+    throw new TypeError(`${call}: \`model\` is ${describe(options.model)}; expected the provider's name for the model`)
+  return options
+}
+
+export const adapterNames: OptionNames<AdapterOptions> = { model: true, name: true, onLosses: true }
 
 /** A codec's result. Throws an Error with the sentence of its fault. */
 const orThrow = <T>(result: Either<CodecFault | EncodeFault, T>): T => {

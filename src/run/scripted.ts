@@ -1,5 +1,5 @@
 /** A model without a provider that answers from a script, for demonstrations and tests. */
-import { hasField, ownFields } from '../json/index.ts'
+import { hasField, optionsOf } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
@@ -24,7 +24,11 @@ export type Line = Message | ((request: ModelRequest) => Message)
  * @returns the model. Its stream throws when the script has no more lines
  */
 export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}): Model => {
-  const { name = 'scripted', results = 'perCall', pause = 0 } = ownFields(options)
+  const {
+    name = 'scripted',
+    results = 'perCall',
+    pause = 0,
+  } = optionsOf('scriptedModel', options, { name: true, results: true, pause: true })
   amount('pause', pause, { unit: 'milliseconds', most: longestTimer })
   const script = lines[Symbol.iterator]()
   return Object.freeze({

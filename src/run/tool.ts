@@ -1,5 +1,5 @@
 /** Tools that a model may call, with checked arguments. */
-import { present, type JsonObject } from '../json/index.ts'
+import { present, type JsonObject, describe as describeValue, optionsOf, type OptionNames } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
 import { amount } from '../task/index.ts'
@@ -94,7 +94,18 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
 export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
-  const { name, description, schema, timeout, alone = false, idempotent } = options
+  const {
+    name,
+    description,
+    schema,
+    timeout,
+    alone = false,
+    idempotent,
+  } = optionsOf('tool', options, toolNames as OptionNames<typeof options>)
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError(`tool: \`name\` is ${describeValue(name)}; expected the name that the model calls`)
+  if (typeof options.run !== 'function')
+    throw new TypeError(`tool ${JSON.stringify(name)}: \`run\` is ${describeValue(options.run)}; expected a function`)
   checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
   // The casts erase the input type; `invoke` passes only input that the schema accepted.
@@ -110,6 +121,18 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     ...present({ needsApproval, idempotent }),
     run,
   })
+}
+
+const toolNames: OptionNames<ToolOptions<StandardSchemaV1>> = {
+  name: true,
+  description: true,
+  schema: true,
+  parameters: true,
+  timeout: true,
+  alone: true,
+  needsApproval: true,
+  idempotent: true,
+  run: true,
 }
 
 /** Throws a TypeError if a timeout is not a number of milliseconds. */
@@ -152,4 +175,7 @@ export const toolOutput = (
   content: string | readonly ResultPart[],
   options: { readonly isError?: boolean } = {},
 ): ToolOutput =>
-  new ToolOutput(typeof content === 'string' ? [{ type: 'text', text: content }] : content, options.isError ?? false)
+  new ToolOutput(
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    optionsOf('toolOutput', options, { isError: true }).isError ?? false,
+  )

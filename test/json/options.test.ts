@@ -1,6 +1,14 @@
 /** Option names that there are not: plain JavaScript would pass over them. */
 import {
+  anthropic,
+  applyDelta,
   assistant,
+  exportSession,
+  mend,
+  minFidelity,
+  openCalls,
+  reasoning,
+  toolResult,
   createHistory,
   createSession,
   decodeMessage,
@@ -13,16 +21,24 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { deriveContext, recall, recallTool, replay } from 'indelible/context'
-import { resume, run, scriptedModel, sessionHandler, turn } from 'indelible/run'
+import { deriveContext, manageHistory, prepareSummaries, recall, recallTool, replay } from 'indelible/context'
+import { resume, run, scriptedModel, sessionHandler, tool, toolOutput, turn } from 'indelible/run'
+import { anthropicModel } from 'indelible/run/anthropic'
+import { geminiModel } from 'indelible/run/gemini'
+import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { copySession, follow, proveEntry } from 'indelible/session'
-import { followLog } from 'indelible/store'
+import { blockCache, followLog, keyValueBlocks } from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
 import { agentsSession } from '@indelible/openai-agents'
 import { keyRing, withKeys } from '@indelible/encryption'
 import { postgresStore } from '@indelible/postgres'
-import { openCallLog } from '@indelible/records'
+import { createCallLog, createContentStore, openCallLog, previewRecords } from '@indelible/records'
+import { createRecorder } from '@indelible/recorder'
+import { updateLedger, withLedger } from '@indelible/evidence'
+import { aiSdkModel, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
+import { claudeSessionStore } from '@indelible/claude-agent'
+import { createPendingHistory, createRefHistory } from '@indelible/workflows/refs'
 import { historyActivities } from '@indelible/workflows/activities'
 import { importTranscript, readTranscript, writeNative } from '@indelible/transcripts'
 
@@ -77,6 +93,33 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['agentsSession', 'sessionID', 'sessionId', (o) => agentsSession(store, o)],
     ['postgresStore', 'connexions', 'connections', (o) => postgresStore(o)],
     ['openCallLog', 'durables', 'durable', (o) => openCallLog(o)],
+    ['tool', 'needApproval', 'needsApproval', (o) => tool(o)],
+    ['toolOutput', 'error', 'isError', (o) => toolOutput('a', o)],
+    ['toolResult', 'iserror', 'isError', (o) => toolResult('c', 'a', o)],
+    ['reasoning', 'sign', 'signature', (o) => reasoning('a', o)],
+    ['scriptedModel', 'result', 'results', (o) => scriptedModel([], o)],
+    ['openaiChatModel', 'models', 'model', (o) => openaiChatModel({} as never, o)],
+    ['openaiResponsesModel', 'onLoss', 'onLosses', (o) => openaiResponsesModel({} as never, o)],
+    ['anthropicModel', 'maxToken', 'maxTokens', (o) => anthropicModel({} as never, o)],
+    ['geminiModel', 'skipSignature', 'skipSignatures', (o) => geminiModel({} as never, o)],
+    ['aiSdkModel', 'onloss', 'onLosses', (o) => aiSdkModel('a', o)],
+    ['toUIMessageStream', 'onerror', 'onError', (o) => toUIMessageStream({} as never, o)],
+    ['claudeSessionStore', 'folds', 'fold', (o) => claudeSessionStore(store, o)],
+    ['applyDelta', 'resumed', 'resume', (o) => applyDelta(createHistory(), { id: 'a', expectedLen: 0, append: [] }, o)],
+    ['manageHistory', 'maxToken', 'maxTokens', (o) => manageHistory(view, o)],
+    ['prepareSummaries', 'maxToken', 'maxTokens', (o) => prepareSummaries(view, [], undefined, o)],
+    ['store.list', 'limits', 'limit', (o) => store.list(o)],
+    ['store.read', 'froms', 'from', (o) => store.read('s', o)],
+    ['keyValueBlocks', 'prefixes', 'prefix', (o) => keyValueBlocks({} as never, o)],
+    ['blockCache', 'maxByte', 'maxBytes', (o) => blockCache(o)],
+    ['createCallLog', 'limit', 'limits', (o) => createCallLog(o)],
+    ['createContentStore', 'entrie', 'entries', (o) => createContentStore(o)],
+    ['previewRecords', 'late', 'latest', (o) => previewRecords([], o)],
+    ['createRefHistory', 'scopes', 'scope', (o) => createRefHistory(o)],
+    ['createPendingHistory', 'sessions', 'session', (o) => createPendingHistory(o)],
+    ['historyActivities', 'heartbeats', 'heartbeat', (o) => historyActivities(o)],
+    ['createRecorder', 'samples', 'sample', (o) => createRecorder(o)],
+    ['withLedger', 'everyone', 'every', (o) => withLedger(store, o)],
   ]
 
 const model = scriptedModel([])
@@ -94,11 +137,26 @@ const choices: readonly (readonly [words: string, call: (word: never) => unknown
     'own, text, omit',
     (reasoning) => writeNative(view, 'codex', { id: crypto.randomUUID(), now: 0, cwd: '/a', reasoning }),
   ],
+  ['open-calls, unsettled', (allow) => anthropic.encode(view, { allow })],
   ['created, appended, entries, id', (by) => store.list({ by })],
 ]
 
 it.each(choices)('an option takes one of %s', (words, call) => {
   expect(() => call('nope' as never)).toThrow(new RegExp(`is "nope"; expected one of ${words}$`))
+})
+
+it('a task in place of a store, and what is no list of messages, is a TypeError that says so', async () => {
+  const task = sqliteStore({ path: 'never-made.db', create: false })
+  await task.catch(() => undefined)
+  const calls = [createRecorder, withLedger, updateLedger, exportSession, claudeSessionStore, chatStreams] as const
+  for (const call of calls)
+    await expect(
+      (async () => (call as (given: unknown) => unknown)(call === createRecorder ? { store: task } : task))(),
+    ).rejects.toThrow(/takes a store, found a task: await it/)
+  for (const wrong of [createHistory(), session, undefined, 'a'] as never[])
+    for (const call of [settle, mend, openCalls])
+      expect(() => call(wrong)).toThrow('expected messages: an array, or a view')
+  expect(() => minFidelity('gossip' as 'plan')).toThrow('"gossip" is not a page kind')
 })
 
 describe('an unknown option', () => {

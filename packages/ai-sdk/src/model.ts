@@ -3,7 +3,7 @@
  *
  * Source  the types of `ai` 7
  */
-import { present } from 'indelible/json/kit'
+import { present, optionsOf } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
@@ -24,9 +24,10 @@ import {
  * `maxOutputTokens`, `providerOptions` …).
  *
  * @param model a model for `ai`: `openai('gpt-5')`, or an id for its gateway
- * @param options the name in receipts and errors, and `onLosses`
+ * @param given the name in receipts and errors, and `onLosses`
  */
-export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
+export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> = {}): Model => {
+  const options = optionsOf('aiSdkModel', given, { model: true, name: true, onLosses: true })
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)
   return Object.freeze<Model>({
     name,

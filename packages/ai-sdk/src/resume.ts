@@ -2,6 +2,7 @@
  * Resumable streams: their chunks are rows of a log in the store, so that another request, even in
  * another process, can continue where a reader stopped.
  */
+import { checkStore } from 'indelible/session/kit'
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
 import { amount, longestTimer } from 'indelible/task/kit'
@@ -62,6 +63,7 @@ export interface ChatStreams {
  * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
  */
 export const chatStreams = (given: Store): ChatStreams => {
+  checkStore('chatStreams', given)
   const store = ownStore(given)
   return Object.freeze<ChatStreams>({
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {

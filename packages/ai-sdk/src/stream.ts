@@ -2,7 +2,7 @@
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
 import { valueOf } from 'indelible/codecs/kit'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, optionsOf } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 
@@ -34,8 +34,12 @@ export interface UIStreamOptions {
  */
 export const toUIMessageStream = <F = RunFailure>(
   stream: RunStream<F>,
-  { messageId, onError = () => 'The answer failed.' }: UIStreamOptions = {},
+  options: UIStreamOptions = {},
 ): ReadableStream<UIMessageChunk> => {
+  const { messageId, onError = () => 'The answer failed.' } = optionsOf('toUIMessageStream', options, {
+    messageId: true,
+    onError: true,
+  })
   const events = stream[Symbol.asyncIterator]()
   const writer = new Chunks(messageId, onError)
   let ready: UIMessageChunk[] = []

@@ -1,12 +1,28 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note. */
-import { isLeft, isObject, type Json, type JsonObject, revivePlain, plainOf, type Tag } from 'indelible/json/kit'
+import {
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  revivePlain,
+  plainOf,
+  type Tag,
+  optionsOf,
+} from 'indelible/json/kit'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { ApplicationNote } from 'indelible/notes/kit'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
-import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type SessionMark } from 'indelible/session/kit'
+import {
+  idOfParts,
+  adapterSessions,
+  removeMarked,
+  type AdapterSession,
+  type SessionMark,
+  checkStore,
+} from 'indelible/session/kit'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** The optional features of a session store. */
@@ -58,10 +74,9 @@ export interface ClaudeSessionStore {
  * const sessionStore = claudeSessionStore(store, { fold: foldSessionSummary })
  * for await (const message of query({ prompt, options: { sessionStore } })) show(message)
  */
-export const claudeSessionStore = (
-  store: Store,
-  { fold, canDelete = true }: ClaudeStoreOptions = {},
-): ClaudeSessionStore => {
+export const claudeSessionStore = (store: Store, options: ClaudeStoreOptions = {}): ClaudeSessionStore => {
+  checkStore('claudeSessionStore', store)
+  const { fold, canDelete = true } = optionsOf('claudeSessionStore', options, { fold: true, canDelete: true })
   const open = openTranscripts(store)
   const idOf = (key: ClaudeKey): string => logOf(key, store)
   const transcripts = (where: JsonObject): AsyncGenerator<SessionInfo> => listSessionsWhere(store, where)

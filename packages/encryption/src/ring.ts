@@ -1,4 +1,5 @@
 /** The host's keys. They wrap session keys, and encrypt nothing else. */
+import { describe } from 'indelible/json/kit'
 import type { Store } from 'indelible/store'
 import { fromBase64, hex, randomBytes, toBase64 } from './aes.ts'
 
@@ -58,7 +59,8 @@ export const hostKeyOf = (text: string): HostKey => {
  * const ring = keyRing([hostKeyOf(process.env.SESSION_KEY)])
  */
 export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'keysIn'> = {}): KeyRing => {
-  const known = new Map(keys.map((key) => [checkKey(key).id, key.key]))
+  if (!Array.isArray(keys)) throw new TypeError(`keyRing takes a list of host keys, found ${describe(keys)}`)
+  const known = new Map((keys as readonly HostKey[]).map((key) => [checkKey(key).id, key.key]))
   const [current] = keys
   if (current === undefined || known.size !== keys.length)
     throw new TypeError('keyRing takes at least one key, and no two with the same name')

@@ -2,6 +2,7 @@
  * Proof bundles: a message, the head of its session, that head in the ledger, and the ledger's
  * signed checkpoint, in one file that can be checked with public keys alone.
  */
+import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
@@ -67,6 +68,7 @@ export interface ProvenInLedger extends Proven {
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
   evidenceSteps(async function* () {
+    checkStore('proveInLedger', store)
     const proved = await proveHead(store, id)()
     if (isLeft(proved) && proved.left._tag !== 'NotInLedger') return yield* fail(proved.left)
     const now = yield* need(proveEntry(store, id, position))
@@ -86,6 +88,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  */
 export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
   evidenceSteps(async function* () {
+    checkStore('proveHead', store)
     const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSignedFault(store))
     const said = (yield* need(readLedger(store, head.size))).sessions.get(id)
     if (said === undefined || said.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })

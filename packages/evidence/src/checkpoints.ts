@@ -1,4 +1,5 @@
 /** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
+import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { eachRight, mapRight, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
@@ -74,6 +75,7 @@ export interface KeptCheckpoint {
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
+    checkStore('signLedger', store)
     const { origin, memories, signers } = options
     const verifiers = yield* need(logVerifiersOf(signers))
     for (;;) {

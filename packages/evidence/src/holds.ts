@@ -1,4 +1,5 @@
 /** Holds: a session on hold can't be erased or removed until it is released. Each hold is a row of the ledger. */
+import { checkStore } from 'indelible/session/kit'
 import { emptyRange } from 'indelible/proof/kit'
 import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
@@ -99,6 +100,7 @@ export interface MessageHold {
  */
 export const listHolds = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
   evidenceSteps(async function* () {
+    checkStore('listHolds', store)
     const { held } = yield* need(ledgerContent(store))
     if (held.size === 0) return Object.freeze([])
     const { head, entries } = yield* need(store.info(id))

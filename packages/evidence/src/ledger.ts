@@ -2,6 +2,7 @@
  * A ledger: one log for each scope that records the heads and removals of its sessions. Its own
  * head covers all of them: a session that was cut, replaced or deleted no longer matches.
  */
+import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
@@ -53,6 +54,7 @@ export interface Ledger {
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
   evidenceSteps(async function* () {
+    checkStore('readLedger', store)
     const { head, sessions, held, destroyed, erasures } = yield* need(ledgerContent(store, size))
     if (head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     // Copies for the caller: the cached maps must not change.
@@ -88,6 +90,7 @@ export interface LedgerUpdate {
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
+  checkStore('updateLedger', store)
   const ids = sessions && [...sessions]
   return evidenceTask(async () => {
     let pieces: readonly KnownPiece[] | undefined
@@ -129,6 +132,7 @@ const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: r
  */
 export const removeRecorded = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Ledger['head']> =>
   evidenceSteps(async function* () {
+    checkStore('removeRecorded', store)
     const because = { ...reason }
     const recorded = yield* need(recordRemoval(store, id, because))
     yield* need(store.remove(id))
@@ -211,6 +215,7 @@ export const verifyLedger = (
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, optionNames)
   const older = earlier && { ...earlier }
   return evidenceSteps(async function* () {
+    checkStore('verifyLedger', store)
     const there = yield* need(ledgerContent(store))
     if (there.head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     const { head } = yield* need(verifyLog(store, ledgerId, older))

@@ -1,5 +1,6 @@
 /** A store that maintains its ledger: after every so many appends, and with every removal. */
-import { isLeft, left } from 'indelible/json/kit'
+import { checkStore } from 'indelible/session/kit'
+import { isLeft, left, optionsOf } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import type { ActionReason, Store } from 'indelible/store'
 import { isOwnId, shareIdentity, storeTask } from 'indelible/store/kit'
@@ -34,7 +35,13 @@ export interface WithLedgerOptions extends ActionReason {
  * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })
  */
 export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store => {
-  const { every, onFault, reason, by } = options
+  checkStore('withLedger', store)
+  const { every, onFault, reason, by } = optionsOf('withLedger', options, {
+    every: true,
+    onFault: true,
+    reason: true,
+    by: true,
+  })
   if (every !== undefined && !(Number.isSafeInteger(every) && every > 0))
     throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
   const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }

@@ -79,7 +79,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     timeout = 30_000,
     now = Date.now,
   } = optionsOf('postgresStore', options, optionNames)
-  if ((connectionString === undefined) === (options.pool === undefined))
+  if ((connectionString === undefined) === (options?.pool === undefined))
     throw new TypeError('postgresStore needs one of `connectionString` and `pool`')
   if (options.pool !== undefined && options.connections !== undefined)
     throw new TypeError('postgresStore: `connections` is of your own `pool`: set its `max`')

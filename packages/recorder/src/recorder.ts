@@ -2,6 +2,8 @@
  * The recorder: it observes the traffic between a client and its provider, and stores it as sessions. The traffic
  * continues even if the recorder fails.
  */
+import { checkStore } from 'indelible/session/kit'
+import { optionsOf, type OptionNames } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { amount, reasonOf } from 'indelible/task/kit'
@@ -56,7 +58,9 @@ export interface Recorder {
 }
 
 /** Create a recorder. Several, even in different processes, may record into one store. */
-export const createRecorder = (options: RecorderOptions): Recorder => {
+export const createRecorder = (given: RecorderOptions): Recorder => {
+  const options = optionsOf('createRecorder', given, optionNames)
+  checkStore('createRecorder', options.store)
   amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
   const keeper = new Keeper(options)
   return Object.freeze<Recorder>({
@@ -64,6 +68,17 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
     settled: () => keeper.settled(),
     summary: () => keeper.summary(),
   })
+}
+
+const optionNames: OptionNames<RecorderOptions> = {
+  store: true,
+  sessionOf: true,
+  sample: true,
+  onNotice: true,
+  decompress: true,
+  now: true,
+  redact: true,
+  content: true,
 }
 
 /** Records calls one after the other. */

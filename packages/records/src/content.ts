@@ -3,7 +3,7 @@
  * within a size limit. A record holds the reference; the value may be gone when it is read.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, utf8Of, type Json } from 'indelible/json/kit'
+import { left, right, utf8Of, type Json, optionsOf } from 'indelible/json/kit'
 import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
@@ -65,7 +65,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
     ttlMs = Infinity,
     now = Date.now,
     id = randomId(),
-  } = options
+  } = optionsOf('createContentStore', options, { entries: true, bytes: true, ttlMs: true, now: true, id: true })
   const prefix = `content:${id}:`
   // In order of last use: a Map keeps insertion order.
   const kept = new Map<string, { readonly text: string; readonly bytes: number; readonly until: number }>()

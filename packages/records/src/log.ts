@@ -1,5 +1,5 @@
 /** The call log: a history of call records, with the settings that `recordCall` uses to append to it. */
-import { ownFields } from 'indelible/json/kit'
+import { ownFields, optionsOf, type OptionNames } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
@@ -83,7 +83,19 @@ export interface RecordEvent {
  * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3
  * log.view().at(-1)?.outcomeSummary.ok // true
  */
-export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => newLog(options)
+export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> =>
+  newLog(optionsOf('createCallLog', options, logNames))
+
+const logNames: OptionNames<CallLogOptions> = {
+  from: true,
+  limits: true,
+  redact: true,
+  content: true,
+  telemetry: true,
+  scope: true,
+  now: true,
+  newId: true,
+}
 
 /** Creates a log with hooks for a store. */
 export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {

@@ -1,4 +1,5 @@
 /** Describes a call history for a prompt: its length, the latest calls, and where code can read the rest. */
+import { optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { Sequence } from 'indelible/sequence/kit'
 import type { CallRecord } from './record.ts'
 
@@ -30,7 +31,7 @@ export interface PreviewOptions {
  * // </call_history>
  */
 export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOptions = {}): string => {
-  const { latest = 3, countOnly = false, where = defaultWhere } = options
+  const { latest = 3, countOnly = false, where = defaultWhere } = optionsOf('previewRecords', options, previewNames)
   if (![1, 2, 3].includes(latest)) throw new TypeError(`latest is ${String(latest)}; expected 1, 2 or 3`)
   const first = countOnly ? records.length : Math.max(0, records.length - latest)
   const lines: string[] = []
@@ -50,7 +51,7 @@ export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOp
  * @param options `where`: the expression to read the history. Default: `context.conversationHistory`
  */
 export const historyGuidance = (options: Pick<PreviewOptions, 'where'> = {}): string => `\
-${options.where ?? defaultWhere} is an array of records of the calls that were made so far, oldest first.
+${optionsOf('historyGuidance', options, { where: true }).where ?? defaultWhere} is an array of records of the calls that were made so far, oldest first.
 Read it in code, directly: filter, map, slice, find and count it. There is no helper for it, and none is needed.
 Every record has callId, timestamp (ISO 8601, UTC), speaker ("user", "agent" or "tool"), methodName, args (array),
 kwargs (object) and outcomeSummary { status, ok, errorType, retriable, valueClass? }. Other fields (traceId,
@@ -86,3 +87,5 @@ const escapeCharacter = (character: string): string =>
     { length: character.length },
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
   ).join('')
+
+const previewNames: OptionNames<PreviewOptions> = { latest: true, countOnly: true, where: true }

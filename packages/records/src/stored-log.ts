@@ -2,6 +2,7 @@
  * A call log on a store: read when it is opened, written as it grows. Each record is a row of one
  * log of the store, so it is a leaf of that log's tree.
  */
+import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, jsonIn, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
@@ -87,6 +88,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
     writer: name = 'writer',
     ...rest
   } = optionsOf('openCallLog', options, optionNames)
+  checkStore('openCallLog', store)
   const others = ownFields(rest)
   return storeTask(async () => {
     const info = await findOrCreate(store, id)

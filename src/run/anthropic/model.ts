@@ -9,7 +9,7 @@ import { jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import { messagesOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import { messagesOf, toolsBeside, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
@@ -29,10 +29,11 @@ export interface AnthropicOptions extends AdapterOptions {
  * A Messages API model. The results of a step become one message, as the API requires.
  *
  * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
- * @param options the model and the maximum tokens of an answer
+ * @param given the model and the maximum tokens of an answer
  */
-export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
-  Object.freeze<Model>({
+export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Model => {
+  const options = adapterOptionsOf('anthropicModel', given, { ...adapterNames, maxTokens: true, cache: true })
+  return Object.freeze<Model>({
     name: options.name ?? options.model,
     results: 'together',
     async *stream(request, signal) {
@@ -55,6 +56,7 @@ export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Mo
       for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
     },
   })
+}
 
 type Fresh = { [field: string]: unknown }
 

@@ -9,7 +9,7 @@ import { JoinedResponse } from '../../codecs/kit.ts'
 import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import { messagesOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import { messagesOf, toolsBeside, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -26,11 +26,12 @@ export interface GeminiOptions extends AdapterOptions {
  * A Gemini model, on the Gemini API or Vertex AI, depending on the client.
  *
  * @param client Google's own: `new GoogleGenAI({ apiKey })`
- * @param options the model, its name in receipts, and `onLosses`
+ * @param given the model, its name in receipts, and `onLosses`
  * @returns the model. The parameters of a request become `config` fields
  */
-export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model =>
-  Object.freeze<Model>({
+export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model => {
+  const options = adapterOptionsOf('geminiModel', given, { ...adapterNames, skipSignatures: true })
+  return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {
       const { model, skipSignatures = !/gemini-[12]\b/.test(model) } = options
@@ -57,6 +58,7 @@ export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model 
       yield* answer.finish()
     },
   })
+}
 
 type Fresh = { [field: string]: unknown }
 

@@ -8,7 +8,7 @@ import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
-import { messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
+import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -16,10 +16,11 @@ import type { FinishReason } from '../response.ts'
  * A Chat Completions model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
- * @param options the model, its name in receipts, and `onLosses`
+ * @param given the model, its name in receipts, and `onLosses`
  */
-export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model =>
-  Object.freeze<Model>({
+export const openaiChatModel = (client: OpenAI, given: AdapterOptions): Model => {
+  const options = adapterOptionsOf('openaiChatModel', given, adapterNames)
+  return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {
       const tools = request.tools.map(({ name, description, parameters }) => ({
@@ -39,6 +40,7 @@ export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model 
       yield* answer.finish()
     },
   })
+}
 
 type Fresh = { [field: string]: unknown }
 

@@ -14,7 +14,16 @@ import type {
 } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
-import { joinMessages, messagesOf, partOf, toolsBeside, wireOf, type AdapterOptions } from '../adapter.ts'
+import {
+  joinMessages,
+  messagesOf,
+  partOf,
+  toolsBeside,
+  wireOf,
+  type AdapterOptions,
+  adapterNames,
+  adapterOptionsOf,
+} from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -22,10 +31,11 @@ import type { FinishReason } from '../response.ts'
  * A Responses API model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
- * @param options the model, its name in receipts, and `onLosses`
+ * @param given the model, its name in receipts, and `onLosses`
  */
-export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): Model =>
-  Object.freeze<Model>({
+export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Model => {
+  const options = adapterOptionsOf('openaiResponsesModel', given, adapterNames)
+  return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {
       const tools = request.tools.map(({ name, description, parameters }) => ({
@@ -48,6 +58,7 @@ export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): M
       for await (const event of await client.responses.create(body, { signal })) yield* answer.take(event)
     },
   })
+}
 
 /** The growing answer. Each part of a message, and every other item, is a block, in order of appearance. */
 class ResponsesAnswer {

@@ -1,4 +1,5 @@
 /** Exports a session with its notes, times and salts. */
+import { checkStore } from '../record/store-of.ts'
 import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { RecordExport } from '../record/exported.ts'
@@ -28,6 +29,7 @@ export interface ExportedSession extends RecordExport {
  */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
   sessionSteps(async function* () {
+    checkStore('exportSession', store)
     const opened = yield* need(readReadable(store, id))
     const { mirror, info } = opened
     const { metadata, erasable } = info

@@ -1,4 +1,5 @@
 /** Logs of unfinished imports and copies. */
+import { checkStore } from '../record/store-of.ts'
 import { present } from '../../json/index.ts'
 import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
 import { ownStore } from '../../store/kit.ts'
@@ -29,6 +30,7 @@ export interface UnfinishedLog {
  */
 export const listUnfinished = (store: Store): Task<ListFault, readonly UnfinishedLog[]> =>
   sessionSteps(async function* () {
+    checkStore('listUnfinished', store)
     const found: UnfinishedLog[] = []
     for (const by of ['import', 'copy'] as const) {
       let after: string | undefined
@@ -50,6 +52,7 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
  */
 export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
   sessionSteps(async function* () {
+    checkStore('removeUnfinished', store)
     const found = yield* need(store.info(id))
     if (!isPartial(found)) return yield* fail({ _tag: 'NoSuchLog', id })
     return yield* need(ownStore(store).remove(id))

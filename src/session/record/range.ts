@@ -1,4 +1,5 @@
 /** Reads a part of a long session. */
+import { checkStore } from './store-of.ts'
 import { present } from '../../json/index.ts'
 import { createHistory, type View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -33,6 +34,7 @@ export interface MessageRange {
  */
 export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
   sessionSteps(async function* () {
+    checkStore('readRange', store)
     const rows = yield* need(store.read(id, { only: 'entry', ...present({ from, to }) }))
     const decoded = yield* need(decodeRows(id, rows))
     const blocks = yield* need(blocksOf(store, id, decoded))

@@ -1,5 +1,6 @@
 /** An in-memory cache of recently read or written blocks. It keeps the most recently used, up to a number of bytes. */
-import { isLeft, right } from '../../json/index.ts'
+import { amount } from '../../task/index.ts'
+import { isLeft, right, optionsOf } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import { shareIdentity } from '../rules/block-handle.ts'
@@ -27,7 +28,9 @@ export interface BlockCacheOptions {
  *
  * @param options the limit
  */
-export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
+export const blockCache = (options: BlockCacheOptions = {}): BlockCache => {
+  const { maxBytes = 64 * 1024 * 1024 } = optionsOf('blockCache', options, { maxBytes: true })
+  amount('blockCache: maxBytes', maxBytes, { unit: 'bytes' })
   const lately = new RecentMap<string, Uint8Array>(maxBytes, ({ length }) => length + overhead)
   const cache = Object.freeze({
     get bytes() {

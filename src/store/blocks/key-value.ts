@@ -5,7 +5,7 @@
  * writes by key can't guarantee that to two writers. Blocks don't need it: their ids are hashes of
  * their content, so all writers of a block write the same bytes, and writing it again changes nothing.
  */
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/kit.ts'
 import { blockStoreOf, defaultScope, withOnceStore } from '../rules/block-handle.ts'
@@ -84,10 +84,18 @@ export interface KeyValueOptions {
  *   mset: (entries) => redis.mSet(entries),
  * })
  */
-export const keyValueBlocks = (
-  keyValue: KeyValueStore,
-  { prefix, scope = defaultScope, hash = portableSha256, keysPerCall }: KeyValueOptions = {},
-): BlockStore => {
+export const keyValueBlocks = (keyValue: KeyValueStore, options: KeyValueOptions = {}): BlockStore => {
+  const {
+    prefix,
+    scope = defaultScope,
+    hash = portableSha256,
+    keysPerCall,
+  } = optionsOf('keyValueBlocks', options, {
+    prefix: true,
+    scope: true,
+    hash: true,
+    keysPerCall: true,
+  })
   const keyOf = keysOf(prefix, scope)
   const read = async (ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> => {
     const values = await valuesOf(keyValue, ids.map(keyOf), keysPerCall)

@@ -4,7 +4,18 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, type Task } from '../../task/index.ts'
-import { describe, freezeEach, isLeft, left, mapRight, optionsOf, right, ownField, present } from '../../json/index.ts'
+import {
+  describe,
+  freezeEach,
+  isLeft,
+  left,
+  mapRight,
+  optionsOf,
+  right,
+  ownField,
+  present,
+  type OptionNames,
+} from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
@@ -34,7 +45,7 @@ import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
-import type { AppendedRows, LogInfo, LogStates, Store } from '../port/store.ts'
+import type { AppendedRows, LogInfo, LogStates, Store, ListQuery, RowRange } from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
@@ -205,7 +216,7 @@ const logCalls = (calls: Calls) => {
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
     list: (given) => {
-      const query = optionsOf('store.list', given)
+      const query = optionsOf('store.list', given, listNames)
       if (query.by !== undefined && !isOrder(query.by))
         throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
       amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
@@ -256,7 +267,7 @@ const logCalls = (calls: Calls) => {
       turn: (id: string) => calls.on<LogFault, () => void>('turn', id, () => turn(scope, id)),
     }),
     read: (id, given) => {
-      const range = optionsOf('store.read', given)
+      const range = optionsOf('store.read', given, readNames)
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
         return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
@@ -537,3 +548,6 @@ const ledgerWithoutHold = async (
   if (hold === undefined) return right({ id: ledgerId, head })
   return left({ _tag: 'LogHeld', id, ...actionReasonOf(hold) })
 }
+
+const listNames: OptionNames<ListQuery> = { limit: true, after: true, where: true, by: true }
+const readNames: OptionNames<RowRange> = { from: true, to: true, only: true }

@@ -1,4 +1,5 @@
 /** The read-only server of a view: the page, and the data that it reads from a store. */
+import { checkStore } from 'indelible/session/kit'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -26,7 +27,7 @@ import {
 import { searchStore } from 'indelible/search'
 import { htmlOf } from './html.ts'
 import { whyRefused } from '@indelible/recorder/proxy/kit'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, optionsOf, type OptionNames } from 'indelible/json/kit'
 import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './read-view.ts'
 
 /** The options of a view. */
@@ -66,14 +67,9 @@ export interface View {
  * @param options the store, and the address to listen on
  * @throws Error if the page was not built, or the address can't be used
  */
-export const startView = async ({
-  store,
-  name,
-  version,
-  host = '127.0.0.1',
-  port = 0,
-  trust,
-}: ViewOptions): Promise<View> => {
+export const startView = async (options: ViewOptions): Promise<View> => {
+  const { store, name, version, host = '127.0.0.1', port = 0, trust } = optionsOf('startView', options, optionNames)
+  checkStore('startView', store)
   const assets = await readAssets()
   const keys = new Keys()
   const about: ViewedStore = { name, scope: store.scope, version }
@@ -405,4 +401,13 @@ const stream = async (
     clearInterval(beat)
     response.end()
   }
+}
+
+const optionNames: OptionNames<ViewOptions> = {
+  store: true,
+  name: true,
+  version: true,
+  host: true,
+  port: true,
+  trust: true,
 }

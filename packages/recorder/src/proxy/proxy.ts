@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { whyRefused } from '../guard/index.ts'
-import { isLeft, left } from 'indelible/json/kit'
+import { isLeft, left, optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
 import { apiOf } from '../wire.ts'
@@ -52,7 +52,10 @@ export interface Proxy {
  *
  * @throws Error if it can't listen on the address
  */
-export const startProxy = async ({ host, port, token, upstreams, recorderOf }: ProxyOptions): Promise<Proxy> => {
+export const startProxy = async (options: ProxyOptions): Promise<Proxy> => {
+  const { host, port, token, upstreams, recorderOf } = optionsOf('startProxy', options, optionNames)
+  for (const name of ['host', 'port', 'token', 'upstreams', 'recorderOf'] as const)
+    if (options[name] === undefined) throw new TypeError(`startProxy needs the option \`${name}\``)
   const connections = openConnections()
   const start = token === '' ? '/' : `/${token}/`
   /** Answers that are not complete. */
@@ -152,3 +155,11 @@ const statusOf = (code: string | undefined): number =>
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 408
         : 400
+
+const optionNames: OptionNames<ProxyOptions> = {
+  host: true,
+  port: true,
+  token: true,
+  upstreams: true,
+  recorderOf: true,
+}

@@ -1,5 +1,5 @@
 /** The state that all activities share: the store with its scopes, the actions, and the callbacks. */
-import { isLeft, ownFields, right, type JsonObject } from 'indelible/json/kit'
+import { isLeft, ownFields, right, type JsonObject, optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
@@ -143,7 +143,26 @@ export interface ReadHistory {
   readonly losses: number
 }
 
-export const hostOf = (options: ActivityOptions): Host => {
+const optionNames: OptionNames<ActivityOptions> = {
+  store: true,
+  scopes: true,
+  registry: true,
+  events: true,
+  heartbeat: true,
+  heartbeatEvery: true,
+  publishWithin: true,
+  invocation: true,
+  onFailure: true,
+  failure: true,
+  now: true,
+  adopt: true,
+  tools: true,
+  derive: true,
+  cacheBytes: true,
+}
+
+export const hostOf = (given: ActivityOptions): Host => {
+  const options = optionsOf('historyActivities', given, optionNames)
   const { store, heartbeatEvery, publishWithin } = options
   if (heartbeatEvery !== undefined)
     amount('heartbeatEvery', heartbeatEvery, { unit: 'milliseconds', least: 1, most: longestTimer })

@@ -6,7 +6,7 @@
  * The content of a `PendingHistory` is not in a store yet, so it has no refs. A `PartialHistory`
  * has placeholders for content that was not found, so it can't be continued or persisted.
  */
-import { hasField, isLeft, type Immutable } from 'indelible/json/kit'
+import { hasField, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -85,7 +85,12 @@ export interface PendingOptions {
  * @param options scope, session and first messages
  * @throws TypeError naming position and path, if a value of `from` is not a message, or is a placeholder
  */
-export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {
+export const createPendingHistory = (options: PendingOptions = {}): PendingHistory => {
+  const {
+    scope = defaultScope,
+    session,
+    from,
+  } = optionsOf('createPendingHistory', options, { scope: true, session: true, from: true })
   checkNames(scope, session)
   const history = createHistory<Message>()
   const pages = from !== undefined && hasField(from, 'pages') ? from.pages : undefined

@@ -4,7 +4,7 @@
  *
  * Nothing here uses a clock, randomness or I/O, so it can run in a deterministic sandbox.
  */
-import { describe, formatPath, Unexpected, present } from 'indelible/json/kit'
+import { describe, formatPath, Unexpected, present, optionsOf, type OptionNames } from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
 import { refOf, type MessageRef } from './ref.ts'
@@ -108,13 +108,8 @@ export interface RefHistoryOptions {
  * @param options scope, session and first refs
  * @throws TypeError if `scope`, `session` or `tree` is invalid, or a value of `from` or `inbox` is not a ref
  */
-export const createRefHistory = ({
-  scope = defaultScope,
-  session,
-  tree,
-  from = [],
-  inbox,
-}: RefHistoryOptions = {}): RefHistory => {
+export const createRefHistory = (options: RefHistoryOptions = {}): RefHistory => {
+  const { scope = defaultScope, session, tree, from = [], inbox } = optionsOf('createRefHistory', options, optionNames)
   checkNames(scope, session)
   if (tree !== undefined && !isRefTree(tree))
     throw new TypeError(`the tree should be { id, len }, found ${describe(tree)}`)
@@ -229,3 +224,5 @@ export const checkNames = (scope: string, session: string | undefined): void => 
   if (session !== undefined && invalidId('log', session) !== undefined)
     throw new TypeError(`${JSON.stringify(session)} is not a valid session id`)
 }
+
+const optionNames: OptionNames<RefHistoryOptions> = { scope: true, session: true, tree: true, from: true, inbox: true }
