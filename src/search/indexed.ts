@@ -5,7 +5,7 @@ import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
 import { isRecorded } from '../store/kit.ts'
-import { fail, need, type Steps } from '../task/index.ts'
+import { fail, need, systemClock, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
 import { blocksFor, isInRanges, judgeRow, retractionsIn, type HitInRow } from './judge.ts'
@@ -150,10 +150,11 @@ const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
 
 /** The encrypted logs within the search. A list that took long to fetch is reused for twenty times as long. */
 async function* encryptedLogsIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
-  const began = Date.now()
+  const began = systemClock.now() // `Date.now` may jump by days
   const known = encryptedOf.get(index)
   const ids = known !== undefined && began < known.until ? known.ids : yield* need(index.encrypted())
-  if (ids !== known?.ids) encryptedOf.set(index, { ids, until: Date.now() + (Date.now() - began) * 20 })
+  const now = systemClock.now()
+  if (ids !== known?.ids) encryptedOf.set(index, { ids, until: now + Math.floor(now - began) * 20 })
   return session === undefined ? ids : ids.filter((id) => id === session)
 }
 

@@ -1,7 +1,7 @@
 /** Searching a store that keeps no index: its messages are read. */
 import * as fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createSession, faultMessage, memoryStore, orThrow, user } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
@@ -93,6 +93,30 @@ it.each(['time', 'relevance'] as const)('a page by %s judges at most 5000 propos
   const page = await searchStore({ ...store, index: { ...noIndex, find } }, 'needle', { sort })
   expect(page).toEqual({ hits: [], indexed: true, next: expect.any(String) as string })
   expect(proposed).toBeLessThanOrEqual(5000)
+})
+
+it('encrypted sessions are listed as they are now, also if the clock is set by days meanwhile', async () => {
+  let ids = ['a']
+  const encrypted: NonNullable<RowIndex['encrypted']> = () => {
+    vi.setSystemTime(Date.now() + 3 * 86_400_000)
+    return searched(ids)
+  }
+  const store = { ...memoryStore(), index: { ...noIndex, find: () => searched({ rows: [], behind: 0 }), encrypted } }
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    expect((await searchStore(store, 'word')).encrypted).toEqual(['a'])
+    ids = ['a', 'b']
+    vi.setSystemTime(0)
+    let found: readonly string[] | undefined
+    // A list that took a while to fetch is reused for a moment.
+    for (let attempt = 0; attempt < 100 && found?.length !== 2; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      found = (await searchStore(store, 'word')).encrypted
+    }
+    expect(found).toEqual(['a', 'b'])
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 it('an index is built in pieces until it is complete or nothing more can be added', async () => {
