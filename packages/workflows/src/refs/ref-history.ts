@@ -121,7 +121,8 @@ export const createRefHistory = ({
   /** The number of refs in the tree, before the first one in memory. */
   const before = tree?.len ?? 0
   const refs: MessageRef[] = []
-  let known = tree === undefined ? undefined : copyOf(tree)
+  const first = tree && copyOf(tree)
+  let known = first
   let waiting: readonly MessageRef[] | undefined
   let shown: readonly MessageRef[] | undefined
   const append = (given: MessageRef): Position => {
@@ -179,8 +180,7 @@ export const createRefHistory = ({
     },
     since: refsSince,
     toReference: () => jsonOf({ ...names, tree: known, refs: refsSince() }),
-    toJSON: () =>
-      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: currentRefs(), inbox: waiting }),
+    toJSON: () => jsonOf({ ...names, tree: first, refs: currentRefs(), inbox: waiting }),
   }) as unknown as RefHistory // the only constructor
 }
 
