@@ -104,6 +104,15 @@ describe('a run handler', () => {
     expect(told).toEqual([])
   })
 
+  it('begins after the caller has the stream', async () => {
+    const order: string[] = []
+    const handler: RunHandler = Object.assign(() => undefined, { begin: () => void order.push('begin') })
+    const stream = run({ model: model(), view: start, tools: [add], handlers: [handler] })
+    order.push('returned')
+    await stream.result()
+    expect(order).toEqual(['returned', 'begin'])
+  })
+
   it("whose begin or end throws or rejects does not prevent the run's end", async () => {
     const end = (work: () => unknown): RunHandler =>
       Object.assign(() => undefined, { begin: () => undefined, end: work })

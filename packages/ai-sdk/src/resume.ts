@@ -177,14 +177,12 @@ const cutOffChunk: UIMessageChunk = { type: 'error', errorText: 'The answer was 
 const reader = (store: Store, id: string, from: number, ttl: number): ReadableStream<UIMessageChunk> => {
   const ended = new AbortController()
   const rows = followLog(store, id, { from, signal: ended.signal })[Symbol.asyncIterator]()
-  let isCutOff = false
   const looking = setInterval(() => {
     void (async () => {
       const lease = await store.leaseOf(id)()
       if (!isLeft(lease) && lease.right !== undefined) return
       const last = await store.read(id, { from: -1 })()
       if (!isLeft(last) && last.right[0]?.kind === 'note') return // the end marker is about to arrive
-      isCutOff = true
       ended.abort()
     })()
   }, ttl / 2)
@@ -196,11 +194,11 @@ const reader = (store: Store, id: string, from: number, ttl: number): ReadableSt
     pull: async (controller) => {
       try {
         const next = await rows.next()
-        if (next.done !== true && next.value.kind === 'entry') {
+        if (next.done === true) controller.enqueue(cutOffChunk) // its publisher died
+        else if (next.value.kind === 'entry') {
           const chunk = parseJson(next.value.body)
           if (!isLeft(chunk)) return controller.enqueue(chunk.right as UIMessageChunk)
         }
-        if (next.done === true && isCutOff) controller.enqueue(cutOffChunk)
       } catch {
         controller.enqueue(cutOffChunk) // the log was removed, or the store closed
       }

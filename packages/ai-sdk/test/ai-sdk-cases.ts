@@ -370,7 +370,9 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await store.renew(dead.id, { number, ttl: 1 })
     expect((await chunks.read()).value).toMatchObject({ type: 'error' })
     expect((await chunks.read()).done).toBe(true)
+    await setTimeout(50)
     expect(await streams.resume('c')).toBeUndefined()
+    expect(await store.info(dead.id)()).toMatchObject({ left: { _tag: 'NoSuchLog' } }) // it was removed
   })
 
   it('a stream that ended whole before its reader got on is not cut off', async () => {

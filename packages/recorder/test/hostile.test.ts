@@ -90,6 +90,13 @@ describe('a hostile provider stream', () => {
     expect(await streamed([start, block, delta], '/messages')).toEqual(recorded)
   })
 
+  it('may report half of its usage, which is unknown then', async () => {
+    const made = recording()
+    const message = { role: 'assistant', content: [{ type: 'text', text: 'a' }], usage: { input_tokens: 5 } }
+    await call(made, asked(question('hi')), JSON.stringify(message), { path: '/messages' })
+    expect(made.recorder.summary()).toMatchObject({ calls: 1, silent: 1, usage: { input: 0, output: 0 } })
+  })
+
   // Lists with so many holes take minutes to walk through.
   const far = 4_000_000_000
   it.each([

@@ -502,7 +502,7 @@ describe('recording an Anthropic client', () => {
   it('that moves cache breakpoints and changes its system text stays one session', async () => {
     const { store, fetch, anthropic, notices } = await setting(() => answer('good'))
     const messages: Anthropic.MessageParam[] = []
-    for (const [turn, question] of ['one', 'two', 'three'].entries()) {
+    for (const [turn, question] of ['one', 'two', 'three', 'four'].entries()) {
       messages.push({ role: 'user', content: question })
       const marked = messages.map((message, index) =>
         index === messages.length - 1
@@ -515,7 +515,7 @@ describe('recording an Anthropic client', () => {
       const { content } = await anthropic.messages.create({
         model: 'claude-x',
         max_tokens: 10,
-        system: `rules\nmore\ndate ${turn < 2 ? 1 : 2}`,
+        system: `rules\nmore\ndate ${turn < 2 ? 1 : 2}${turn < 3 ? '' : '\nlast'}`,
         metadata: { user_id: JSON.stringify({ device_id: 'd', session_id: 'abc' }) },
         messages: marked,
       })
@@ -525,13 +525,14 @@ describe('recording an Anthropic client', () => {
     expect(notices).toEqual([])
     const [session, ...others] = await sessionsOf(store)
     expect(others).toEqual([])
-    expect(texts(session as Session)).toEqual(['one', 'good', 'two', 'good', 'three', 'good'])
+    expect(texts(session as Session)).toEqual(['one', 'good', 'two', 'good', 'three', 'good', 'four', 'good'])
     expect(receiptsOf(session as Session).map(({ sent, broke }) => [sent, broke?.because])).toEqual([
       [[[0, 1]], undefined],
       [[[0, 3]], undefined],
       [[[0, 5]], '`system` changed in line 3'],
+      [[[0, 7]], '`system` changed: it has 1 more lines'],
     ])
-    expect(fetch.summary().usage).toEqual({ input: 27, output: 6, cacheRead: 15, cacheWrite: 3 })
+    expect(fetch.summary().usage).toEqual({ input: 36, output: 8, cacheRead: 20, cacheWrite: 4 })
     expect(session?.id).toMatch(/^abc-/)
   })
 

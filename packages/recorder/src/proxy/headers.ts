@@ -29,7 +29,7 @@ export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal,
   const { 'transfer-encoding': encoding, 'content-length': length } = headers
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked')
     return left({ status: 501, reason: `the transfer-encoding ${JSON.stringify(encoding)} can't be forwarded` })
-  if (method === 'TRACE' && (encoding !== undefined || Number(length ?? 0) > 0))
+  if (method === 'TRACE' && (encoding !== undefined || Number(length) > 0))
     return left({ status: 400, reason: 'a TRACE request has no body' })
   if (encoding !== undefined) return right({ 'transfer-encoding': 'chunked' })
   return right(length === undefined ? {} : { 'content-length': length })

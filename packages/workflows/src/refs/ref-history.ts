@@ -116,7 +116,8 @@ export const createRefHistory = (options: RefHistoryOptions = {}): RefHistory =>
   /** The number of refs in the tree, before the first one in memory. */
   const before = tree?.len ?? 0
   const refs: MessageRef[] = []
-  let known = tree === undefined ? undefined : copyOf(tree)
+  const first = tree && copyOf(tree)
+  let known = first
   let waiting: readonly MessageRef[] | undefined
   let shown: readonly MessageRef[] | undefined
   const append = (given: MessageRef): Position => {
@@ -174,8 +175,7 @@ export const createRefHistory = (options: RefHistoryOptions = {}): RefHistory =>
     },
     since: refsSince,
     toReference: () => jsonOf({ ...names, tree: known, refs: refsSince() }),
-    toJSON: () =>
-      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: currentRefs(), inbox: waiting }),
+    toJSON: () => jsonOf({ ...names, tree: first, refs: currentRefs(), inbox: waiting }),
   }) as unknown as RefHistory // the only constructor
 }
 

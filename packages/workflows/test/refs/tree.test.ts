@@ -123,6 +123,10 @@ describe('a history with a tree', () => {
     if (parsed._tag === 'Left' || parsed.right.kind !== 'refs') throw new Error('no refs')
     const { history } = parsed.right
     expect([history.len, history.since().length, history.tree]).toEqual([200, 10, tree])
+    const given = { ...tree, more: 1 }
+    const copied = createRefHistory({ tree: given })
+    given.len = 1
+    expect([copied.toJSON().tree, copied.tree]).toEqual([tree, tree])
     expect(() => history.refs()).toThrow('the first 190 refs of this history are in a tree')
     expect(await ok(refsOf(store, history))).toEqual(refs.refs())
     expect((await ok(hydrate(store, history))).view().toArray()).toEqual(messages)
