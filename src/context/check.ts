@@ -35,34 +35,35 @@ interface Checked {
 
 /** Throws a TypeError that names an option of the wrong type. The notes themselves are not read. */
 export const checkDeriving = (call: string, options: Checked): void => {
-  const { notes, policy, prices, previous, tools } = options
-  const check = (name: keyof Checked, isValid: boolean, expected: string): void => {
-    if (options[name] !== undefined && !isValid)
-      throw new TypeError(`${call}: \`${name}\` is ${describe(options[name])}; expected ${expected}`)
+  const { prices } = options
+  const check = (name: keyof Checked, isValid: (value: never) => boolean, expected: string): void => {
+    const value = options[name]
+    if (value !== undefined && !(isValid as (value: unknown) => boolean)(Object(value)))
+      throw new TypeError(`${call}: \`${name}\` is ${describe(value)}; expected ${expected}`)
   }
-  const isList = (value: unknown): boolean => {
-    const { at, length } = Object(value) as Partial<readonly unknown[]>
-    return typeof value === 'object' && typeof at === 'function' && typeof length === 'number'
-  }
-  check('notes', isList(notes), 'the notes of the record, such as session.notes()')
+  check('notes', isList, 'the notes of the record, such as session.notes()')
   check(
     'previous',
-    isList((Object(previous) as { readonly messages?: unknown }).messages),
+    ({ messages }: { readonly messages?: unknown }) => isList(Object(messages) as object),
     'the context of the last call, as orThrow(deriveContext(…)) returns it',
   )
   check(
     'policy',
-    typeof (Object(policy) as { readonly select?: unknown }).select === 'function',
+    ({ select }: { readonly select?: unknown }) => typeof select === 'function',
     'a policy, such as paged() or window',
   )
   check(
     'tools',
-    Array.isArray(tools) && tools.every((tool) => typeof Object(tool).name === 'string'),
+    (tools: unknown) =>
+      Array.isArray(tools) && tools.every((tool) => typeof (Object(tool) as { name?: unknown }).name === 'string'),
     'a list of tools, each with a `name`',
   )
   for (const name of ['estimate', 'tokenizer', 'markOf'] as const)
-    check(name, typeof options[name] === 'function', 'a function')
+    check(name, (value: unknown) => typeof value === 'function', 'a function')
   if (prices === undefined) return
   for (const name of ['cached', 'fresh'] as const)
     tokens(`${call}: prices.${name}`, (Object(prices) as { readonly cached: number; readonly fresh: number })[name])
 }
+
+const isList = ({ at, length }: { readonly at?: unknown; readonly length?: unknown }): boolean =>
+  typeof at === 'function' && typeof length === 'number'
