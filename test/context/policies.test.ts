@@ -163,6 +163,11 @@ describe('prepareSummaries', () => {
     const [note] = await prepare(recordOf(said), [], extractive, { chunkTokens: 2000 })
     expect(note?.text).toMatch(/^1 read_file src\/known.ts: 589 characters, src\/found.ts$/m)
   })
+  it('cuts the first line of a range of which no line fits', async () => {
+    const notes = await prepare(view, [], extractive, { chunkTokens: 2000, maxTokens: 5 })
+    expect(notes.map(({ text }) => text.length)).toEqual(notes.map(() => 15))
+    expect(notes[0]?.text).toBe('1 user: Fix bui')
+  })
   it('returns only new ranges when called again', async () => {
     const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })
     expect(await prepare(view, notes, extractive, { chunkTokens: 2000 })).toEqual([])

@@ -9,6 +9,7 @@ import { withErasedText } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
 import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
+import { sliceWhole } from '../showing/shorten.ts'
 import { tokensIn, type ShownUnit } from './epoch-line.ts'
 import { checkView } from '../check.ts'
 import { paged } from '../policies/paged.ts'
@@ -63,7 +64,9 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
       while (isAnswer(messages.at(++index)))
       briefs.push(briefOf(said, { from: first, to: from + index }))
     }
-    return foldBriefs(fittingBriefs(briefs)(maxTokens))
+    const fitting = fittingBriefs(briefs)(maxTokens)
+    // Where no line fits, the first one is cut: a token has three characters at least.
+    return fitting.length > 0 ? foldBriefs(fitting) : sliceWhole(foldBriefs(briefs.slice(0, 1)), 0, 3 * maxTokens)
   },
 })
 
