@@ -383,6 +383,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const { head } = await store.append(log.id, { expected: log.head, rows })
     const stream = (await chatStreams(store).resume('c')) as ReadableStream<UIMessageChunk>
     await store.append(log.id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })
+    expect(await chatStreams(store).resume('c')).toBeUndefined()
     await store.release(log.id, number)
     await setTimeout(30) // the reader looks after its publisher meanwhile
     expect(await chunksOf(stream)).toEqual([{ type: 'start' }, { type: 'finish' }])
