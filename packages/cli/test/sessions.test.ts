@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
+import { assistant, createSession, user } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
 import { nearest } from '../src/sources/advice.ts'
 import { runCommandLine } from '../src/command-line.ts'
@@ -22,6 +24,20 @@ const said = (name: string, ...texts: readonly string[]): string =>
     `${name}.json`,
     JSON.stringify(texts.map((content, at) => ({ role: at % 2 ? 'assistant' : 'user', content }))),
   )
+
+it('a session that lacks only blocks of its calls is incomplete, not damaged', async () => {
+  const lacks = join(folder, 'lacks.db')
+  const opened = await sqliteStore({ path: lacks })
+  const session = await createSession(opened, { id: 's', messages: [user('a'), assistant('b')] })
+  const sent = { api: 'openai-chat', at: 1, duration: 1, sent: [[0, 1]], tools: '1'.repeat(64) }
+  await session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'gpt-5.5', details: sent })
+  await opened.close()
+  expect(run('verify', '--all', '--store', lacks)).toMatchObject({
+    status: 1,
+    stdout: '1 session verified, 0 damaged, 1 incomplete\n',
+    stderr: expect.stringMatching(/its record is good, but 1 block .*\n.*1 session of 1 is incomplete\n$/) as string,
+  })
+})
 
 describe('scopes of a store', () => {
   it('keep sessions apart; the wrong scope gives a hint', () => {

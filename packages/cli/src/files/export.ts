@@ -25,10 +25,13 @@ export const exportSessionCommand: Command = {
   about: `Prints a session in another format: ${[...formats, 'html'].join(', ')}.
 
 "indelible" is the whole record, one JSON line per row, with its notes and its
-head. Importing it gives the same record with the same head. The other formats
-are requests that a provider accepts: a call without a result gets an error
-result. The repairs and the content that the format can't hold are listed on
-standard error.
+head. Importing it gives the same record with the same head. Stored files are
+not in it, nor are the tools and instructions of recorded calls, so "verify"
+reports them as missing in another store. "indelible copy" copies them, too.
+
+The other formats are requests that a provider accepts: a call without a result
+gets an error result. The repairs and the content that the format can't hold are
+listed on standard error.
 
 "html" is the page of "indelible view" with the session inside: one file, which
 opens in a browser without a network and verifies itself. Messages that --from

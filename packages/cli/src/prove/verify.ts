@@ -58,7 +58,7 @@ store.`,
         const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
         const problem = await problemOf(store, id, head, terminal, bar.at)
         bar.end()
-        if (problem !== undefined) throw new Unreadable(problem)
+        if (problem !== undefined) throw new Unreadable(problem.text)
       } else await verifyAll(call, scopes)
     })
   },
@@ -81,24 +81,38 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   const count = sessions.length
   const sum = sessions.reduce((all, { rows }) => all + rows, 0)
   const bar = terminal.progress(`verifying ${countText(count, 'session')}`, sum, 'rows')
-  let [bad, before] = [0, 0]
+  const counts = { damaged: 0, incomplete: 0 }
+  let before = 0
   for (const { store, id, rows } of sessions) {
     const problem = await problemOf(store, id, undefined, terminal, (read) => bar.at(before + read))
     before += rows
     bar.at(before)
     if (problem === undefined) continue
-    bad += 1
-    terminal.tell([problem])
+    counts[problem.state] += 1
+    terminal.tell([problem.text])
   }
   bar.end()
-  await terminal.print([`${countText(count, 'session')} verified, ${bad} damaged`])
+  const { damaged: bad, incomplete } = counts
+  await terminal.print([
+    `${countText(count, 'session')} verified, ${bad} damaged${incomplete === 0 ? '' : `, ${incomplete} incomplete`}`,
+  ])
   const others = values['all-scopes'] === true || any === undefined ? [] : await scopesBeside(any)
   if (others.length > 0) terminal.tell([`not verified: the sessions in ${namesOf(others)}; --all-scopes verifies all`])
   if (findings.length > 0)
     throw new Unreadable(
       `${countText(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds as much as possible`,
     )
-  if (bad > 0) throw new Unreadable(`${countText(bad, 'session')} of ${count} ${bad === 1 ? 'is' : 'are'} damaged`)
+  for (const state of ['damaged', 'incomplete'] as const) {
+    const some = counts[state]
+    if (some > 0)
+      throw new Unreadable(`${countText(some, 'session')} of ${count} ${some === 1 ? 'is' : 'are'} ${state}`)
+  }
+}
+
+/** A session that is not good. `incomplete`: only blocks of its calls are missing. */
+interface Problem {
+  readonly state: 'damaged' | 'incomplete'
+  readonly text: string
 }
 
 /** Verify one session. Returns its problem, or prints a line that says it is good. */
@@ -108,14 +122,18 @@ const problemOf = async (
   head: Head | undefined,
   terminal: Terminal,
   progress: (rows: number) => void,
-): Promise<string | undefined> => {
+): Promise<Problem | undefined> => {
   const verified = await verifyStored(store, id, { ...(head && { head }), progress })
   if (isLeft(verified))
-    return verified.left._tag === 'NoSuchLog'
-      ? faultText(verified.left)
-      : `${id}: ${await problemText(store, verified.left)}`
+    return {
+      state: 'damaged',
+      text:
+        verified.left._tag === 'NoSuchLog'
+          ? faultText(verified.left)
+          : `${id}: ${await problemText(store, verified.left)}`,
+    }
   const missing = missingText(verified.right.missing)
-  if (missing !== undefined) return `${id}: ${missing}`
+  if (missing !== undefined) return { state: 'incomplete', text: `${id}: ${missing}` }
   const hidden = verified.right.unread ? '; encrypted, and not read' : ''
   await terminal.print([
     `${id}: good, ${goodText(verified.right)}, head ${headForTerminal(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${countText(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
