@@ -316,6 +316,9 @@ describe('a session with a message that another program wrote, and that is none'
     const { stdout, stderr } = indelible(['show', 's', '--store', path], { columns: 200 })
     expect(stdout).toMatch(/ the first\n.*\[message 1 is damaged/)
     expect(stderr).toContain('s: row 1 (message 1) is damaged')
+    const exported = indelible(['export', 's', '--to', 'openai-chat', '--store', path])
+    expect(exported).toMatchObject({ status: 1, stdout: expect.stringContaining('[message 1 is damaged') as string })
+    expect(exported.stderr).toContain('s: the export has placeholders for 1 damaged row')
   })
   it('is a fault in words where a command reads it otherwise', async () => {
     const { store } = await made('robot too.db')

@@ -55,8 +55,10 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
     await withSession(call, given, async (store, id) => {
       if (to !== 'indelible') await valueOrUnreadable(async () => refuseUndone(store, id))
+      let damaged: readonly DamagedRow[] = []
       const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
-        terminal.tell(damageLines(id, session.damaged ?? []))
+        damaged = session.damaged ?? []
+        terminal.tell(damageLines(id, damaged))
         return session
       }
       const { lines, repairs, losses }: Pick<ConvertedLines, 'lines' | 'repairs' | 'losses'> =
@@ -76,6 +78,8 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
         terminal.tell([
           `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${countText(losses.length, 'loss', 'losses')}`}`,
         ])
+      if (damaged.length > 0)
+        throw new Unreadable(`${id}: the export has placeholders for ${countText(damaged.length, 'damaged row')}`)
     })
   },
 }
