@@ -87,9 +87,15 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
     const parts = new Map<Cause, number>()
     const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
     let broke = details?.broke && sentence(details.broke.because)
+    let elsewhere = false
     const sent = usage && cache.next(model, usage, broken !== undefined)
     if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
-    else {
+    else if (broken !== undefined && isFirstOwn(record, receipt, calls[index - 1]?.receipt)) {
+      add('cached', Math.min(input, usage.cacheRead))
+      add(broken.where, input - usage.cacheRead)
+      broke ??= sentence(broken.because)
+      elsewhere = true
+    } else {
       const cause = broken?.where ?? (sent.other !== undefined ? 'model' : details === undefined ? 'again' : 'missed')
       add('cached', Math.min(input, usage.cacheRead))
       add('new', input - usage.cacheRead - sent.again)
@@ -126,7 +132,7 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
       failed,
       repeats,
       dollars,
-      why: costReason(said, parts, broke, last === undefined),
+      why: costReason(said, parts, broke, { isFirst: last === undefined, elsewhere }),
     })
     if (usage !== undefined) {
       last = { at }
@@ -135,6 +141,15 @@ export const figuresOf = (record: SessionRecord, calls: readonly ModelCall[]): r
     digest = receipt?.note.contextDigest
   }
   return figures.some(({ model }) => model !== '') ? figures : []
+}
+
+/**
+ * Whether a call is the first of a fork. If its prefix broke, the call before it is in the other session: a recorder forks
+ * where a program edits what it sent.
+ */
+const isFirstOwn = (record: SessionRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
+  const { forkedFrom, created } = record.info.value
+  return forkedFrom !== undefined && (own?.at ?? 0) >= created && (before?.at ?? 0) < created
 }
 
 /** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
@@ -193,7 +208,7 @@ const costReason = (
   { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
   broke: string | undefined,
-  isFirst: boolean,
+  { isFirst, elsewhere }: { readonly isFirst: boolean; readonly elsewhere: boolean },
 ): string => {
   if (usage === undefined) return broke ?? ''
   const cached = parts.get('cached') ?? 0
@@ -210,6 +225,8 @@ const costReason = (
     return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
+  if (broke !== undefined && elsewhere)
+    return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
   if (broke !== undefined)
     return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
   if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`

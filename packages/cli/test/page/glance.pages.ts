@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { assistant, createSession, orThrow, user } from 'indelible'
+import { assistant, createSession, forkSession, orThrow, user } from 'indelible'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
 import { looking, type Looking } from './browser.ts'
 import { fourteenCalls, recordCalls } from './recorded.ts'
@@ -24,6 +24,32 @@ beforeAll(async () => {
       })
     }
     await many.close()
+    const base = await createSession(store, { id: 'base', messages: [user('a'), assistant('b'), user('c')] })
+    await base.note({
+      type: 'receipt',
+      len: 3,
+      contextDigest: '0'.repeat(64),
+      model: 'claude-opus-4-5',
+      usage: { input: 2000, output: 50, cacheRead: 0 },
+    })
+    await base.close()
+    await new Promise((resolve) => setTimeout(resolve, 5)) // its call has an earlier time than the fork
+    const edited = await forkSession(store, 'base', { id: 'edited' })
+    await edited.note({
+      type: 'receipt',
+      len: 3,
+      contextDigest: '1'.repeat(64),
+      model: 'claude-opus-4-5',
+      usage: { input: 90_000, output: 50, cacheRead: 1000 },
+      details: {
+        api: 'anthropic',
+        at: 1,
+        duration: 1,
+        sent: [[0, 3]],
+        broke: { where: 'messages', because: 'message 2: a result was edited' },
+      },
+    })
+    await edited.close()
     const one = await createSession(store, { id: 'one', messages: [user('a question')] })
     await one.note({
       type: 'receipt',
@@ -91,6 +117,16 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 }
 
 describe('the call bars of a session', () => {
+  it('say of the first call of a fork that the call before it is in another session', async () => {
+    const page = await here.at('#/s/edited')
+    await page
+      .locator('.glance-said')
+      .getByText(
+        /Message 2: a result was edited\. Up to 89K tokens were sent again: the call before is in the session of which this is a fork\./,
+      )
+      .waitFor()
+    await page.close()
+  })
   it('show at once which call cost most and why', async () => {
     const page = await here.at(path())
     const glance = page.locator('.glance')
