@@ -9,6 +9,7 @@ import { Unreadable, wholeNumber, type Command, type Style, type Terminal } from
 import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { onStop } from '../terminal/program.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const tail: Command = {
@@ -33,7 +34,7 @@ a damaged row is not shown. The command ends when the session is sealed, or with
     const { values, terminal } = call
     const given = wholeNumber('--from', values['from'], -10)
     const abort = new AbortController()
-    const ignore = terminal.onInterrupt(() => abort.abort())
+    const ignore = onStop(terminal, () => abort.abort())
     try {
       await withSession(call, named, async (store, id) => {
         const { head } = await valueOrUnreadable(describeSession(store, id))
