@@ -47,6 +47,11 @@ it('README links to existing pages, including the page list and each quickstart'
   expect(wanted.filter((path) => !links.includes(path))).toEqual([])
 })
 
+it("packages' READMEs link to nothing outside their package, which an installed one lacks", () => {
+  const names = readdirSync(`${root}packages`).map((name) => `packages/${name}/README.md`)
+  expect(names.filter((name) => readFileSync(`${root}${name}`, 'utf8').includes('](..'))).toEqual([])
+})
+
 it('README has at most 1,000 words, including code', () => {
   expect(readFileSync(`${root}README.md`, 'utf8').split(/\s+/).length).toBeLessThanOrEqual(1000)
 })

@@ -95,9 +95,16 @@ describe('a message with a damaged block', () => {
 
   it('is listed by the commands', async () => {
     const store = ['--store', await damagedFile(false)]
-    const line = 'not searched, because damaged: b; run "indelible verify'
+    const line = 'b is damaged: not all of its messages were searched; run "indelible verify'
     expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
-    expect(indelible(['search', 'end', '--session', 'b', ...store])).toMatchObject({ status: 1 })
+    expect(indelible(['search', 'end', '--session', 'b', ...store])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('b: not all of its messages were searched') as string,
+    })
+    expect(indelible(['search', 'needle', ...store])).toMatchObject({
+      stdout: expect.stringMatching(/^b:0 /) as string,
+      stderr: expect.stringContaining(line) as string,
+    })
     expect(indelible(['index', ...store]).stderr).toContain(line)
     expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
   })

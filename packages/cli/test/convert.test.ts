@@ -143,6 +143,7 @@ describe('indelible convert', () => {
   it.each<readonly [string, readonly string[], RegExp]>([
     ['no format', ['convert', 'a'], /convert needs --to FORMAT: one of /],
     ['an unknown format', ['convert', 'a', '--to', 'xml'], /--to: "xml" is not a format; expected /],
+    ['an unknown format of export', ['export', 'a', '--to', 'bogus'], /--to: "bogus" is not a format; expected .*html/],
     ['no file', ['convert', '--to', 'indelible'], /convert needs a FILE/],
     ['two files', ['check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
     ['a negative pick', ['check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],

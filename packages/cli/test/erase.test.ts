@@ -135,6 +135,7 @@ describe('indelible erase', () => {
     const session = await createSession(store, {
       id: 'n',
       messages: [user('0'), user('1'), user('Grace of Arlington')],
+      metadata: { title: 'About Grace of Arlington' },
     })
     await session.note({ type: 'pin', position: 0 })
     await session.note({ type: 'pin', position: 1 })
@@ -144,6 +145,9 @@ describe('indelible erase', () => {
     await store.close()
     const erased = indelible(['erase', 'n', '2', '--yes', '--store', path])
     expect(erased.stdout).toContain('  remains: the same text in n message 3, n note (row 6)\n')
+    const inTitle = 'in the metadata or the id of n; "indelible rename n TITLE" replaces a title that you gave\n'
+    expect(erased.stdout).toContain(`  remains: the same text ${inTitle}`)
+    expect(indelible(['rename', 'n', 'Another', '--store', path]).status).toBe(0)
     expect(indelible(['show', 'n', '3', '--store', path]).stdout).toContain('You said: Grace of Arlington')
     const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
     expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })

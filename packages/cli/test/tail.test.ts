@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterAll, expect, it } from 'vitest'
 import { assistant, createSession, toolCall, user } from 'indelible'
@@ -75,6 +76,25 @@ it('tail prints existing messages, then those of another process, until the sess
   ])
   expect(indelible(['tail', 'none', '--store', path])).toMatchObject({ status: 1 })
   await store.close()
+})
+
+it('tail does not show the text of an altered message or note', async () => {
+  const path = join(folder, 'altered.db')
+  const store = await sqliteStore({ path })
+  const session = await createSession(store, { id: 's', messages: [user('send 100 euros'), user('thanks')] })
+  await session.note({ type: 'pin', position: 1 })
+  await session.seal()
+  await store.close()
+  const db = new DatabaseSync(path)
+  db.exec(`update row set body = replace(replace(body, '100', '900'), '"position":1', '"position":0')`)
+  db.close()
+  const damaged = 'the row was altered after it was appended'
+  const shown = indelible(['tail', 's', '--store', path]).lines.map((line) => line.slice(17))
+  expect(shown.slice(0, 3)).toEqual([`damaged    ${damaged}`, 'user       thanks', `damaged    ${damaged}`])
+  const json = indelible(['tail', 's', '--json', '--store', path]).lines.slice(0, 3)
+  const parsed = json.map((line) => JSON.parse(line) as object)
+  expect(parsed).toMatchObject([{ position: 0, damaged }, { message: { role: 'user' } }, { position: 2, damaged }])
+  expect(json.join('')).not.toContain('900')
 })
 
 it('tail ends on Ctrl-C', async () => {

@@ -82,17 +82,21 @@ it('view ends on a signal while printing its address, and opens nothing then', a
   })
 })
 
-it('view ends when npm started it and the shell in between dies', async () => {
-  const store = join(folder, 'c.db')
-  indelible(['import', join(root, 'examples/coding-agent.json'), '--store', store])
+it.each([
+  ['view', ['--no-open'], /^http\S+$/m],
+  ['tail', ['s'], / user /],
+  ['import', ['--from', 'codex', '--watch'], /^watching /m],
+] as const)('%s ends when npm started it and the shell in between dies', async (command, rest, first) => {
+  const store = join(folder, `${command}.db`)
+  indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 's', '--store', store])
   // A shell that does not become the program, and dies of its signal alone, as under `npx`.
-  const args = ['-c', '"$@" & wait', 'sh', process.execPath, main, 'view', '--no-open', '--store', store]
-  const env = { ...process.env, npm_command: 'exec' }
+  const args = ['-c', '"$@" 2>&1 & wait', 'sh', process.execPath, main, command, ...rest, '--store', store]
+  const env = { ...process.env, npm_command: 'exec', CODEX_HOME: folder }
   const shell = spawn('/bin/sh', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   shell.stdout.on('data', (chunk) => (printed += String(chunk)))
   const closed = new Promise((resolve) => shell.stdout.on('close', resolve)) // when nobody can print any more
-  await expect.poll(() => printed, { timeout: 60_000 }).toMatch(/^http\S+$/m)
+  await expect.poll(() => printed, { timeout: 60_000 }).toMatch(first)
   shell.kill('SIGTERM')
   await closed
 })

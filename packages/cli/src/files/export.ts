@@ -49,8 +49,9 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     const { values, terminal } = call
     const given = sessionOfCall('export', call)
     const { to, out } = values
-    if (typeof to !== 'string' || !(to === 'html' || formats.includes(to)))
-      throw new Misuse(`export needs --to FORMAT: one of ${[...formats, 'html'].join(', ')}`)
+    const known = [...formats, 'html']
+    if (typeof to !== 'string') throw new Misuse(`export needs --to FORMAT: one of ${known.join(', ')}`)
+    if (!known.includes(to)) throw new Misuse(`--to: "${to}" is not a format; expected ${known.join(', ')}`)
     const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
     await withSession(call, given, async (store, id) => {

@@ -11,6 +11,7 @@ import { importNew, type ImportResult } from './import-new.ts'
 import { allSessions } from '../sources/sessions.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { tellReadLosses } from '../terminal/report.ts'
+import { onStop } from '../terminal/program.ts'
 import { countText } from '../terminal/screen.ts'
 import { redactTranscript } from '@indelible/transcripts'
 
@@ -31,7 +32,7 @@ export const importFrom = async (call: Call, store: Store): Promise<number | voi
     return
   }
   const watching = new AbortController()
-  const ended = terminal.onInterrupt(() => watching.abort())
+  const ended = onStop(terminal, () => watching.abort())
   terminal.tell([`watching ${folderOf(program, terminal.env)}; press Ctrl-C to stop`])
   try {
     while (!watching.signal.aborted) {

@@ -21,7 +21,7 @@ export const copy: Command = {
   name: 'copy',
   synopsis: 'copy [SESSION…]',
   purpose: 'copy sessions from one store to another',
-  usage: ['copy --from STORE --to STORE [SESSION…]'],
+  usage: ['copy [--from STORE] --to STORE [SESSION…]'],
   about: `Copies the named sessions, or all of them, under their own ids, and compares the
 heads of both records. Run the command again to continue an interrupted copy.
 An unfinished copy is not yet a session of the other store. If the other store

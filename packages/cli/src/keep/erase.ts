@@ -26,7 +26,7 @@ import {
 import { heldText } from './hold.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { erasedText } from '../prove/prove.ts'
-import { countText, ranges } from '../terminal/screen.ts'
+import { countText, ranges, shellWord } from '../terminal/screen.ts'
 import { sessionsIn, wholeId } from '../sources/sessions.ts'
 import { waitForSpools } from '../record/spools.ts'
 
@@ -320,7 +320,7 @@ const remainsText = (remains: RemainingData): string => {
     case 'text':
       return `the same text in ${placesText(remains.rows)}`
     case 'metadata':
-      return `the same text in the metadata or the id of ${remains.session}`
+      return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title that you gave`
     case 'unread':
       return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':

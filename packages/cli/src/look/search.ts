@@ -109,7 +109,9 @@ one, the messages are read one by one.`,
           await terminal.printJson([...told[reason]].map((id) => ({ session: id, notSearched: reason })))
       await tell(told, limit, scopes.length, began, call)
       if (typeof values['session'] === 'string' && told.damaged.size + told.encrypted.size > 0)
-        throw new Unreadable(`${values['session']}: was not searched`)
+        throw new Unreadable(
+          `${values['session']}: ${told.damaged.size > 0 ? 'not all of its messages were' : 'was not'} searched`,
+        )
     })
   },
 }
@@ -170,7 +172,7 @@ const tell = async (told: SearchTotals, limit: number, scopes: number, began: nu
 }
 
 const damagedText = (sessions: ReadonlySet<string>): string =>
-  `not searched, because damaged: ${sessionNames(sessions)}; run "indelible verify" for details`
+  `${sessionNames(sessions)} ${sessions.size === 1 ? 'is damaged: not all of its' : 'are damaged: not all of their'} messages were searched; run "indelible verify" for details`
 
 /** Advice about sessions that were not searched. */
 export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {

@@ -1,12 +1,15 @@
 /** `indelible tail SESSION`: messages and notes as they are stored, by this process or any other. */
 import { FaultError } from 'indelible'
 import type { Message } from 'indelible/message'
+import { isLeft } from 'indelible/json/kit'
 import { describeSession, follow, readRange, type SessionFault } from 'indelible/session'
 import type { Store, StoredRow, StoreFault } from 'indelible/store'
-import { Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
+import { isRecorded } from 'indelible/store/kit'
+import { Unreadable, wholeNumber, type Command, type Style, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { onStop } from '../terminal/program.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const tail: Command = {
@@ -16,12 +19,12 @@ export const tail: Command = {
   usage: ['tail [options] SESSION'],
   about: `Prints the last rows of a session, then each new row as soon as a process of
 this machine stores it (with PostgreSQL: a process of any machine). A row is a
-message or a note, and its position counts both; times are in UTC. The
-command ends when the session is sealed, or with Ctrl-C.`,
+message or a note, and its position counts both; times are in UTC. The text of
+a damaged row is not shown. The command ends when the session is sealed, or with Ctrl-C.`,
   options: {
     from: { value: 'N', help: 'start at row N; a negative N counts from the end (default -10)' },
     json: {
-      help: 'one JSON object per line, for programs: { position, kind, index, at, message } or { position, kind, index, at, note }',
+      help: 'one JSON object per line, for programs: { position, kind, index, at, message }, or note or damaged instead of message',
     },
     ...storeOption,
   },
@@ -31,7 +34,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
     const { values, terminal } = call
     const given = wholeNumber('--from', values['from'], -10)
     const abort = new AbortController()
-    const ignore = terminal.onInterrupt(() => abort.abort())
+    const ignore = onStop(terminal, () => abort.abort())
     try {
       await withSession(call, named, async (store, id) => {
         const { head } = await valueOrUnreadable(describeSession(store, id))
@@ -51,25 +54,37 @@ command ends when the session is sealed, or with Ctrl-C.`,
   },
 }
 
-const messageIn = async (store: Store, id: string, { index }: StoredRow): Promise<Message> => {
-  const { view } = await valueOrUnreadable(readRange(store, id, index, index + 1))
-  return view.at(0) as Message // a followed row exists
+/** The message or the note of a row, or the damage to it, whose text is not shown. */
+type Content =
+  | { readonly message: Message }
+  | { readonly note: unknown; readonly message?: never }
+  | { readonly damaged: string; readonly message?: never }
+
+const contentOf = async (store: Store, id: string, row: StoredRow): Promise<Content> => {
+  if (!(await valueOrUnreadable(isRecorded(store, id, row))))
+    return { damaged: 'the row was altered after it was appended' }
+  if (row.kind === 'note') return { note: JSON.parse(row.body) as unknown }
+  const found = await readRange(store, id, row.index, row.index + 1)()
+  if (isLeft(found) && found.left._tag === 'DamagedLog') return { damaged: found.left.reason }
+  const { view } = await valueOrUnreadable(async () => found)
+  return { message: view.at(0) as Message } // a followed row exists
 }
 
 const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<object> => {
-  const { body, ...place } = row
-  return row.kind === 'note'
-    ? { ...place, note: JSON.parse(body) as unknown }
-    : { ...place, message: await messageIn(store, id, row) }
+  const { body: _, ...place } = row
+  return { ...place, ...(await contentOf(store, id, row)) }
 }
 
 const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
   const position = paint('dim', padStart(String(row.position), 5))
   const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
   const room = Math.max(10, columns - 28)
-  if (row.kind === 'note')
-    return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fitColumns(oneLine(row.body), room))}`
-  const message = await messageIn(store, id, row)
-  const role = paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, 9))
-  return `${position}  ${time}  ${role}  ${fitColumns(gistOf(message), room)}`
+  const content = await contentOf(store, id, row)
+  const [style, name, text]: readonly [Style, string, string] =
+    content.message !== undefined
+      ? [content.message.role === 'user' ? 'bold' : 'none', content.message.role, gistOf(content.message)]
+      : 'damaged' in content
+        ? ['red', 'damaged', content.damaged]
+        : ['dim', 'note', oneLine(row.body)]
+  return `${position}  ${time}  ${paint(style, padEnd(name, 9))}  ${paint(style === 'dim' ? 'dim' : 'none', fitColumns(text, room))}`
 }

@@ -3,7 +3,7 @@ import { describeSession } from 'indelible/session'
 import { startView, type View } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
-import { onTerminate, openInBrowser } from '../terminal/program.ts'
+import { onStop, openInBrowser } from '../terminal/program.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
 import { defaultStorePath, storeOptionOf } from '../sources/store.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
@@ -57,7 +57,7 @@ without it, you can paste keys in the proof's window.`,
       )
       // A signal during printing ends the page too, so that its file is removed.
       const ended = new AbortController()
-      const ends = [terminal.onInterrupt(() => ended.abort()), onTerminate(() => ended.abort())]
+      const ends = [onStop(terminal, () => ended.abort())]
       try {
         const path = id === undefined ? '' : `s/${encodeURIComponent(id)}`
         const address = served.open(path)

@@ -6,7 +6,7 @@ import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy
 import { vertexUrl } from '@indelible/recorder/proxy/kit'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { storeOption } from '../sources/place.ts'
-import { onTerminate, runProgram } from '../terminal/program.ts'
+import { onStop, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { dollarsText } from '../terminal/money.ts'
@@ -200,11 +200,10 @@ const withoutPassword = (url: string): string => {
 
 const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
   const stopped = new Promise<void>((resolve) => {
-    const ends = [terminal.onInterrupt(() => endWaits()), onTerminate(() => endWaits())]
-    const endWaits = (): void => {
-      for (const end of ends) end()
+    const end = onStop(terminal, () => {
+      end()
       resolve()
-    }
+    })
   })
   await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
   await stopped

@@ -10,7 +10,7 @@ import { Unreadable, type Terminal } from './command.ts'
  * Call the listener on SIGTERM and SIGHUP, until the returned function is called. npm (`npx indelible`) sends a SIGTERM
  * to the shell in between only, which dies of it: there the death of our parent is a SIGTERM, too.
  */
-export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
+const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
   process.on('SIGTERM', listener)
   process.on('SIGHUP', listener)
   const { ppid, env } = process
@@ -24,6 +24,14 @@ export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (
     clearInterval(watch)
     process.off('SIGTERM', listener)
     process.off('SIGHUP', listener)
+  }
+}
+
+/** Call the listener on Ctrl-C and when the process is terminated, until the returned function is called. */
+export const onStop = ({ onInterrupt }: Pick<Terminal, 'onInterrupt'>, listener: () => void): (() => void) => {
+  const ends = [onInterrupt(listener), onTerminate(() => listener())]
+  return () => {
+    for (const end of ends) end()
   }
 }
 
