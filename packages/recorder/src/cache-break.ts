@@ -6,6 +6,7 @@ import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
 import { identityOf } from './identity.ts'
+import { namedTools, type NamedTool } from './named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** An earlier message that a client changed, such as an old tool result that it shortened. */
@@ -45,7 +46,7 @@ const nameMessage = ({ role, content }: Message, before: readonly Message[]): st
   const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
   const calls = before.flatMap((message) => message.content.filter((part) => part.type === 'tool_call'))
   const names = new Set(calls.filter(({ id }) => ids.has(id)).map(({ name }) => name))
-  return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).join(', ')}`
+  return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).map(shortName).join(', ')}`
 }
 
 /** How a call differs from the one before it; undefined if it continues that one unchanged. */
@@ -75,30 +76,37 @@ export const cacheBreak = (
 }
 
 const toolsChanged = (before: string | undefined, now: string | undefined): string => {
-  const [old, current] = [namesIn(before), namesIn(now)]
-  const added = current.filter((name) => !old.includes(name)).map((name) => `+${name}`)
-  const removed = old.filter((name) => !current.includes(name)).map((name) => `-${name}`)
+  const [old, current] = [toolsIn(before), toolsIn(now)]
+  const [oldNames, names] = [old.map(({ name }) => name), current.map(({ name }) => name)]
+  const added = names.filter((name) => !oldNames.includes(name)).map((name) => `+${shortName(name)}`)
+  const removed = oldNames.filter((name) => !names.includes(name)).map((name) => `-${shortName(name)}`)
   const changes = [...added, ...removed]
   if (changes.length > 0)
     return `the tool list changed: ${changes.slice(0, 10).join(' ')}${changes.length > 10 ? ' …' : ''}`
-  return old.join('\n') === current.join('\n') ? 'the description of a tool changed' : 'the order of the tools changed'
-}
-
-const namesIn = (tools: string | undefined): readonly string[] => {
-  const parsed = tools === undefined ? undefined : parseJson(tools)
-  if (parsed === undefined || isLeft(parsed) || !Array.isArray(parsed.right)) return []
-  return parsed.right.flatMap((tool, index) => {
-    if (!isObject(tool)) return [`tool ${index}`]
-    const { functionDeclarations: declared = tool['function_declarations'] } = tool
-    if (Array.isArray(declared)) return declared.map((one: unknown, at) => nameOf(one) ?? `function ${at}`)
-    // A built-in Gemini tool is an object under its name.
-    return [nameOf(tool['function']) ?? nameOf(tool) ?? Object.keys(tool)[0] ?? `tool ${index}`]
+  if (oldNames.join('\n') !== names.join('\n')) return 'the order of the tools changed'
+  const changed = current.flatMap(({ name, definition }, index) => {
+    const was = old[index]?.definition
+    if (JSON.stringify(was) === JSON.stringify(definition)) return []
+    return [{ name: shortName(name), isDescription: withoutDescription(was) === withoutDescription(definition) }]
   })
+  const [first, ...more] = changed
+  if (first === undefined) return 'the tools are written differently'
+  if (more.length > 0) return `${first.name} and ${more.length} more changed`
+  return first.isDescription ? `the description of ${first.name} changed` : `${first.name} changed`
 }
 
-const nameOf = (tool: unknown): string | undefined => {
-  const name = isObject(tool) ? (tool['name'] ?? tool['type']) : undefined
-  return typeof name === 'string' ? name : undefined
+const toolsIn = (tools: string | undefined): readonly NamedTool[] => {
+  const parsed = tools === undefined ? undefined : parseJson(tools)
+  return parsed === undefined || isLeft(parsed) ? [] : namedTools(parsed.right)
+}
+
+const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)
+
+/** A tool as JSON without its description, but with those of its parameters. */
+const withoutDescription = (tool: unknown): string | undefined => {
+  if (!isObject(tool)) return JSON.stringify(tool)
+  const { description: _, function: inner, ...rest } = tool
+  return JSON.stringify([rest, isObject(inner) ? { ...inner, description: undefined } : inner])
 }
 
 const systemChanged = (before: string | undefined, now: string | undefined): string => {

@@ -249,23 +249,39 @@ describe('recording a Chat Completions client', () => {
   it("that changes tools or system text gets each cache break's reason", async () => {
     const { fetch, openai } = await setting(counting)
     const messages: Chat = []
-    const call = async (tools: readonly string[]): Promise<void> => {
+    const call = async (
+      ...tools: readonly { name: string; description?: string; parameters?: Record<string, unknown> }[]
+    ) => {
       messages.push(said('next'))
       const { choices } = await openai.chat.completions.create({
         model: 'gpt-x',
         messages,
-        tools: tools.map((name) => ({ type: 'function' as const, function: { name, parameters: {} } })),
+        tools: tools.map((tool) => ({ type: 'function' as const, function: { parameters: {}, ...tool } })),
       })
       messages.push(choices[0]?.message as Chat[number])
     }
-    await call(['read'])
-    await call(['read'])
-    await call(['read', 'search'])
-    await call(['search', 'read'])
+    const [read, search] = [{ name: 'read' }, { name: 'search' }]
+    const described = { ...read, description: 'Reads a file.' }
+    const typed = (type: string) => ({ parameters: { properties: { path: { type, description: 'A path.' } } } })
+    const long = { name: 'x'.repeat(3000) }
+    await call(read)
+    await call(read)
+    await call(read, search)
+    await call(search, read)
+    await call(search, described)
+    await call(search, { ...described, ...typed('string') })
+    await call({ ...search, ...typed('string') }, { ...described, ...typed('number') })
+    await call(long)
+    await call({ ...long, ...typed('string') })
     await fetch.settled()
     expect(fetch.summary().breaks.map(({ where, because, call }) => [call, where, because])).toEqual([
       [3, 'tools', 'the tool list changed: +search'],
       [4, 'tools', 'the order of the tools changed'],
+      [5, 'tools', 'the description of read changed'],
+      [6, 'tools', 'read changed'],
+      [7, 'tools', 'search and 1 more changed'],
+      [8, 'tools', `the tool list changed: +${'x'.repeat(63)}… -search -read`],
+      [9, 'tools', `${'x'.repeat(63)}… changed`],
     ])
   })
 
