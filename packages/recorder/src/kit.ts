@@ -1,3 +1,4 @@
 /** For the packages of this repository, which are released together. Not a public API. */
+export { namedTools } from './named-tools.ts'
 export { sentEntries } from './receipt.ts'
 export { carriesConversation } from './wire.ts'

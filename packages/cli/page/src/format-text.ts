@@ -59,8 +59,12 @@ export const dayText = (at: number): string => day.format(at)
 export const clockText = (at: number): string => clock.format(at)
 export const timeText = (at: number): string => fullDate.format(at)
 
-/** 60 %, and never 100 % of what is not all. */
-export const share = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.floor((part / whole) * 100)} %`
+/** 60 %, rounded to the nearest, but 0 % only of nothing, and 100 % only of all. */
+export const share = (part: number, whole: number): string => {
+  if (whole === 0 || part === 0) return '0 %'
+  const percent = Math.round((part / whole) * 100)
+  return `${part < whole ? Math.min(99, Math.max(1, percent)) : percent} %`
+}
 
 /** 46.2K tokens */
 export const tokensText = (count: number): string => `${compactNumber(count)} ${count === 1 ? 'token' : 'tokens'}`

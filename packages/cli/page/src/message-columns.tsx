@@ -2,6 +2,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { namedTools } from '@indelible/recorder/kit'
 import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
@@ -66,7 +67,7 @@ export const Columns = ({
 }): VNode => {
   const sent = isSent ? 'sent' : 'derived'
   const pairs = useMemo(
-    (): readonly (Pair | ChangedPart)[] =>
+    (): readonly (Pair | ChangedPart | UnchangedTools)[] =>
       before === undefined
         ? pairsWithRecord(context.messages, len)
         : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
@@ -84,6 +85,8 @@ export const Columns = ({
       render={(pair) =>
         pair.type === 'part' ? (
           <PartRow part={pair} />
+        ) : pair.type === 'tools' ? (
+          <p class="gap content">{countText(pair.count, 'unchanged tool')}</p>
         ) : pair.type !== 'pair' ? (
           <RestRow record={record} context={context} pair={pair} sent={sent} />
         ) : (
@@ -314,7 +317,6 @@ export const BesideMessages = ({
   /** What the call before had; undefined where it is not compared. */
   readonly before: ShownContext['request'] | undefined
 }): VNode => {
-  const changed = new Set(before === undefined ? [] : changedParts(before, request).map(({ name }) => name))
   return (
     <>
       {requestFields.map((name) =>
@@ -323,7 +325,11 @@ export const BesideMessages = ({
             <summary>
               {name}{' '}
               <span class="quiet">
-                {before === undefined ? '' : changed.has(name) ? 'changed · ' : 'the same · '}
+                {before === undefined
+                  ? ''
+                  : valueText(before[name]) === valueText(request[name])
+                    ? 'the same · '
+                    : 'changed · '}
                 {wordsOf(request[name])}
               </span>
             </summary>
@@ -343,15 +349,53 @@ interface ChangedPart {
   readonly after: string
 }
 
-const changedParts = (before: ShownContext['request'], after: ShownContext['request']): readonly ChangedPart[] =>
-  requestFields
-    .map((name): ChangedPart => ({
-      type: 'part',
-      name,
-      before: valueText(before?.[name]),
-      after: valueText(after?.[name]),
-    }))
-    .filter((part) => part.before !== part.after)
+/** Tools of both calls that are not shown. */
+interface UnchangedTools {
+  readonly type: 'tools'
+  readonly count: number
+}
+
+const changedParts = (
+  before: ShownContext['request'],
+  after: ShownContext['request'],
+): readonly (ChangedPart | UnchangedTools)[] =>
+  requestFields.flatMap((name) => {
+    const part = partOf(name, valueText(before?.[name]), valueText(after?.[name]))
+    if (part.before === part.after) return []
+    const tools = name === 'tools' ? changedTools(namedTools(before?.tools), namedTools(after?.tools)) : []
+    return tools.length > 0 ? tools : [part]
+  })
+
+const partOf = (name: string, before: string, after: string): ChangedPart => ({ type: 'part', name, before, after })
+
+type NamedTool = ReturnType<typeof namedTools>[number]
+
+/** The tools that differ, each by itself, and how many do not. Empty if the names and definitions are the same. */
+const changedTools = (
+  old: readonly NamedTool[],
+  current: readonly NamedTool[],
+): readonly (ChangedPart | UnchangedTools)[] => {
+  const [before, after] = [textsByName(old), textsByName(current)]
+  const names = [...new Set([...after.keys(), ...before.keys()])]
+  const [oldOrder, order] = [
+    [...before.keys()].filter((name) => after.has(name)),
+    [...after.keys()].filter((name) => before.has(name)),
+  ]
+  const parts = [
+    partOf('order of the tools', oldOrder.join('\n'), order.join('\n')),
+    ...names.map((name) => partOf(`tool ${oneLine(name, 80)}`, before.get(name) ?? '', after.get(name) ?? '')),
+  ].filter((part) => part.before !== part.after)
+  const count = names.filter((name) => before.get(name) === after.get(name)).length
+  return parts.length === 0 || count === 0 ? parts : [...parts, { type: 'tools', count }]
+}
+
+/** The definitions of each tool as text. Tools may share a name. */
+const textsByName = (tools: readonly NamedTool[]): ReadonlyMap<string, string> => {
+  const texts = new Map<string, string>()
+  for (const { name, definition } of tools)
+    texts.set(name, [...(texts.has(name) ? [texts.get(name)] : []), valueText(definition)].join('\n'))
+  return texts
+}
 
 const PartRow = ({ part: { name, before, after } }: { readonly part: ChangedPart }): VNode => {
   const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after)), [before, after])

@@ -180,7 +180,7 @@ const PartOf = ({
 /** An erased part, or one of a later version. */
 const UnknownPart = ({ part }: { readonly part: { readonly type?: unknown } }): VNode =>
   part.type === 'erased' ? (
-    <p class="gap">Erased. Its text is gone from the store; its place and its hash stay in the record.</p>
+    <p class="gap">Erased: this message has no content any more. Its place and its hash stay in the record.</p>
   ) : (
     <JsonTree value={part} />
   )

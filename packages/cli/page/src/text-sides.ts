@@ -1,4 +1,4 @@
-/** Two texts beside each other, compared down to the character. */
+/** Two texts beside each other, compared down to the word, or to the character where few words are the same. */
 import { diffChars, diffLines, diffWordsWithSpace, type ChangeObject } from 'diff'
 
 /** A stretch of one of the texts. */
@@ -73,10 +73,10 @@ const wholeChange = (before: string, after: string): readonly ChangeObject<strin
     { value: after, added: true, removed: false, count: 1 },
   ].filter(({ value }) => value !== '')
 
-/** Of lines that changed: by characters, where that shows what changed; else as they are. */
+/** Of lines that changed: by words, else by characters, where that shows what changed; else as they are. */
 const changesIn = (went: string, came: string): readonly ChangeObject<string>[] => {
   if (went === '' || came === '') return wholeChange(went, came)
-  for (const differ of [diffChars, diffWordsWithSpace]) {
+  for (const differ of [diffWordsWithSpace, diffChars]) {
     const changes = differ(went, came, { maxEditLength: mostEdits })
     const same = (changes ?? []).reduce(
       (sum, { value, added, removed }) => sum + (added || removed ? 0 : value.length),

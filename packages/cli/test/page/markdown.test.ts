@@ -1,5 +1,6 @@
 /** Texts that are nested deeper than people write are not read as Markdown: `marked` would take all the stack, or minutes. */
 import { expect, it } from 'vitest'
+import { share } from '../../page/src/format-text.ts'
 import { tokensOf } from '../../page/src/markdown-tokens.ts'
 
 it('deeply nested quotes, lists or stars are shown as plain text', () => {
@@ -29,4 +30,16 @@ it('ordinary text is rendered as Markdown', () => {
     '***both***',
   ])
     expect(tokensOf(said)).toBeDefined()
+})
+
+it('a share is rounded to the nearest, and is 0 % only of nothing and 100 % only of all', () => {
+  expect([0, 1, 478, 472, 998, 1000].map((part) => share(part, 1000))).toEqual([
+    '0 %',
+    '1 %',
+    '48 %',
+    '47 %',
+    '99 %',
+    '100 %',
+  ])
+  expect(share(0, 0)).toBe('0 %')
 })

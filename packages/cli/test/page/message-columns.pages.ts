@@ -11,7 +11,7 @@ let here: Looking
 let id = ''
 /** The messages of a recorded session, as many as a recorder takes, and of one whose contexts are derived. */
 const [many, few] = [20_000, 2000]
-let huge = ''
+let [huge, retooled] = ['', '']
 const words = 'The quick brown fox jumps over the lazy dog and reads another file before it answers. '
 
 const conversation = (length: number): readonly { readonly role: string; readonly content: string }[] =>
@@ -47,6 +47,23 @@ beforeAll(async () => {
       sent.push({ role: 'assistant', content: 'heard' }, { role: 'user', content: 'and on' })
     }
     huge = fetch.summary().sessions[0] ?? ''
+    const retooling = recordingFetch({ store, fetch: answered })
+    const asked: object[] = [{ role: 'user', content: 'use a tool' }]
+    for (const type of ['string', 'number']) {
+      const tools = Array.from({ length: 40 }, (_, index) => ({
+        type: 'function',
+        function: {
+          name: `tool_${index}`,
+          description: words.repeat(5),
+          parameters: { properties: { path: { description: words, type: index === 22 ? type : 'string' } } },
+        },
+      }))
+      const body = JSON.stringify({ model: 'gpt-5.5', messages: asked, tools })
+      await (await retooling('http://127.0.0.1/chat/completions', { method: 'POST', body })).text()
+      await retooling.settled()
+      asked.push({ role: 'assistant', content: 'heard' }, { role: 'user', content: 'and another' })
+    }
+    retooled = retooling.summary().sessions[0] ?? ''
     const own = await createSession(store, { id: 'own', messages: [system('Answer briefly.')] })
     const answers = Array.from({ length: 12 }, (_, index) => assistant(`answer ${index}: ${words.repeat(3)}`))
     const model = scriptedModel(answers)
@@ -78,7 +95,19 @@ const openCall = async (call: number, choice: string, how: How = {}): Promise<Pa
 }
 
 describe('a call compared with the previous call', () => {
-  it('shows changes in its tools to the character', async () => {
+  it('shows each changed tool under its name, and marks whole words', async () => {
+    const page = await here.at(`#/saw/${encodeURIComponent(retooled)}/2`)
+    await page.getByRole('button', { name: 'Beside the previous call' }).click()
+    await page.getByText('39 unchanged tools').waitFor()
+    expect((await page.locator('.pair .cell-name').allTextContents()).slice(0, 2)).toEqual([
+      'tool tool_22 of the previous call ',
+      'tool tool_22 ',
+    ])
+    expect(await page.locator('.pair del').allTextContents()).toEqual(['string'])
+    expect(await page.locator('.pair ins').allTextContents()).toEqual(['number'])
+    await page.close()
+  })
+  it('shows an added tool as such', async () => {
     const page = await openCall(7, 'Beside the previous call')
     const part = page.locator('.pair').first()
     await part.locator('ins').first().waitFor()
@@ -88,7 +117,7 @@ describe('a call compared with the previous call', () => {
     await shoot(page, 'beside-call-1440')
     await page.close()
   })
-  it('shows changes in a message to the character and unchanged content once', async () => {
+  it('shows changes in a message to the word and unchanged content once', async () => {
     const page = await openCall(11, 'Beside the previous call')
     const changed = page.locator('.pair').filter({ has: page.locator('del') })
     await changed.first().waitFor()
