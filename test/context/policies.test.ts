@@ -163,10 +163,18 @@ describe('prepareSummaries', () => {
     const [note] = await prepare(recordOf(said), [], extractive, { chunkTokens: 2000 })
     expect(note?.text).toMatch(/^1 read_file src\/known.ts: 589 characters, src\/found.ts$/m)
   })
-  it('cuts the first line of a range of which no line fits', async () => {
-    const notes = await prepare(view, [], extractive, { chunkTokens: 2000, maxTokens: 5 })
-    expect(notes.map(({ text }) => text.length)).toEqual(notes.map(() => 15))
-    expect(notes[0]?.text).toBe('1 user: Fix bui')
+  it.each([
+    ['words', 'Fix the build, '],
+    ['no spaces', '請修復這個構建'],
+  ])('cuts the first line of a range of which no line fits: %s', async (_, said) => {
+    const turns = Array.from({ length: 40 }, (_, turn) => [user(`${said.repeat(40)} ${turn}`), assistant('Done.')])
+    const notes = await prepare(recordOf(turns.flat()), [], extractive, {
+      chunkTokens: 500,
+      maxTokens: 5,
+      keepTokens: 0,
+    })
+    expect(notes.length).toBeGreaterThan(1)
+    for (const { text } of notes) expect(text).toMatch(/^\d+ user: /)
   })
   it('returns only new ranges when called again', async () => {
     const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })

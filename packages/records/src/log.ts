@@ -84,10 +84,10 @@ export interface RecordEvent {
  * log.view().at(-1)?.outcomeSummary.ok // true
  */
 export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> =>
-  newLog(optionsOf('createCallLog', options, logNames))
+  newLog(optionsOf('createCallLog', options, { from: true, ...sharedNames }))
 
-const logNames: OptionNames<CallLogOptions> = {
-  from: true,
+/** The options of a log in memory and in a store. */
+export const sharedNames: OptionNames<Omit<CallLogOptions, 'from'>> = {
   limits: true,
   redact: true,
   content: true,

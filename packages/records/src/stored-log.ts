@@ -21,7 +21,7 @@ import type {
 } from 'indelible/store'
 import { ownIdFault, storeTask } from 'indelible/store/kit'
 import { callQuietly, timeFrom } from './host-calls.ts'
-import { newLog, type CallLogOptions } from './log.ts'
+import { newLog, sharedNames, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import { randomId } from './random-id.ts'
 import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
@@ -293,11 +293,5 @@ const optionNames: OptionNames<StoredCallLogOptions> = {
   id: true,
   durable: true,
   writer: true,
-  limits: true,
-  redact: true,
-  content: true,
-  telemetry: true,
-  scope: true,
-  now: true,
-  newId: true,
+  ...sharedNames,
 }

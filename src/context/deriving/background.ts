@@ -12,6 +12,7 @@ import type { SummaryFault } from '../fault.ts'
 import {
   checkSummarizer,
   faultOf,
+  prepareNames,
   prepareOptionsOf,
   summarizeRanges,
   type PrepareOptions,
@@ -101,10 +102,7 @@ const optionNames: OptionNames<BackgroundOptions> = {
   summarizer: true,
   append: true,
   onFault: true,
-  chunkTokens: true,
-  maxTokens: true,
-  keepTokens: true,
-  estimate: true,
+  ...prepareNames,
 }
 
 /**

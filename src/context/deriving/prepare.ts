@@ -4,7 +4,7 @@ import { amount, type Task } from '../../task/index.ts'
 import { summaryTask, type SummaryFault } from '../fault.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { View } from '../../history/index.ts'
-import { user, type Message } from '../../message/index.ts'
+import type { Message } from '../../message/index.ts'
 import { withErasedText } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
@@ -15,7 +15,7 @@ import { checkView } from '../check.ts'
 import { paged } from '../policies/paged.ts'
 import { viewBetween, endOf } from './positions.ts'
 import { isFaithful } from './summaries.ts'
-import { estimateTokens, type Estimator } from '../counting/tokens.ts'
+import { estimateTokens, tokenizerOf, type Estimator } from '../counting/tokens.ts'
 import { follow } from './track.ts'
 
 /** Summarizes a range of a record, with a model or by a rule. */
@@ -65,8 +65,10 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
       briefs.push(briefOf(said, { from: first, to: from + index }))
     }
     const fitting = fittingBriefs(briefs)(maxTokens)
-    // Where no line fits, the first one is cut: a token has three characters at least.
-    return fitting.length > 0 ? foldBriefs(fitting) : sliceWhole(foldBriefs(briefs.slice(0, 1)), 0, 3 * maxTokens)
+    const [first] = briefs
+    if (fitting.length > 0 || first === undefined) return foldBriefs(fitting)
+    const text = foldBriefs([first]) // no line fits: a part of the first one
+    return sliceWhole(text, 0, Math.ceil((text.length * maxTokens) / first.tokens))
   },
 })
 
@@ -103,7 +105,7 @@ export const prepareSummaries = (
   }, 'prepareSummaries')
 }
 
-const prepareNames: OptionNames<PrepareOptions> = {
+export const prepareNames: OptionNames<PrepareOptions> = {
   chunkTokens: true,
   maxTokens: true,
   keepTokens: true,
@@ -138,7 +140,7 @@ export interface FailedRange extends Range {
 export const faultOf = ({ from, to, cause }: FailedRange, done: readonly SummaryNote[]): SummaryFault =>
   Object.freeze({ _tag: 'SummarizerFailed', from, to, cause, done })
 
-/** Summarizes the ranges of a record that have no summary. @param skips whether a range is left out, by its start */
+/** Summarizes the ranges of a record that have no summary, except those that `skips` leaves out by their start. */
 export const summarizeRanges = async (
   view: View<Message>,
   notes: Sequence<Note>,
@@ -183,7 +185,7 @@ const whyUnusable = (text: unknown, maxTokens: number, estimate: Estimator): str
   if (typeof text !== 'string') return `${describe(text)}; expected a text`
   if (text === '') return 'an empty string; expected a text'
   if (!text.isWellFormed()) return 'a text with half a surrogate pair; expected whole characters'
-  const count = estimate(user(text))
+  const count = tokenizerOf(estimate)(text)
   return count > 2 * maxTokens ? `a text of ${count} tokens; expected at most ${maxTokens}` : undefined
 }
 

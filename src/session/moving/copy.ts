@@ -40,7 +40,7 @@ import { type ImportOptions, skipFirst, encodedOf, mostRows, storeRows } from '.
  * not copied. A fork gets its own rows, and is held only if it is itself held.
  *
  * A message that has its text although the ledger of its store records its erasure is `DamagedLog`: erase it again. One
- * that the ledger of the other store records as erased is `InvalidRow`: erase it here first.
+ * that the ledger of `to` records as erased is `InvalidRow`: erase it in `from` first.
  *
  * Cost    O(session), in pieces, and O(new rows of the ledger); the record stays in memory meanwhile
  *

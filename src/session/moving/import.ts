@@ -31,7 +31,7 @@ import type { Reasons } from './erased-before.ts'
  * all. Of several concurrent imports of one id, one stores the session, and the others get `LogExists`. An
  * import removes only its own log. A killed import leaves its log behind; `listUnfinished` lists it.
  *
- * Cost    O(record), in pieces
+ * Cost    O(record), in pieces, and O(new rows of the ledger)
  *
  * @param given the destination store
  * @param record the record, as `exportSession` returns it. Its rows are read at once; don't change

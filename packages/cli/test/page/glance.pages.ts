@@ -24,30 +24,17 @@ beforeAll(async () => {
       })
     }
     await many.close()
+    const call = { type: 'receipt', len: 3, contextDigest: '0'.repeat(64), model: 'claude-opus-4-5' } as const
     const base = await createSession(store, { id: 'base', messages: [user('a'), assistant('b'), user('c')] })
-    await base.note({
-      type: 'receipt',
-      len: 3,
-      contextDigest: '0'.repeat(64),
-      model: 'claude-opus-4-5',
-      usage: { input: 2000, output: 50, cacheRead: 0 },
-    })
+    await base.note({ ...call, usage: { input: 2000, output: 50, cacheRead: 0 } })
     await base.close()
     await new Promise((resolve) => setTimeout(resolve, 5)) // its call has an earlier time than the fork
     const edited = await forkSession(store, 'base', { id: 'edited' })
+    const broke = { where: 'messages', because: 'message 2: a result was edited' }
     await edited.note({
-      type: 'receipt',
-      len: 3,
-      contextDigest: '1'.repeat(64),
-      model: 'claude-opus-4-5',
+      ...call,
       usage: { input: 90_000, output: 50, cacheRead: 1000 },
-      details: {
-        api: 'anthropic',
-        at: 1,
-        duration: 1,
-        sent: [[0, 3]],
-        broke: { where: 'messages', because: 'message 2: a result was edited' },
-      },
+      details: { api: 'anthropic', at: 1, duration: 1, sent: [[0, 3]], broke },
     })
     await edited.close()
     const one = await createSession(store, { id: 'one', messages: [user('a question')] })
