@@ -16,7 +16,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { callsOf, resultMessages, withOwnCallId } from '../message/kit.ts'
+import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { admitAnswer, callRefusal } from './answer.ts'
 import type { Channel } from './channel.ts'
@@ -33,6 +33,7 @@ import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, withApproval, type Decisions, type OpenAnswer } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
+import { cutAnswerNotice } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
@@ -119,6 +120,9 @@ export class Loop {
     try {
       await this.#begin(begun)
       await this.#options.context?.begin?.()
+      // A request that ends with a cut answer makes the model continue it in the middle of a word, or is refused.
+      if (this.#open === undefined && isCutAnswer(this.#options.view.at(-1)))
+        await this.#record(this.#deltaOf([cutAnswerNotice()]))
       outcome = right(await this.#untilStopped())
     } catch (error) {
       // Anything but a `RunEnded` was thrown by a user function. The run then ends like any other.
@@ -638,6 +642,8 @@ export class Loop {
 }
 
 const none: readonly ModelEvent[] = Object.freeze([])
+
+const isCutAnswer = (message: Message | undefined): boolean => message?.role === 'assistant' && isCut(message)
 
 /** Resolves after the run is cut, one turn of the event loop later, so that a simultaneous answer wins. */
 const untilCut = (signal: AbortSignal): Promise<'cut'> =>

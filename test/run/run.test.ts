@@ -445,6 +445,21 @@ describe('an interrupt', () => {
     expect(result.messages.at(-1)).toMatchObject({ meta: { indelible: { interrupted: true } } })
   })
 
+  it('is followed by a notice for the model when a run starts from the cut answer, once', async () => {
+    const { result } = await all(
+      { model: scriptedModel([talk]) },
+      (event, stream) => void (at(1)(event) && stream.interrupt()),
+    )
+    const failed = await all({ model: scriptedModel([]), view: settled(...result.messages) }) // it has no answer
+    expect(failed.result.stopReason).toBe('error')
+    const again = await all({ model: scriptedModel([assistant('fine')]), view: settled(...failed.result.messages) })
+    expect(again.result.messages.slice(2).map((message) => [message.role, textOf(message)])).toEqual([
+      ['assistant', 'one two [interrupted]'],
+      ['developer', '[The run was interrupted here. The answer above is incomplete.]'],
+      ['assistant', 'fine'],
+    ])
+  })
+
   it('keeps a complete call, with a result that it was not run', async () => {
     const { result } = await all(
       { model: scriptedModel([assistant(toolCall('c', 'add', '{"a": 1}'), 'and then')]), tools: [add] },
