@@ -3,6 +3,7 @@
  * log of the store, so it is a leaf of that log's tree.
  */
 import { checkStore } from 'indelible/session/kit'
+import { limitsOf } from './encode.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, jsonIn, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
@@ -86,10 +87,11 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
     id,
     durable = false,
     writer: name = 'writer',
+    limits,
     ...rest
   } = optionsOf('openCallLog', options, optionNames)
   checkStore('openCallLog', store)
-  const others = ownFields(rest)
+  const others = ownFields({ ...rest, limits: limitsOf('openCallLog', limits) })
   return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info
