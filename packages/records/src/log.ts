@@ -84,8 +84,9 @@ export interface RecordEvent {
  * log.view().at(-1)?.outcomeSummary.ok // true
  */
 export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => {
-  const { limits, ...rest } = optionsOf('createCallLog', options, { from: true, ...sharedNames })
-  return newLog({ ...rest, limits: limitsOf('createCallLog', limits) })
+  const own = optionsOf('createCallLog', options, { from: true, ...sharedNames })
+  limitsOf('createCallLog', own.limits)
+  return newLog(own)
 }
 
 /** The options of a log in memory and in a store. */

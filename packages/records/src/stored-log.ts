@@ -87,11 +87,11 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
     id,
     durable = false,
     writer: name = 'writer',
-    limits,
     ...rest
   } = optionsOf('openCallLog', options, optionNames)
   checkStore('openCallLog', store)
-  const others = ownFields({ ...rest, limits: limitsOf('openCallLog', limits) })
+  const others = ownFields(rest)
+  limitsOf('openCallLog', others.limits)
   return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info
