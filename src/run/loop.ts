@@ -365,7 +365,7 @@ export class Loop {
                 partialText: partial.text,
                 cause: error,
               }
-      if (problem !== undefined && problem._tag !== 'InvalidAnswer') this.#keep(partial)
+      if (problem !== undefined) this.#keep(partial)
       await this.#tellHeld(held)
       if (problem !== undefined) throw new RunEnded(problem)
     } finally {
@@ -386,13 +386,15 @@ export class Loop {
     }
   }
 
-  /** Lets the run's end record a partial answer with a mark, unless it has no readable content. */
+  /** Lets the run's end record a partial answer with a mark, unless it has no readable or no valid content. */
   #keep(partial: PartialAnswer): void {
     const message = partial.message('savePartial') && partial.message('saveMarked')
-    if (message === undefined) return
-    const response = this.#admitted({ message, reason: 'other', usage: noUsage })
-    const results = callsOf(response.message).map((call) => errorResult(call, notRunText('The answer broke off.')))
-    const delta = this.#deltaOf(this.#stepMessages(response, results))
+    const response = message && this.#admissible({ message, reason: 'other', usage: noUsage })
+    if (response === undefined || isLeft(response)) return
+    const results = callsOf(response.right.message).map((call) =>
+      errorResult(call, notRunText('The answer broke off.')),
+    )
+    const delta = this.#deltaOf(this.#stepMessages(response.right, results))
     this.#unrecorded = () => ({ delta })
   }
 
@@ -462,11 +464,15 @@ export class Loop {
 
   /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
   #admitted(answer: ModelResponse): ModelResponse {
-    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
-    this.#given.clear()
-    const admissible = admitAnswer(answer, this.#callIds)
+    const admissible = this.#admissible(answer)
     if (isLeft(admissible)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right
+  }
+
+  #admissible(answer: ModelResponse): Either<string, ModelResponse> {
+    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
+    this.#given.clear()
+    return admitAnswer(answer, this.#callIds)
   }
 
   /**

@@ -28,7 +28,7 @@ export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | Call
 export interface HoldOptions
   extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {
   /** Called with each run that answers the input of another turn. */
-  readonly onQueuedRun?: (run: RunStream<RunFailure>, input: string) => unknown
+  readonly onQueuedRun?: (run: RunStream<TurnFault>, input: string) => unknown
 }
 
 /** Milliseconds between two checks of a session that another process holds. */
@@ -193,17 +193,19 @@ export class TurnTaking {
     }
   }
 
-  /** Answers the input of another turn. */
+  /** Answers the input of another turn. A run that can't start is handed over, too: it ends with that fault. */
   async answer(input: Input): Promise<Either<StartFault, Retry | void>> {
     const start = await this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
-    if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Retry>
+    if (!isLeft(start) && start.right === 'anew') return right('anew')
     const handlers = [recordingHandler(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
-    const going = launchRun<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
+    const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
+    const going = launchRun<TurnFault>({ ...this.#settings, handlers: [] }, found, turnFaultText)
     this.#going = going
     const { onQueuedRun } = this.#taking
     void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
     const ended = await going.result()()
     this.#going = undefined
+    if (isLeft(start)) return start
     if (this.#lease?.lost === true) return this.#lease.fault()
     return this.#end(input.id, isLeft(ended) ? 'error' : ended.right.stopReason)
   }

@@ -8,7 +8,7 @@ import { contextStates, type Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type RunFailure, type TurnFault } from './fault.ts'
+import { turnFaultText, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
@@ -32,12 +32,13 @@ export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<Session
   readonly clock?: Clock
   /**
    * Called with each run that answers the queued input of another turn: read its events or its result, or cancel it.
+   * A run that a store fault keeps from starting ends with that fault, and its input stays queued.
    * Default: none; a failure then only shows in the input's state (`inputsOf`), and to the turn that waits for it.
    *
    * @param run the run; an error that this function throws, or a promise of it, is an unhandled rejection
    * @param input the id of the input
    */
-  readonly onQueuedRun?: (run: RunStream<RunFailure>, input: string) => unknown
+  readonly onQueuedRun?: (run: RunStream<TurnFault>, input: string) => unknown
 }
 
 /** Options of a turn. */

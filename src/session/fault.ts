@@ -90,8 +90,14 @@ export type SessionFault =
   | { readonly _tag: 'NoSuchInput'; readonly id: string; readonly input: string }
   /** The session is encrypted: to check a proof of one message, a third party would need the key to all. */
   | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }
-  /** The head of the imported record differs from the head that the export states. */
-  | { readonly _tag: 'OtherHead'; readonly id: string; readonly expected: string; readonly found: string }
+  /** An imported record has another root than its export states; with `copied`, a copy has another one than its session. */
+  | {
+      readonly _tag: 'OtherHead'
+      readonly id: string
+      readonly expected: string
+      readonly found: string
+      readonly copied?: true
+    }
 
 /** The session faults with these tags. */
 export type SessionFaultOf<Tag extends SessionFault['_tag']> = Extract<SessionFault, { readonly _tag: Tag }>
@@ -200,7 +206,9 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
     `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and the checker of the proof would need the key of all its messages; you can prove that the record extends an earlier head (proveGrowth, "indelible prove --consistency")`,
   BadProof: (fault) => `the proof does not hold: ${fault.reason}`,
   OtherHead: (fault) =>
-    `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported: get the original file`,
+    fault.copied === true
+      ? `${JSON.stringify(fault.id)} can't be copied: it has a row that is not in the form that this version writes, so its copy would have the head ${fault.found}, not ${fault.expected}; the copy is not complete: copy the whole store instead, such as with "indelible backup"`
+      : `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported: get the original file`,
   ...storeSentences,
 }
 

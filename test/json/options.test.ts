@@ -27,13 +27,15 @@ import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { copySession, follow, proveEntry } from 'indelible/session'
-import { blockCache, followLog, keyValueBlocks } from 'indelible/store'
+import { blockCache, followLog, keyValueBlocks, memoryDriver } from 'indelible/store'
+import { openaiChat } from 'indelible/codecs/openai-chat'
+import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
 import { agentsSession } from '@indelible/openai-agents'
 import { keyRing, withKeys } from '@indelible/encryption'
 import { postgresStore } from '@indelible/postgres'
-import { createCallLog, createContentStore, openCallLog, previewRecords } from '@indelible/records'
+import { createCallLog, createContentStore, encodeValue, openCallLog, previewRecords } from '@indelible/records'
 import { createRecorder } from '@indelible/recorder'
 import { updateLedger, withLedger } from '@indelible/evidence'
 import { aiSdkModel, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
@@ -110,6 +112,22 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['prepareSummaries', 'maxToken', 'maxTokens', (o) => prepareSummaries(view, [], undefined, o)],
     ['store.list', 'limits', 'limit', (o) => store.list(o)],
     ['store.read', 'froms', 'from', (o) => store.read('s', o)],
+    ['store.create', 'metadata', 'meta', (o) => store.create(o)],
+    ['store.append', 'operatoin', 'operation', (o) => store.append('s', o)],
+    ['store.update', 'expect', 'expected', (o) => store.update('s', o)],
+    ['store.fork', 'metadata', 'meta', (o) => store.fork('s', o)],
+    ['store.erase', 'reasons', 'reason', (o) => store.erase(o)],
+    ['store.lease', 'tll', 'ttl', (o) => store.lease('s', o)],
+    ['store.renew', 'tll', 'ttl', (o) => store.renew('s', o)],
+    ['memoryDriver', 'nows', 'now', (o) => memoryDriver(o)],
+    ['encode', 'allowed', 'allow', (o) => openaiChat.encode(view, o)],
+    ['encode', 'exakt', 'exact', (o) => anthropic.encode(view, o)],
+    ['encode', 'skipSignature', 'skipSignatures', (o) => gemini.encode(view, o)],
+    ['decodeResponse', 'before', undefined, (o) => decodeResponse({ candidates: [] }, o)],
+    ['encodeValue', 'limit', 'limits', (o) => encodeValue(1, o)],
+    ['encodeValue: limits', 'sizes', 'size', (o) => encodeValue(1, { limits: o })],
+    ['createCallLog: limits', 'sizes', 'size', (o) => createCallLog({ limits: o })],
+    ['openCallLog: limits', 'sizes', 'size', (o) => openCallLog({ store, id: 'l', limits: o })],
     ['keyValueBlocks', 'prefixes', 'prefix', (o) => keyValueBlocks({} as never, o)],
     ['blockCache', 'maxByte', 'maxBytes', (o) => blockCache(o)],
     ['createCallLog', 'limit', 'limits', (o) => createCallLog(o)],

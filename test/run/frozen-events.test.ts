@@ -1,8 +1,29 @@
 /** Events are frozen, all the way down, before the first handler sees them; and nothing of a caller's is frozen for it. */
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, type Left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
-import { run, tool, toolOutput, type Model, type ModelEvent, type RunEvent, type RunOptions } from 'indelible/run'
+import {
+  createHistory,
+  createSession,
+  memoryStore,
+  orThrow,
+  settle,
+  textOf,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import {
+  run,
+  sessionHandler,
+  tool,
+  toolOutput,
+  type Model,
+  type ModelEvent,
+  type RunEvent,
+  type RunOptions,
+  type RunResult,
+} from 'indelible/run'
 import { thawed } from '../thawed.ts'
 
 const start = ((): Settled<View<Message>> => {
@@ -167,6 +188,28 @@ describe('every run event', () => {
       [{ input: 1, output: 1, cacheRead: 'all' }, 1],
     ])
       expect(await say({ ...finish, usage })).toMatchObject({ stopReason: 'end_turn', usage: { input } })
+  })
+
+  it('before an invalid one is kept as far as it is valid: in the partial result, and in the session', async () => {
+    const said = { type: 'text_delta', index: 0, block: 'text', text: 'So far' } as const
+    const ends: readonly unknown[] = [7, { type: 'finish', message: user('me'), reason: 'end_turn' }]
+    for (const end of ends) {
+      const session = await createSession(memoryStore(), { id: 's', messages: [user('hello')] })
+      const model = mine([[said, end as ModelEvent]], 'perCall')
+      const ended = await run({
+        model,
+        view: orThrow(settle(session.view())),
+        handlers: [sessionHandler(session)],
+      }).result()()
+      expect(ended).toMatchObject({ left: { _tag: 'InvalidAnswer' } })
+      const { messages } = (ended as Left<{ partial: RunResult }>).left.partial
+      expect(messages.map((message) => textOf(message))).toEqual(['hello', 'So far [interrupted]'])
+      expect(session.view().toArray()).toEqual(messages)
+    }
+    const part = { type: 'nothing' } as never
+    const invalid = mine([[{ type: 'block_end', index: 0, block: 'text', part }, 7 as never]], 'perCall')
+    const ended = await run({ model: invalid, view: start }).result()()
+    expect(ended).toMatchObject({ left: { _tag: 'InvalidAnswer', partial: { messages: start.toArray() } } })
   })
 
   it('adds half surrogates up to the character', async () => {

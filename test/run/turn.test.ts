@@ -14,6 +14,7 @@ import {
   type ModelEvent,
   type RunEvent,
   type RunStream,
+  type TurnFault,
 } from 'indelible/run'
 import { createSession, openSession, verifySession, type Note, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
@@ -189,7 +190,7 @@ describe('turn', () => {
         yield* echo.stream(request, signal)
       },
     }
-    const runs: (readonly [string, RunStream])[] = []
+    const runs: (readonly [string, RunStream<TurnFault>])[] = []
     const first = turn(one, '0', { model: down, id: 'zero', onQueuedRun: (run, input) => runs.push([input, run]) })
     await upTo(first, ({ type }) => type === 'step_start')
     await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
@@ -209,6 +210,32 @@ describe('turn', () => {
       ['0', '1'].map((text) => [`user: ${text}`, `assistant: re: ${text}`]),
     )
     expect(runs.length).toBe(1)
+  })
+
+  it('gives `onQueuedRun` a store fault that keeps the run of a queued input from starting', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const failures: Promise<unknown>[] = []
+    const first = turn(one, '0', {
+      model: echo,
+      handlers: [
+        ({ type }) => (type === 'step_start' ? opened : undefined),
+        async ({ type }) => void (type === 'history_delta' && (await store.remove('s'))),
+      ],
+      onQueuedRun: (run, input) =>
+        failures.push(
+          run
+            .result()()
+            .then((ended) => [input, ended]),
+        ),
+    })
+    await expect.poll(() => one.refresh().then(() => one.len)).toBe(1)
+    await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
+    open()
+    await first.result()
+    await expect.poll(() => failures.length).toBe(1)
+    expect(await failures[0]).toMatchObject(['one', { left: { _tag: 'NoSuchLog' } }])
   })
 
   it('never answers an input cancelled while waiting', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { copySession, describeSession } from 'indelible/session'
+import { copySession, describeSession, listUnfinished } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../task-results.ts'
@@ -65,6 +65,17 @@ it('a copy does not touch another record with its id', async () => {
   await ok(long.append([user('another thing'), user('and more')]))
   await fault('Diverged', copySession(from, to, 't'))
   expect((await ok(describeSession(to, 't'))).head).toEqual(long.head())
+})
+
+it('a session with a row that is written in another way today is not copied, and nothing is left of it', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  const { head } = await ok(from.create({ id: 's', meta: { 'indelible.session': 1 }, encrypt: false }))
+  const body = JSON.stringify({ page: 'conversation', message: user('long '.repeat(2000)) }) // no block
+  await ok(from.append('s', { expected: head, rows: [{ kind: 'entry', body }] }))
+  await ok(verifySession(from, 's'))
+  for (let attempt = 0; attempt < 2; attempt++)
+    expect(await fault('OtherHead', copySession(from, to, 's'))).toMatchObject({ id: 's', copied: true })
+  expect(await ok(listUnfinished(to))).toEqual([])
 })
 
 it('a copy that has grown past its source is left alone and reported', async () => {

@@ -135,7 +135,7 @@ describe('indelible erase', () => {
     const session = await createSession(store, {
       id: 'n',
       messages: [user('0'), user('1'), user('Grace of Arlington')],
-      metadata: { title: 'About Grace of Arlington' },
+      metadata: { from: { title: 'About Grace of Arlington', format: 'claude-code' } },
     })
     await session.note({ type: 'pin', position: 0 })
     await session.note({ type: 'pin', position: 1 })
@@ -145,7 +145,7 @@ describe('indelible erase', () => {
     await store.close()
     const erased = indelible(['erase', 'n', '2', '--yes', '--store', path])
     expect(erased.stdout).toContain('  remains: the same text in n message 3, n note (row 6)\n')
-    const inTitle = 'in the metadata or the id of n; "indelible rename n TITLE" replaces a title that you gave\n'
+    const inTitle = 'in the metadata or the id of n; "indelible rename n TITLE" replaces a title\n'
     expect(erased.stdout).toContain(`  remains: the same text ${inTitle}`)
     expect(indelible(['rename', 'n', 'Another', '--store', path]).status).toBe(0)
     expect(indelible(['show', 'n', '3', '--store', path]).stdout).toContain('You said: Grace of Arlington')

@@ -11,7 +11,7 @@ import { checkpointText } from './checkpoint.ts'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { headAt, readLedger } from './ledger.ts'
 import { type NoteSigner, type NoteVerifier } from './keys.ts'
-import { noteText, parseNote, signNote } from './signed-note.ts'
+import { noteText, parseNote, signNote, type NoteSignature, type SignedNote } from './signed-note.ts'
 import { claimedCheckpoint, verifierOfKind } from './trust.ts'
 import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
 
@@ -110,12 +110,7 @@ const headsSignedBefore = (
   const isOwn = ({ note }: KeptCheckpoint): boolean => {
     const parsed = parseNote(note)
     if (isLeft(parsed) || !parsed.right.text.startsWith(`${origin}\n`)) return false
-    const { text, signatures } = parsed.right
-    return verifiers.some(({ name, keyId, verify }) =>
-      signatures.some(
-        (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
-      ),
-    )
+    return verifiers.some((verifier) => signatureBy(verifier, parsed.right) !== undefined)
   }
   const own = kept.filter(isOwn).map(({ head }) => head)
   const greatest = own.reduce<Head | undefined>(
@@ -124,6 +119,15 @@ const headsSignedBefore = (
   )
   return [kept.at(-1)?.head, greatest, ...remembered].filter((head) => head !== undefined)
 }
+
+/** The valid signature of a note by this key; undefined if there is none. */
+const signatureBy = (
+  { name, keyId, verify }: NoteVerifier,
+  { text, signatures }: SignedNote,
+): NoteSignature | undefined =>
+  signatures.find(
+    (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
+  )
 
 const recallHeads = async (
   memories: readonly SignerMemory[],
@@ -216,27 +220,43 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
 const checkpointOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
   mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
 
-/** Appends a checkpoint after those stored by now. Undefined if one of a longer ledger has been stored. */
+/**
+ * Appends a checkpoint after those stored by now, with the other signatures of the last one if that has the same
+ * text. Undefined if one of a longer ledger has been stored.
+ */
 async function* keepCheckpoint(
   store: Store,
-  note: string,
+  given: string,
   head: Head,
 ): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
-  const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
   const own = ownStore(store)
-  for (let expected = headOf(emptyRange, store.hash); ;) {
+  const at = store.now()
+  for (let [note, expected] = [given, headOf(emptyRange, store.hash)]; ;) {
+    const rows = [{ kind: 'note' as const, body: note, at }]
     const appended = await own.append(checkpointsId, { expected, rows })()
     if (!isLeft(appended)) return Object.freeze({ note, head })
     if (appended.left._tag === 'Conflict') {
       expected = appended.left.actual
       const last = yield* need(lastCheckpoint(store))
       if (last !== undefined && last.head.size > head.size) return undefined
+      note = last === undefined ? given : yield* need(withSignaturesOf(last.note, given))
     } else if (appended.left._tag === 'NoSuchLog') {
       const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
       if (!isLeft(created)) return Object.freeze({ note, head })
       if (created.left._tag !== 'LogExists') return yield* fail(created.left)
     } else return yield* fail(appended.left)
   }
+}
+
+/** The note, with the signatures by other keys of another note of the same text. */
+const withSignaturesOf = (other: string, note: string): Either<EvidenceFault, string> => {
+  const notes = eachRight([other, note], parseNote)
+  if (isLeft(notes)) return notes
+  const [from, { text, signatures }] = notes.right as [SignedNote, SignedNote]
+  if (from.text !== text) return right(note)
+  const isOther = ({ name, keyId }: NoteSignature): boolean =>
+    !signatures.some((one) => one.name === name && one.keyId === keyId)
+  return right(noteText({ text, signatures: [...signatures, ...from.signatures.filter(isOther)] }))
 }
 
 /** Fails for a ledger that was never signed, or a missing one. */
@@ -254,7 +274,8 @@ export interface WitnessResult extends KeptCheckpoint {
 }
 
 /**
- * Ask witnesses, all at once, to sign the last checkpoint, and store it with their signatures.
+ * Ask witnesses, all at once, to sign the last checkpoint, and store it with their signatures. One that has
+ * signed it is not asked again.
  *
  * Cost    one or two requests for each witness, each with a proof of O(log rows) hashes
  * Errors  `NoLedger` without a checkpoint; `BadKey`. If a witness does not sign, the fault is in `refusals`
@@ -280,6 +301,8 @@ export const witnessLedger = (
     const answers = await Promise.all(
       witnesses.map((witness, index) => {
         const verifier = verifiers[index] as NoteVerifier
+        const earlier = signatureBy(verifier, parsed)
+        if (earlier !== undefined) return right(earlier) // its time counts once a key of the log is revoked
         const seen = kept.findLast(({ note }) => note.includes(`\u2014 ${verifier.name} `))
         return askWitness(witness, verifier, { last, oldSize: seen?.head.size ?? 0, proofFrom }, options)
       }),
@@ -291,13 +314,14 @@ export const witnessLedger = (
       const { name, keyId } = verifiers[index] as NoteVerifier
       if (isLeft(answered)) refusals.push(answered.left)
       else {
+        signedBy.push(name)
+        if (signatures.includes(answered.right)) continue
         const others = signatures.filter((one) => one.name !== name || one.keyId !== keyId)
         signatures.splice(0, signatures.length, ...others, answered.right)
-        signedBy.push(name)
       }
     }
     const note = noteText({ text: parsed.text, signatures })
-    const again = signedBy.length === 0 ? last : yield* keepCheckpoint(store, note, last.head)
+    const again = note === last.note ? last : yield* keepCheckpoint(store, note, last.head)
     return Object.freeze({ ...(again ?? last), signedBy, refusals })
   }, 'witnessLedger')
 }

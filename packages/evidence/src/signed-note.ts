@@ -143,7 +143,7 @@ export const openNote = (note: string, verifiers: readonly NoteVerifier[]): Eith
     : right(Object.freeze({ text, signatures, verified: verified.right }))
 }
 
-/** The signatures by known keys, each key once. Errors: `BadSignature`. */
+/** The signatures by known keys, each key once, with its earliest time. Errors: `BadSignature`. */
 export const verifySignatures = (
   text: string,
   signatures: readonly NoteSignature[],
@@ -157,7 +157,9 @@ export const verifySignatures = (
     const found = verifier.verify(bytes, signature)
     if (found === undefined) return left({ _tag: 'BadSignature', name })
     const key = `${name}+${keyId}`
-    if (!verified.has(key)) verified.set(key, Object.freeze({ name, keyId, ...found }))
+    const before = verified.get(key)
+    if (before === undefined || (found.at ?? 0) < (before.at ?? 0))
+      verified.set(key, Object.freeze({ name, keyId, ...found }))
   }
   return right(Object.freeze([...verified.values()]))
 }

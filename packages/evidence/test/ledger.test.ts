@@ -588,18 +588,34 @@ describe('witnesses', () => {
       ['witness.example/2', 'number'],
     ])
     expect((await lastCheckpoint(store))?.note).toBe(witnessed.note)
-    const again = await witnessLedger(store, [one]) // its new signature replaces its earlier one
-    expect(again.note.match(/(?<=\u2014 witness.example\/)./g)?.toSorted()).toEqual(['1', '2'])
+    const asked = one.answered.length
+    await signLedger(store, { origin, signers }) // the same checkpoint: its signatures stay, with their times
+    const again = await witnessLedger(store, [one])
+    const linesOf = (note: string) => note.split('\n').toSorted()
+    expect(linesOf(again.note)).toEqual(linesOf(witnessed.note))
+    expect(again.signedBy).toEqual(['witness.example/1'])
+    expect(one.answered).toHaveLength(asked)
 
     for (let count = 0; count < 4; count++) await createSession(store, { id: `t${count}`, messages: [user('a')] })
     await updateLedger(store)
     await signLedger(store, { origin, signers })
-    const asked = one.answered.length
     expect((await witnessLedger(store, [one])).signedBy).toEqual(['witness.example/1'])
     expect(one.answered.slice(asked)).toEqual([200]) // it was known what it signed before
     // Bundles carry the signatures.
     const bundle = await proveInLedger(store, 's3', 0)
     expect(orThrow(checkBundle(bundle, { ...trust, witnesses, quorum: 1 })).checkpoint.witnessed).toHaveLength(1)
+  })
+
+  it('that are asked at the same time all sign the stored checkpoint', async () => {
+    const witnesses = await Promise.all(['a', 'b'].map((name) => startWitness(name, { [origin]: key.vkey })))
+    const store = memoryStore()
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    await Promise.all(witnesses.map((witness) => witnessLedger(store, [witness])))
+    const { note } = (await lastCheckpoint(store)) as { note: string }
+    const both = { ...trust, witnesses: witnesses.map(({ vkey }) => vkey), quorum: 2 }
+    expect(checkCheckpoint(note, both)._tag).toBe('Right')
+    await Promise.all(witnesses.map((witness) => witness.close()))
   })
 
   it('time out, also with a fetch that ignores its signal', async () => {
@@ -681,6 +697,9 @@ describe('witnesses', () => {
     const two = { ...at(Date.now() + 5000), witnesses: [mine.vkey, late.vkey], quorum: 2 }
     expect(checkCheckpoint(note + line, two)).toMatchObject({ left: { _tag: 'BadCheckpoint' } })
     expect(checkCheckpoint(note + line, { ...two, quorum: 1 })._tag).toBe('Right')
+    const early = orThrow(signerOf(late.skey, () => Date.now() - 60_000))
+    const [, before] = (await signNote(text, [early])).split('\n\n')
+    expect(checkCheckpoint(note + line + before, two)._tag).toBe('Right') // the earliest time of each witness counts
   })
 })
 

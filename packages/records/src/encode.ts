@@ -4,7 +4,7 @@
  * Encoding never fails. Getters, `toJSON`, Proxies and the redactor may throw; the value that threw is replaced by
  * a marker, like anything else that JSON can't express. Getters and `toJSON` run once each, as in `JSON.stringify`.
  */
-import { formatPath, type Json, type JsonObject, type Path } from 'indelible/json/kit'
+import { formatPath, optionsOf, type Json, type JsonObject, type OptionNames, type Path } from 'indelible/json/kit'
 
 /** The limits of an encoded value. */
 export interface EncodeLimits {
@@ -50,7 +50,7 @@ export interface EncodedValue {
 export const redactedText = '[redacted]'
 
 /**
- * Encode any value. Never throws; encoding an encoded value changes nothing.
+ * Encode any value. Never throws for a value; encoding an encoded value changes nothing.
  *
  * | given | kept |
  * |---|---|
@@ -71,11 +71,13 @@ export const redactedText = '[redacted]'
  * @example
  * encodeValue({ big: 10n }).value // { big: '10n' }
  */
-export const encodeValue = (value: unknown, options: EncodeOptions = {}): EncodedValue => {
+export const encodeValue = (value: unknown, given: EncodeOptions = {}): EncodedValue => {
+  const options = optionsOf('encodeValue', given, { limits: true, redact: true, path: true })
+  const limits = limitsOf('encodeValue', options.limits)
   const walk: Walk = {
-    depth: clampLimit(options.limits?.depth, 16, 1, 500),
-    string: clampLimit(options.limits?.string, 10_000, 32, Infinity),
-    size: clampLimit(options.limits?.size, 100_000, 256, Infinity),
+    depth: clampLimit(limits.depth, 16, 1, 500),
+    string: clampLimit(limits.string, 10_000, 32, Infinity),
+    size: clampLimit(limits.size, 100_000, 256, Infinity),
     redact: options.redact,
     path: [...(options.path ?? [])],
     ancestors: [],
@@ -96,6 +98,12 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
     })
   }
 }
+
+/** The limits in options. Throws a TypeError for an unknown name. */
+export const limitsOf = (call: string, limits: EncodeLimits | undefined): EncodeLimits =>
+  optionsOf(`${call}: limits`, limits, limitNames)
+
+const limitNames: OptionNames<EncodeLimits> = { depth: true, string: true, size: true }
 
 /** The state of one walk: its limits, its position, and the size kept so far. */
 interface Walk {

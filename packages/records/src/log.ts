@@ -3,7 +3,7 @@ import { ownFields, optionsOf, type OptionNames } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
-import type { EncodeLimits, Redact } from './encode.ts'
+import { limitsOf, type EncodeLimits, type Redact } from './encode.ts'
 import { randomId } from './random-id.ts'
 import type { BegunRecord, CallRecord } from './record.ts'
 
@@ -83,8 +83,11 @@ export interface RecordEvent {
  * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3
  * log.view().at(-1)?.outcomeSummary.ok // true
  */
-export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> =>
-  newLog(optionsOf('createCallLog', options, { from: true, ...sharedNames }))
+export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => {
+  const own = optionsOf('createCallLog', options, { from: true, ...sharedNames })
+  limitsOf('createCallLog', own.limits)
+  return newLog(own)
+}
 
 /** The options of a log in memory and in a store. */
 export const sharedNames: OptionNames<Omit<CallLogOptions, 'from'>> = {

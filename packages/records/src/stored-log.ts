@@ -3,6 +3,7 @@
  * log of the store, so it is a leaf of that log's tree.
  */
 import { checkStore } from 'indelible/session/kit'
+import { limitsOf } from './encode.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, jsonIn, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
@@ -90,6 +91,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
   } = optionsOf('openCallLog', options, optionNames)
   checkStore('openCallLog', store)
   const others = ownFields(rest)
+  limitsOf('openCallLog', others.limits)
   return storeTask(async () => {
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info

@@ -1,4 +1,4 @@
-import { encoderFor } from '../allow.ts'
+import { encodeNames, encoderFor } from '../allow.ts'
 import type { Codec, Encode, EncodeOptions } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -32,4 +32,8 @@ export interface AnthropicCodec extends Codec<AnthropicConversation> {
  * const { wire, losses } = anthropic.encode(mend(history.view()).messages)
  * await client.messages.create({ model, max_tokens, ...wire })
  */
-export const anthropic: AnthropicCodec = Object.freeze({ format, decode, encode: encoderFor(encode) })
+export const anthropic: AnthropicCodec = Object.freeze({
+  format,
+  decode,
+  encode: encoderFor(encode, { ...encodeNames, exact: true }),
+})

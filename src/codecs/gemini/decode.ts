@@ -7,6 +7,7 @@ import {
   aString,
   fieldsBeside,
   isObject,
+  optionsOf,
   readEach,
   readIn,
   Unexpected,
@@ -45,13 +46,15 @@ export interface GeminiResponseOptions {
  * @example
  * decodeResponse(await client.models.generateContent(request))
  */
-export const decodeResponse = (body: unknown, { after }: GeminiResponseOptions = {}): Either<DecodeFault, Decoded> =>
-  decodeWire(
+export const decodeResponse = (body: unknown, options: GeminiResponseOptions = {}): Either<DecodeFault, Decoded> => {
+  const { after } = optionsOf('decodeResponse', options, { after: true })
+  return decodeWire(
     format,
     plainClientAnswer(body),
     (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : countMadeIds(after))),
     ['candidates', 0, 'content', 'parts'],
   )
+}
 
 /** Removes the HTTP headers that the client adds to a response. */
 const plainClientAnswer = (body: unknown): unknown => {

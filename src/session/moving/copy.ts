@@ -22,13 +22,15 @@ import { importPrefix, publish, storeImported } from './import.ts'
 import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-erasures.ts'
 import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
+import { removeUnfinished } from './unfinished.ts'
 import { type ImportOptions, skipFirst, encodedOf, mostRows, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
  * making, is continued. If the rows in the other store are not a prefix of the record, nothing changes, and
  * the fault is `Conflict` if the other session is longer, or `Diverged` if it differs. At the end both
- * heads must be equal; otherwise the fault is `OtherHead`. Until then the copy is not a session.
+ * heads must be equal; otherwise a row is in a form that this version does not write, and the fault is
+ * `OtherHead`. Until then the copy is not a session.
  *
  * In a store with keys, the copy of a plain session is encrypted. It has another head, and appears
  * when it is complete.
@@ -79,7 +81,10 @@ export const copySession = (
         continue // another process is copying it too: check its progress
       }
       const { root } = stored.right
-      if (root !== head.root) return yield* fail({ _tag: 'OtherHead', id, expected: head.root, found: root })
+      if (root !== head.root) {
+        await removeUnfinished(between.to, id)() // continuing it would be `Diverged`
+        return yield* fail({ _tag: 'OtherHead', id, expected: head.root, found: root, copied: true })
+      }
       yield* copyReceiptBlocks(from, own, id)
       yield* eraseThere(between.to, id, head, erased, between.from)
       yield* holdThere(between.from, between.to, id, head)

@@ -135,10 +135,8 @@ interface Memory {
  *
  * @param options hash function and clock
  */
-export const memoryDriver = ({
-  hash = portableSha256,
-  now = Date.now,
-}: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
+export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
+  const { hash = portableSha256, now = Date.now } = optionsOf('memoryDriver', options, driverOptions)
   const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
   const scopeNamed = (scope: string): Scope => scopeOf(memory, scope)
   /** Runs synchronously, so no other writer can come in between. */
@@ -554,4 +552,5 @@ const release = (segment: Segment, held: Map<BlockId, HeldBlock>): void => {
   release(segment.parent, held)
 }
 
-const knownOptions = { scope: true, hash: true, now: true } as const
+const driverOptions = { hash: true, now: true } as const
+const knownOptions = { scope: true, ...driverOptions } as const

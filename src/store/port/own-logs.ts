@@ -2,7 +2,7 @@
  * The library's own logs: the ledger, keys, streams, imports. Their ids start with `indelible.`, and so do
  * the library's own metadata keys. Public calls change neither; the library's own calls carry a mark.
  */
-import { jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
+import { jsonEqual, type Json, type JsonObject, type OptionNames } from '../../json/index.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
 /** The prefix of the ids of the library's own logs. */
@@ -17,6 +17,9 @@ export interface OwnCall {
 
 /** The mark of the library's own calls. */
 export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
+
+/** The name of the mark among the options of a call. */
+export const ownNames: OptionNames<OwnCall> = { [mark]: true }
 
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true
 

@@ -23,11 +23,20 @@ import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call,
 import type { StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
 import { copyArgument } from '../port/copy-argument.ts'
+import type { EraseRequest } from '../port/erasing.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
 import { eraseRows, type InnerStore } from './erase.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
-import { ownIdFault, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from '../port/own-logs.ts'
+import {
+  ownIdFault,
+  changedOwnMember,
+  isOwnCall,
+  isOwnId,
+  ownMember,
+  ownNames,
+  type OwnCall,
+} from '../port/own-logs.ts'
 import { ledgerContent, firstUnaccounted } from './ledger.ts'
 import { actionReasonOf, ledgerId } from '../port/ledger-row.ts'
 import {
@@ -39,13 +48,24 @@ import {
   withoutIdentities,
   type LogIdentity,
 } from '../port/identity.ts'
-import { claimIn, invalidLease, invalidTtl, type Lease, type LeaseChange } from '../port/lease.ts'
+import { claimIn, invalidLease, invalidTtl, type Lease, type LeaseChange, type LeaseClaim } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
-import type { RowIndex, TermsOf } from '../port/row-terms.ts'
+import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
-import type { AppendedRows, LogInfo, LogStates, Store, ListQuery, RowRange } from '../port/store.ts'
+import type {
+  Append,
+  AppendedRows,
+  Fork,
+  ListQuery,
+  LogInfo,
+  LogStates,
+  MetaUpdate,
+  NewLog,
+  RowRange,
+  Store,
+} from '../port/store.ts'
 import { headOf } from '../port/tree.ts'
 import { undoneAdvice, undoneErasures, undoneText } from './undone-erasure.ts'
 
@@ -197,7 +217,7 @@ const logCalls = (calls: Calls) => {
   const { pieces } = driver
   return {
     create: (given) => {
-      const options = optionsOf('store.create', given)
+      const options = optionsOf('store.create', given, createNames)
       const { id, meta = {}, rows = [], blocks = [], terms } = options
       const work = async (): Answer<LogInfo> => {
         const checked = checkMeta(meta)
@@ -231,7 +251,7 @@ const logCalls = (calls: Calls) => {
       })
     },
     update: (id, given) => {
-      const options = optionsOf('store.update', given)
+      const options = optionsOf('store.update', given, updateNames)
       const { expected, meta, ownKey } = options
       const work = async (): Answer<LogInfo> => {
         const checked = checkMeta(meta)
@@ -249,7 +269,7 @@ const logCalls = (calls: Calls) => {
       return calls.on('update', id, work, options)
     },
     append: (id, given) => {
-      const append = optionsOf('store.append', given)
+      const append = optionsOf('store.append', given, appendNames)
       const work = async (): Answer<AppendedRows> => {
         const checked = checkAppend(append, inner)
         if (isLeft(checked)) return checked
@@ -275,7 +295,7 @@ const logCalls = (calls: Calls) => {
     },
     nodes: (id, positions) => calls.on('nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, given) => {
-      const options = optionsOf('store.fork', given)
+      const options = optionsOf('store.fork', given, forkNames)
       const { id: to, at, meta = {} } = options
       const work = async (): Answer<LogInfo> => {
         const problem = invalidId('log', to) ?? ownIdFault(to, options)
@@ -302,7 +322,7 @@ const logCalls = (calls: Calls) => {
       return calls.on('remove', id, () => calls.longer(() => retry(work)), call)
     },
     erase: (given) => {
-      const request = copyArgument(optionsOf('store.erase', given))
+      const request = copyArgument(optionsOf('store.erase', given, eraseNames))
       return calls.run('erase', () =>
         calls.longer(async () => {
           try {
@@ -348,7 +368,7 @@ const leaseCalls = (calls: Calls) => {
     calls.driver.lease(calls.scope, id, change)
   return {
     lease: (id, given) => {
-      const { holder, ttl } = optionsOf('store.lease', given)
+      const { holder, ttl } = optionsOf('store.lease', given, { holder: true, ttl: true })
       return calls.on('lease', id, async () => {
         const problem = invalidLease({ holder, ttl })
         return problem === undefined
@@ -357,7 +377,7 @@ const leaseCalls = (calls: Calls) => {
       })
     },
     renew: (id, given) => {
-      const { number, ttl } = optionsOf('store.renew', given)
+      const { number, ttl } = optionsOf('store.renew', given, { number: true, ttl: true })
       return calls.on('renew', id, async () => {
         const problem = invalidTtl(ttl)
         return problem === undefined
@@ -402,7 +422,7 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   return {
     index: Object.freeze<RowIndex>({
       find: (given) => {
-        const query = copyArgument(optionsOf('store.index.find', given))
+        const query = copyArgument(optionsOf('store.index.find', given, findNames))
         const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
         return run('index.find', () => index.find(scope, { ...query, limit }))
       },
@@ -549,5 +569,39 @@ const ledgerWithoutHold = async (
   return left({ _tag: 'LogHeld', id, ...actionReasonOf(hold) })
 }
 
+const claimNames: OptionNames<LeaseClaim & OwnCall> = { lease: true, respectLease: true, ...ownNames }
+const createNames: OptionNames<NewLog> = {
+  id: true,
+  meta: true,
+  rows: true,
+  blocks: true,
+  terms: true,
+  encrypt: true,
+  ...ownNames,
+}
+const updateNames: OptionNames<MetaUpdate> = { expected: true, meta: true, ownKey: true, ...claimNames }
+const appendNames: OptionNames<Append> = {
+  expected: true,
+  rows: true,
+  blocks: true,
+  operation: true,
+  terms: true,
+  attached: true,
+  ownKey: true,
+  respectTurns: true,
+  ...claimNames,
+}
+const forkNames: OptionNames<Fork> = { id: true, at: true, meta: true, sameKey: true, ...ownNames }
+const eraseNames: OptionNames<EraseRequest> = { logs: true, copied: true, reason: true, by: true }
+const findNames: OptionNames<RowQuery> = {
+  all: true,
+  none: true,
+  log: true,
+  since: true,
+  until: true,
+  limit: true,
+  after: true,
+  count: true,
+}
 const listNames: OptionNames<ListQuery> = { limit: true, after: true, where: true, by: true }
 const readNames: OptionNames<RowRange> = { from: true, to: true, only: true }

@@ -1,4 +1,5 @@
 /** `indelible note`, `pin`, `retag` and `rename`: notes about a record. Messages don't change. */
+import { isObject } from 'indelible/json/kit'
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'
@@ -107,9 +108,10 @@ export const rename: Command = {
   synopsis: 'rename SESSION TITLE',
   purpose: 'give a session a title',
   usage: ['rename SESSION TITLE [options]'],
-  about: `Sets the title of a session, which lists show. An empty TITLE removes
-it. The id does not change, because proofs and other records may refer to it. A
-title is metadata: it is not part of the record, and no proof covers it.`,
+  about: `Sets the title of a session, which lists show, and removes the title of
+the file that it was imported from. An empty TITLE removes both. The id does not
+change, because proofs and other records may refer to it. A title is metadata: it
+is not part of the record, and no proof covers it.`,
   options: storeOption,
   examples: ['indelible rename 0f3c8a1d "The build fix"'],
   run: async (call) => {
@@ -122,6 +124,7 @@ title is metadata: it is not part of the record, and no proof covers it.`,
         session.update((metadata) => {
           if (title === '') delete metadata['title']
           else metadata['title'] = title
+          if (isObject(metadata['from'])) delete metadata['from']['title']
         }),
       )
       await call.terminal.print([`${id}: ${title === '' ? 'has no title of its own' : oneLine(title)}`])

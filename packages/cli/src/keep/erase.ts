@@ -320,7 +320,7 @@ const remainsText = (remains: RemainingData): string => {
     case 'text':
       return `the same text in ${placesText(remains.rows)}`
     case 'metadata':
-      return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title that you gave`
+      return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title`
     case 'unread':
       return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
