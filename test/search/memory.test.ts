@@ -1,8 +1,8 @@
 /** Searching a store that keeps no index: its messages are read. */
 import * as fc from 'fast-check'
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, vi } from 'vitest'
-import { createSession, faultMessage, memoryStore, orThrow, user } from 'indelible'
+import { createSession, faultMessage, forkSession, memoryStore, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
 import { unreadTerm } from '../../src/entry/kit.ts'
@@ -117,6 +117,38 @@ it('encrypted sessions are listed as they are now, also if the clock is set by d
   } finally {
     vi.useRealTimers()
   }
+})
+
+it('the notes of a session are read once, and a fork of one whose notes can not be read shows its own messages', async () => {
+  const inner = memoryStore()
+  await createSession(inner, { id: 's', messages: [user('a word'), user('the word')] })
+  const fork = await forkSession(inner, 's', { id: 'f', at: 1 })
+  for (const text of ['my word', 'a last word']) await fork.append(user(text))
+  let fault: string | undefined
+  const reads: string[] = []
+  const read: Store['read'] = (id, given) => {
+    if (given?.only !== 'note') return inner.read(id, given)
+    reads.push(id)
+    if (id !== 's' || fault === undefined) return inner.read(id, given)
+    return storeTask(async () => left({ _tag: fault, id } as never), 'read')
+  }
+  const search = () => searchStore({ ...inner, read }, 'word', { sort: 'time' })()
+  const all = ['f 2', 'f 1', 's 1', 's 0']
+  for (const [tag, expected, more] of [
+    [undefined, all, {}],
+    ['NoSuchLog', ['f 2', 'f 1', 'f 0'], {}],
+    ['DamagedLog', ['f 2', 'f 1'], { damaged: ['s'] }],
+    ['NoKey', ['f 2', 'f 1'], { encrypted: ['s'] }],
+  ] as const) {
+    fault = tag
+    reads.length = 0
+    const page = orThrow(await search())
+    expect([tag, page.hits.map(({ session, position }) => `${session} ${position}`)]).toEqual([tag, expected])
+    expect(page).toEqual({ hits: page.hits, indexed: false, read: expect.any(Number) as number, ...more })
+    if (tag === undefined) expect(reads.toSorted()).toEqual(['f', 's'])
+  }
+  fault = 'Io'
+  expect(await search()).toMatchObject({ left: { _tag: 'Io' } })
 })
 
 it('an index is built in pieces until it is complete or nothing more can be added', async () => {
