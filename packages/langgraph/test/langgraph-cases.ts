@@ -325,6 +325,16 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect((await new IndelibleSaver(store).getTuple(config))?.pendingWrites).toHaveLength(1)
   })
 
+  it('refuses writes without a checkpoint id, and has nothing of a thread that is not there', async () => {
+    const saver = new IndelibleSaver(await fresh())
+    for (const configurable of [{ thread_id: '1' }, { thread_id: '1', checkpoint_id: 5 }])
+      await expect(saver.putWrites({ configurable }, [['a', 1]], 't')).rejects.toThrow(
+        'missing a required "checkpoint_id"',
+      )
+    for (const checkpoint_id of [undefined, '', 'x'])
+      expect(await saver.getTuple({ configurable: { thread_id: '1', checkpoint_id } })).toBeUndefined()
+  })
+
   it('accepts writes whose checkpoint is never stored', async () => {
     const saver = new IndelibleSaver(await fresh())
     const config: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '', checkpoint_id: uuid6(1) } }
