@@ -78,6 +78,17 @@ it('only the questions of recorded sessions are marked, as a call that the recor
   expect(receipts).toMatchObject([['asked', { type: 'receipt', len: 1, model: 'm', details }, [user('asked')]]])
 })
 
+it('a question that has a receipt is not marked again', async () => {
+  const store = memoryStore({ now: () => 1000 })
+  await asked(store)
+  for (const marked of [1, 0]) {
+    await killed(store)
+    const run = beginRun(store)
+    expect(await run.marked).toBe(marked)
+    await run.end()
+  }
+})
+
 it('a killed recorder may leave more questions in one millisecond than fit a page', async () => {
   const store = memoryStore({ now: () => 1000 })
   await killed(store)
