@@ -80,3 +80,12 @@ it('the record had the messages of a compaction when all were there, also those 
   expect([0, 1, 2].map((len) => conversation.recordAt(len))).toEqual([4, 4, 5])
   expect(conversation.session.conversation().toArray().map(textOf)).toEqual(['a question', 'an answer', 'next'])
 })
+
+it('a conversation remembers sixteen receipts that later ones can refer to', async () => {
+  const conversation = new Conversation(await createSession(memoryStore()), undefined)
+  for (let note = 0; note < 16; note++) conversation.wrote(`${note}`, note)
+  conversation.wrote('3', 99)
+  expect([conversation.receipts.size, conversation.receipts.get('3')]).toEqual([16, 3])
+  conversation.wrote('other', 100)
+  expect([...conversation.receipts]).toEqual([['other', 100]])
+})

@@ -468,6 +468,60 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
   expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1, unanswered: 1 })
 })
 
+it('a session has the name of its conversation in its id, as far as an id can have it', async () => {
+  const made = recording()
+  const ids: string[] = []
+  for (const name of ['a b/c.d:e-f_g', 'x'.repeat(200), '']) {
+    await call(
+      made,
+      asked(question(`of ${name}`)).replace('{', `{"prompt_cache_key":${JSON.stringify(name)},`),
+      answerA,
+    )
+    ids.push(made.recorder.summary().sessions.at(-1) ?? '')
+  }
+  const random = /^[0-9a-f]{8}$/
+  expect(ids.map((id) => [id.slice(0, -8), random.test(id.slice(-8))])).toEqual([
+    ['a-b-c.d:e-f_g-', true],
+    [`${'x'.repeat(100)}-`, true],
+    ['recorded-', true],
+  ])
+})
+
+it('a title is the first line of the user, whatever the form of the message', async () => {
+  const titles: unknown[] = []
+  for (const content of [
+    '  \n first line \nsecond',
+    [
+      { type: 'text', text: '' },
+      { type: 'text', text: '<a-b>\nx\n</a-b>' },
+      { type: 'text', text: 'said' },
+    ],
+    '<a>only this</a>',
+    '<a>not</a> an element',
+    `${'w'.repeat(79)} cut`,
+    `${'w'.repeat(80)}`,
+    `${'w'.repeat(70)} ${'v'.repeat(8)} cut`,
+    `${'w'.repeat(78)}\u{1f642}\u{1f642}`,
+    ' ',
+  ]) {
+    const made = recording()
+    await call(made, asked({ role: 'system', content: 'rules' }, { role: 'user', content }), answerA)
+    const [id = ''] = made.recorder.summary().sessions
+    titles.push((await ok(openSession(made.store, id))).metadata()['title'])
+  }
+  expect(titles).toEqual([
+    'first line',
+    'said',
+    '<a>only this</a>',
+    '<a>not</a> an element',
+    `${'w'.repeat(79)}…`,
+    'w'.repeat(80),
+    `${'w'.repeat(70)} ${'v'.repeat(8)}…`,
+    `${'w'.repeat(78)}\ufffd…`,
+    undefined,
+  ])
+})
+
 describe('an unreadable session', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
