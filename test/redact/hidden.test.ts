@@ -270,6 +270,18 @@ describe('a custom redaction rule', () => {
     expect(redactor.text('{"a":"secret: x","b":"\\u0073ecret: \\"y\\"","c":"no"}')).toBe(
       '{"a":"[redacted line, 9 characters]","b":"[redacted line, 11 characters]","c":"no"}',
     )
+    const across = createRedactor({ rules: [{ name: 'line', pattern: /one","two/ }], secrets: false })
+    expect(across.text('["one","two"]')).toBe('["one","two"]')
+    expect(across.text('"one","two"')).toBe('"[redacted line, 9 characters]"')
+  })
+
+  it('gives the length of what it removed, without the escapes of any JSON around it', () => {
+    const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
+    let [said, clean] = ['secret: "\t"', '[redacted line, 11 characters]']
+    for (let depth = 0; depth < 3; depth++) {
+      ;[said, clean] = [JSON.stringify({ a: said }), JSON.stringify({ a: clean })]
+      expect(redactor.text(said)).toBe(clean)
+    }
   })
 })
 

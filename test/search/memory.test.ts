@@ -9,6 +9,7 @@ import { unreadTerm } from '../../src/entry/kit.ts'
 import { storeTask } from '../../src/store/kit.ts'
 import { matchIn } from '../../src/search/match.ts'
 import { parseQuery } from '../../src/search/query.ts'
+import { Outputs } from '../outputs.ts'
 import { thawed } from '../thawed.ts'
 import { searchCases } from './cases.ts'
 
@@ -33,6 +34,13 @@ describe('searching a memory store', () => {
   ])('refuses %j and names the option', (options, message) => {
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(message)
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(TypeError)
+  })
+
+  it('refuses what is no store', () => {
+    for (const call of [indexStore, dropIndex, (store: Store) => searchStore(store, 'a')])
+      expect(() => call({} as Store)).toThrow(TypeError)
+    expect(() => indexStore({} as Store)).toThrow('indexStore')
+    expect(() => dropIndex({} as Store)).toThrow('dropIndex')
   })
 
   it('refuses unknown index options', () => {
@@ -173,6 +181,22 @@ it('a word that must be absent, and texts after the first with all words, change
   expect(matchIn([...texts, { of: 'text', text: 'hay' } as never], without as never)).toBeUndefined()
   for (const text of [`${'needle '.repeat(3000)}hay`, `hay ${'needle '.repeat(3000)}`])
     expect(matchIn([{ of: 'text', text } as never], without as never)).toBeUndefined()
+})
+
+it('a score depends on the length of the text, the number of matches and where they are', () => {
+  const outputs = new Outputs()
+  const query = orThrow(parseQuery('needle hay', false))
+  for (let length = 10; length < 2400; length += 2)
+    for (const [of, many] of [
+      ['text', 1],
+      ['tool', 3],
+    ] as const) {
+      const text = `${'needle hay '.repeat(many)}${' '.repeat(length)}`
+      outputs.add(matchIn([{ of, text } as never], query)?.score)
+    }
+  for (let gap = 585; gap < 595; gap++)
+    outputs.add(matchIn([{ of: 'text', text: `needle hay ${' '.repeat(gap)}needle` } as never], query)?.score)
+  outputs.expectToBe('906c027bc9699baf')
 })
 
 it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {
