@@ -148,7 +148,8 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
                 path,
               )
           done.push({ ns, config: next, messages })
-          for (const at of [next, { configurable: { thread_id: 't', checkpoint_ns: ns } }])
+          const more = { configurable: { ...next.configurable, mine: 1 }, tags: ['a'] }
+          for (const at of [next, more, { configurable: { thread_id: 't', checkpoint_ns: ns, mine: 1 } }])
             expect(asJson(await handles[which ? 1 : 0].getTuple(at))).toEqual(asJson(await theirs.getTuple(at)))
         }
         const later = new IndelibleSaver(store)
