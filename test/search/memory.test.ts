@@ -8,7 +8,7 @@ import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
 import { unreadTerm } from '../../src/entry/kit.ts'
 import { storeTask } from '../../src/store/kit.ts'
 import { matchIn } from '../../src/search/match.ts'
-import { parseQuery } from '../../src/search/query.ts'
+import { isOneTerm, parseQuery, termsOfPhrase, type Phrase } from '../../src/search/query.ts'
 import { Outputs } from '../outputs.ts'
 import { thawed } from '../thawed.ts'
 import { searchCases } from './cases.ts'
@@ -197,6 +197,49 @@ it('a score depends on the length of the text, the number of matches and where t
   for (let gap = 585; gap < 595; gap++)
     outputs.add(matchIn([{ of: 'text', text: `needle hay ${' '.repeat(gap)}needle` } as never], query)?.score)
   outputs.expectToBe('906c027bc9699baf')
+})
+
+it.each<readonly [query: string, typing: boolean, wanted: string, unwanted: string]>([
+  ['one two', false, 'one|two', ''],
+  ['one two', true, 'one|two*', ''],
+  ['one two ', true, 'one|two', ''],
+  ['one two.', true, 'one|two', ''],
+  ['one -two', true, 'one', 'two'],
+  ['one "two three"', true, 'one|two three', ''],
+  ['one "two three', true, 'one|two three*', ''],
+  ['"two th"* one* -three* x', false, 'two th*|one*|x', 'three*'],
+  ['“one two” „three“ «four»', false, 'one two|three|four', ''],
+  ['a-b c.d', false, 'a b|c d', ''],
+  ['... one -- "" *', false, 'one', ''],
+  ['"one" -"two three"', false, 'one', 'two three'],
+])('the query %j (typing: %j) wants %s and not %s', (query, typing, wanted, unwanted) => {
+  const found = orThrow(parseQuery(query, typing))
+  const shown = (phrases: readonly Phrase[]): string =>
+    phrases.map(({ units, prefix }) => `${units.map(({ text }) => text).join(' ')}${prefix ? '*' : ''}`).join('|')
+  expect([shown(found.wanted), shown(found.unwanted)]).toEqual([wanted, unwanted])
+})
+
+it('a query without a word to find is refused', () => {
+  for (const query of ['', ' ', '-one', '"" .', '-"one two"'])
+    expect(parseQuery(query, true)).toEqual(left({ _tag: 'EmptyQuery', query }))
+})
+
+it('the terms of a phrase are in every message that has it, and are the phrase if it is one term', () => {
+  const termsIn = (query: string): readonly unknown[] =>
+    orThrow(parseQuery(query, false)).wanted.map((phrase) => [
+      termsOfPhrase(phrase).map(({ term, prefix }) => `${term}${prefix === true ? '*' : ''}`),
+      isOneTerm(phrase),
+    ])
+  expect(termsIn('one two* "three four"*')).toEqual([
+    [['one'], true],
+    [['two*'], true],
+    [['three', 'four*'], false],
+  ])
+  expect(termsIn('日本 日 日本語')).toEqual([
+    [['日本'], true],
+    [['日*'], true],
+    [['日本', '本語'], false],
+  ])
 })
 
 it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {
