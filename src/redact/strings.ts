@@ -53,8 +53,8 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
       const end = endOfString(text, start) as number
       token.lastIndex = colon.lastIndex = end + 1
       const isKey = colon.test(text)
-      strings.push({ start, end, isKey, name: isKey ? undefined : name, within })
-      name = isKey ? text.slice(start, end) : undefined
+      strings.push({ start, end, isKey, name, within })
+      name = text.slice(start, end) // of a value until the next comma or bracket
       continue
     }
     if (sign === '{' || sign === '[') {

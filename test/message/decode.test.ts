@@ -87,6 +87,8 @@ describe('decodeMessage', () => {
     [{ role: 'user', content: [], meta: { a: () => 1 } }, 'meta.a is a function; a message is plain JSON data'],
     [new Date(0), 'the message is an instance of Date'],
     [{ role: 'x'.repeat(1000), content: [] }, '… (1002 characters)'],
+    [{ role: 'x'.repeat(38), content: [] }, `found "${'x'.repeat(38)}"`],
+    [{ role: 'x'.repeat(39), content: [] }, `found "${'x'.repeat(39)}… (41 characters)`],
   ])('refuses %j', (input, message) => expect(faultText(input)).toContain(message))
 
   it('never throws for any input', () => {

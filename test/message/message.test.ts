@@ -4,6 +4,7 @@ import {
   developer,
   file,
   image,
+  mend,
   reasoning,
   system,
   text,
@@ -13,8 +14,30 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { isText, isToolCall, isToolResult, provider, refusal, toolResultsOf } from 'indelible/message'
-import { isRole, roles, toolResultPart } from '../../src/message/kit.ts'
+import {
+  isErased,
+  isText,
+  isToolCall,
+  isToolResult,
+  openCalls,
+  provider,
+  refusal,
+  toolResultsOf,
+} from 'indelible/message'
+import {
+  callsOf,
+  cutAnswer,
+  erasedMessage,
+  indelibleMetaOf,
+  isCut,
+  isRole,
+  messageIn,
+  resultMessages,
+  roles,
+  toolResultPart,
+  withErasedText,
+  withOwnCallId,
+} from '../../src/message/kit.ts'
 import { everyPart } from '../messages.ts'
 
 describe('message constructors', () => {
@@ -102,4 +125,127 @@ describe('message queries', () => {
       toolResultsOf(toolResult('c1', '')).length,
     ]).toEqual(['ab', ['c1', 'c2'], 1])
   })
+})
+
+describe('an interrupted answer', () => {
+  const call = toolCall('c', 'f', '{}')
+  const texts = (parts: Parameters<typeof cutAnswer>[0], marked: boolean) =>
+    cutAnswer(parts, marked)?.content.map((part) => (part.type === 'text' ? part.text : part.type))
+
+  it('keeps its parts and the text so far, but no reasoning alone', () => {
+    expect(cutAnswer([text('a'), 'b\ud83d', ''], false)).toEqual(assistant('a', 'b\ufffd'))
+    expect(cutAnswer([reasoning('hm'), call], false)).toEqual(assistant(reasoning('hm'), call))
+    for (const parts of [[], [''], [reasoning('hm')], [reasoning('hm'), '']])
+      expect(cutAnswer(parts, false)).toBeUndefined()
+  })
+  it('has its mark after the last text, otherwise after the reasoning', () => {
+    expect(texts(['a'], true)).toEqual(['a', ' [interrupted]'])
+    expect(texts(['a '], true)).toEqual(['a ', '[interrupted]'])
+    expect(texts([text('a'), call, text('b\n'), call], true)).toEqual([
+      'a',
+      'tool_call',
+      'b\n',
+      '[interrupted]',
+      'tool_call',
+    ])
+    expect(texts([reasoning('hm'), reasoning('so'), call], true)).toEqual([
+      'reasoning',
+      'reasoning',
+      '[interrupted]',
+      'tool_call',
+    ])
+    expect(texts([reasoning('hm')], true)).toEqual(['[interrupted]'])
+    const cut = cutAnswer([], true)
+    expect(cut).toEqual({ ...assistant('[interrupted]'), meta: { indelible: { interrupted: true } } })
+    expect([isCut(cut as never), isCut(assistant('[interrupted]')), isCut({ ...assistant(), meta: {} })]).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('the answer of a model', () => {
+  it('has the calls that wait, without those that its provider answered', () => {
+    const [one, two] = [toolCall('a', 'f', ''), toolCall('b', 'f', '')]
+    const calls = callsOf(assistant('x', one, toolResultPart('a', 'done'), two))
+    expect([calls, Object.isFrozen(calls)]).toEqual([[two], true])
+  })
+  it('gets results in one message or in one each', () => {
+    const results = [toolResultPart('a', '1'), toolResultPart('b', '2')]
+    expect(resultMessages(results, true)).toEqual([{ role: 'tool', content: results }])
+    expect(resultMessages(results, false)).toEqual(results.map((result) => ({ role: 'tool', content: [result] })))
+    expect([resultMessages([], true), resultMessages([], false)]).toEqual([[], []])
+    const [message] = resultMessages(results, true)
+    expect([message, message?.content].map((value) => Object.isFrozen(value))).toEqual([true, true])
+  })
+  it('has call ids of its own', () => {
+    const used = new Set(['a', 'a_2'])
+    const other = toolCall('b', 'f', '')
+    expect(withOwnCallId(other, used)).toBe(other)
+    const meta = { openai: { fields: { id: 'item', kept: 1 }, more: 2 }, app: { id: 'app' }, odd: 1 }
+    expect(withOwnCallId({ ...toolCall('a', 'f', ''), meta }, used)).toEqual({
+      ...toolCall('a_3', 'f', ''),
+      meta: { openai: { fields: { kept: 1 }, more: 2 }, app: { id: 'app' }, odd: 1, indelible: { callId: 'a' } },
+    })
+    expect(withOwnCallId(toolCall('a', 'f', ''), used)).toMatchObject({
+      id: 'a_4',
+      meta: { indelible: { callId: 'a' } },
+    })
+    expect([...used]).toEqual(['a', 'a_2', 'b', 'a_3', 'a_4'])
+  })
+  it('is read from any value, and our own data of it', () => {
+    expect([messageIn(assistant('a')), messageIn({ role: 'robot' })]).toEqual([assistant('a'), undefined])
+    const own = [undefined, {}, { indelible: 1 }, { indelible: { a: 1 } }]
+    expect(own.map((meta) => indelibleMetaOf({ meta } as never))).toEqual([{}, {}, {}, { a: 1 }])
+    expect(indelibleMetaOf({})).toEqual({})
+  })
+})
+
+describe('an erased message', () => {
+  const message = assistant('a', reasoning('b'), toolCall('c', 'f', '{}'), 'd', toolResultPart('c', 'e'), 'f', 'g')
+  it('has its role and the ids of its calls and results, and is sent with them', () => {
+    const erased = erasedMessage({ ...message, id: 'lost', meta: {} } as never)
+    expect(erased).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'erased' },
+        { type: 'erased', id: 'c' },
+        { type: 'erased' },
+        { type: 'erased', callId: 'c' },
+        { type: 'erased' },
+      ],
+    })
+    expect(erasedMessage(erased)).toEqual(erased)
+    expect(erasedMessage(user())).toEqual({ role: 'user', content: [{ type: 'erased' }] })
+    expect([isErased(erased), isErased(message), isErased(user())]).toEqual([true, false, false])
+    expect(withErasedText(message)).toBe(message)
+    expect(withErasedText({ ...erased, id: 'm' })).toEqual({
+      ...assistant('[erased]', toolCall('c', 'erased', '{}'), '[erased]', toolResultPart('c', '[erased]'), '[erased]'),
+      id: 'm',
+    })
+    expect(openCalls([erasedMessage(assistant(toolCall('c', 'f', '')))])).toEqual([
+      { id: 'c', name: 'erased', position: 0, part: 0 },
+    ])
+    expect(openCalls([erasedMessage(assistant(toolCall('c', 'f', ''))), erasedMessage(toolResult('c', ''))])).toEqual(
+      [],
+    )
+    expect([erased, erased.content, erased.content[1]].every((value) => Object.isFrozen(value))).toBe(true)
+  })
+  it('between a call and its result makes the result late', () => {
+    expect(
+      mend([assistant(toolCall('c', 'f', '')), erasedMessage(user('x')), toolResult('c', '')]).repairs,
+    ).toMatchObject([{ done: 'moved the result to its call' }])
+  })
+})
+
+it('what are no messages is named', () => {
+  for (const [given, found] of [
+    ['text', '"text"'],
+    [undefined, 'nothing'],
+    [{ length: '1' }, 'an object with "length"'],
+  ] as const)
+    expect(() => openCalls(given as never)).toThrow(
+      `expected messages: an array, or a view such as history.view(), found ${found}`,
+    )
 })

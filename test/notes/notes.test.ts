@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHistory, faultMessage, type Message } from 'indelible'
-import { decodeNote, foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
+import {
+  decodeNote,
+  foldPages,
+  isMark,
+  placeNote,
+  placeOf,
+  rangeDigest,
+  retractedBy,
+  type Note,
+} from '../../src/notes/kit.ts'
 import { conversation } from '../messages.ts'
 import { Outputs } from '../outputs.ts'
 
@@ -96,7 +105,18 @@ describe('decodeNote', () => {
     for (const note of [...notes, ...moreNotes])
       for (const name of [...Object.keys(note), 'other'])
         for (const value of odd) outputs.add(decodeNote({ ...note, [name]: value }))
-    outputs.expectToBe('8f467a20ab64a20b')
+    const receipt = { type: 'receipt', len: 1, contextDigest: digest, model: 'm' }
+    const inner = [
+      ['usage', { input: 0, output: 0 }, ['input', 'output', 'cacheRead', 'cacheWrite', 'other']],
+      ['head', { size: 0, root: digest }, ['size', 'root', 'other']],
+    ] as const
+    for (const [field, whole, names] of inner)
+      for (const name of names)
+        for (const value of odd) outputs.add(decodeNote({ ...receipt, [field]: { ...whole, [name]: value } }))
+    for (const name of ['index', 'text', 'part', 'after', 'other'])
+      for (const value of odd)
+        outputs.add(decodeNote({ type: 'journal', step: 's', said: [{ index: 0 }, { index: 1, [name]: value }] }))
+    outputs.expectToBe('7b3f036ee24aafe6')
   })
   it('never throws', () => {
     fc.assert(fc.property(fc.anything(), (value) => void decodeNote(value)))
@@ -125,6 +145,29 @@ describe('foldPages', () => {
         [4, undefined],
       ]),
     )
+  })
+})
+
+describe('a note', () => {
+  it('is a mark if it has positions and kinds only', () => {
+    const marks = [...notes, ...(moreNotes as readonly Note[])].filter(isMark).map(({ type }) => type)
+    expect([...new Set(marks)]).toEqual(['page', 'pin', 'unpin', 'retraction', 'erased', 'seal'])
+  })
+  it('retracts what is there when it comes', () => {
+    const retraction: Note = { type: 'retraction', from: 2, to: 5 }
+    expect([0, 2, 3, 5, 9].map((len) => retractedBy(retraction, len))).toEqual([
+      undefined,
+      undefined,
+      { from: 2, to: 3 },
+      { from: 2, to: 5 },
+      { from: 2, to: 5 },
+    ])
+    expect(retractedBy({ type: 'pin', position: 1 }, 9)).toBeUndefined()
+  })
+  it('has the place that its record gave it', () => {
+    const [one, other]: readonly Note[] = [{ type: 'seal' }, { type: 'seal' }]
+    placeNote(one as Note, 3)
+    expect([placeOf(one as Note), placeOf(other as Note)]).toEqual([3, 0])
   })
 })
 

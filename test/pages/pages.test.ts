@@ -65,6 +65,12 @@ describe('classify', () => {
     [['tool_result'], 'conversation'],
     [1, 'conversation'],
     [undefined, 'conversation'],
+    [{ role: 'system', meta: { indelible: { interrupted: true } } }, 'conversation'],
+    [{ role: 'developer', meta: { indelible: { interrupted: true } } }, 'conversation'],
+    ...[null, 'interrupted', {}, { interrupted: true }, { indelible: null }, { indelible: true }].map(
+      (meta) => [{ role: 'system', meta }, 'bootstrap'] as const,
+    ),
+    [{ role: 'system', meta: { indelible: { interrupted: 'true' } } }, 'bootstrap'],
   ])('%j is %s', (message, kind) => expect(classify(message)).toBe(kind))
   it('never guesses constraint, plan or preference', () => {
     for (const text of ['constraint', 'plan', 'preference', 'IMPORTANT: always', 'I prefer tabs'])
@@ -102,6 +108,37 @@ describe('the page kinds of a view', () => {
       [1.9, 3.9],
     ] as const)
       expect(history.view().slice(from, to).pages.toArray()).toEqual(pageKinds.slice(from, to))
+  })
+  it('are counted and listed in any range', () => {
+    const kinds = Array.from({ length: 1000 }, (_, index) => pageKinds[(index * index) % 6] ?? 'plan')
+    const history = createHistory<number>()
+    for (const [index, kind] of kinds.entries()) history.append(index, kind)
+    for (const [from, to] of [
+      [0, 1000],
+      [0, 0],
+      [0, 1],
+      [127, 129],
+      [128, 256],
+      [100, 300],
+      [990, 1000],
+      [5, 900],
+    ] as const) {
+      const { pages } = history.view().slice(from, to)
+      const expected = kinds.slice(from, to)
+      expect([pages.length, pages.kinds, [...pages], JSON.stringify(pages)]).toEqual([
+        to - from,
+        expected,
+        expected,
+        JSON.stringify(expected),
+      ])
+      expect([pages.kinds === pages.kinds, Object.isFrozen(pages.kinds)]).toEqual([true, true])
+      for (const kind of pageKinds) expect(pages.count(kind)).toBe(expected.filter((one) => one === kind).length)
+    }
+    const { pages } = history.view()
+    expect(() => pages.count('rule' as never)).toThrow(
+      '"rule" is not a page kind; expected one of bootstrap, constraint, plan, preference, evidence, conversation',
+    )
+    expect(() => degradationPath(1 as never)).toThrow('a number is not a page kind')
   })
   it('are undefined at a fractional index', () => {
     const { pages } = createHistory<number>({ from: [1, 2] }).view()

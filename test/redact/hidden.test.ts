@@ -77,6 +77,28 @@ describe('redaction finds a secret', () => {
     expect(clean(taken)).toBe(`{"${mark}":1,"${mark} 2":2,"${mark} 3":3}`)
   })
 
+  it('in the meta of a part, and adds none to others', () => {
+    const part = text(`a ${secret}`)
+    const meta = { app: { said: secret, id: secret } }
+    const redacted = createRedactor().message(user(part, { ...text('b'), meta }, { ...text('c'), meta: { app: 1 } }))
+    expect(redacted.content).toStrictEqual([
+      text(`a ${mark}`),
+      { ...text('b'), meta: { app: { said: mark, id: secret } } },
+      { ...text('c'), meta: { app: 1 } },
+    ])
+  })
+
+  it('in the end of a growing text, by up to 64 characters before it', () => {
+    const { textFrom } = createRedactor({ rules: [{ name: 'r', pattern: /X-*(?<secret>s)/ }], secrets: false })
+    const said = (count: number): string => `X${'-'.repeat(count)}s`
+    expect([0, 1, 64].map((from) => textFrom(said(63), from))).toEqual([
+      said(63).replace('s', '[redacted r, 1 characters]'),
+      `${'-'.repeat(63)}[redacted r, 1 characters]`,
+      '[redacted r, 1 characters]',
+    ])
+    expect(textFrom(said(64), 65)).toBe('s')
+  })
+
   it('in Gemini arguments whose names elsewhere hold bytes or ids', () => {
     const args = { data: secret, id: secret, signature: secret, inlineData: { mimeType: 'image/png', data: secret } }
     const bytes = `${Buffer.alloc(200, 200).toString('base64')}`
@@ -248,6 +270,18 @@ describe('a custom redaction rule', () => {
     expect(redactor.text('{"a":"secret: x","b":"\\u0073ecret: \\"y\\"","c":"no"}')).toBe(
       '{"a":"[redacted line, 9 characters]","b":"[redacted line, 11 characters]","c":"no"}',
     )
+    const across = createRedactor({ rules: [{ name: 'line', pattern: /one","two/ }], secrets: false })
+    expect(across.text('["one","two"]')).toBe('["one","two"]')
+    expect(across.text('"one","two"')).toBe('"[redacted line, 9 characters]"')
+  })
+
+  it('gives the length of what it removed, without the escapes of any JSON around it', () => {
+    const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
+    let [said, clean] = ['secret: "\t"', '[redacted line, 11 characters]']
+    for (let depth = 0; depth < 3; depth++) {
+      ;[said, clean] = [JSON.stringify({ a: said }), JSON.stringify({ a: clean })]
+      expect(redactor.text(said)).toBe(clean)
+    }
   })
 })
 

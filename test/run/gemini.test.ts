@@ -198,6 +198,29 @@ describe('the Gemini model', () => {
     ])
   })
 
+  it('counts input of its own tools and reasoning, and may give no counts and no model', async () => {
+    const ending = async (usageMetadata: unknown, more: object = {}): Promise<ModelEvent | undefined> => {
+      const chunk = { candidates: [{ content: { parts: [{ text: '' }, { text: 'a' }] }, finishReason: 'RECITATION' }] }
+      const model = await connected(() => ({ events: [JSON.stringify({ ...chunk, usageMetadata, ...more })] }))
+      const last = (await eventsOf(model)).at(-1)
+      await server?.close()
+      return last
+    }
+    const counts = { promptTokenCount: 1, toolUsePromptTokenCount: 2, candidatesTokenCount: 4, thoughtsTokenCount: 8 }
+    expect(await ending({ ...counts, cachedContentTokenCount: 1 }, { modelVersion: 'm-1' })).toMatchObject({
+      reason: 'refusal',
+      usage: { input: 3, output: 12, cacheRead: 1 },
+      model: 'm-1',
+    })
+    const none = await ending({})
+    expect(none).toMatchObject({ usage: { input: 0, output: 0, cacheRead: 0 } })
+    expect(none).not.toHaveProperty('model')
+    const cut = await connected(() => ({
+      events: [JSON.stringify({ candidates: [{ content: { parts: [{ text: 'a' }] } }] })],
+    }))
+    expect((await eventsOf(cut)).map(({ type }) => type)).toEqual(['block_start', 'text_delta'])
+  })
+
   it("continues another model's conversation, with placeholder signatures for Gemini 3 only", async () => {
     for (const [model, signature] of [
       ['gemini-3-pro', 'skip_thought_signature_validator'],

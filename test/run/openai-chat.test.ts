@@ -163,6 +163,82 @@ describe('the OpenAI Chat model', () => {
     expect(ended.right.usage).toEqual({ input: 9, output: 4, cacheRead: 8 })
   })
 
+  const bare = (choices: readonly object[], others: object = {}): string =>
+    JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, choices, ...others })
+  it.each<readonly [string, readonly string[], string, object]>([
+    [
+      'other choices, no model, no usage and an unknown reason',
+      [
+        bare([
+          { index: 1, delta: { content: 'x' }, finish_reason: 'stop' },
+          { index: 0, delta: { content: 'a' } },
+        ]),
+        bare([{ index: 0, delta: { content: '', refusal: null } }]),
+        bare([{ index: 0, finish_reason: 'other_reason' }], { model: '', usage: null }),
+      ],
+      'block_start 0 text; text_delta 0 a; block_end 0 text',
+      { message: assistant('a'), reason: 'other', usage: { input: 0, output: 0 } },
+    ],
+    [
+      'a call in pieces whose later ones repeat its id, empty or not, and fields of its own',
+      [
+        bare([{ index: 0, delta: { tool_calls: [{ id: '', function: { name: 'f', arguments: '{' } }] } }]),
+        bare([{ index: 0, delta: { tool_calls: [{ id: null, type: 'function', function: { arguments: '}' } }] } }]),
+        bare([{ index: 0, delta: { tool_calls: [{ index: 0, id: 'c', function: { name: '', arguments: null } }] } }]),
+        bare([{ index: 0, delta: {}, finish_reason: 'function_call' }], { model: 'm-1' }),
+        bare([], { model: 'm-2', usage: { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: {} } }),
+      ],
+      'block_start 0 tool_call f; arguments_delta 0 {; arguments_delta 0 }; block_end 0 tool_call',
+      {
+        message: assistant(toolCall('c', 'f', '{}')),
+        reason: 'tool_calls',
+        usage: { input: 3, output: 2 },
+        model: 'm-2',
+      },
+    ],
+    [
+      'a custom call, and text again after it',
+      [
+        bare([{ index: 0, delta: { content: 'a' } }]),
+        bare([
+          {
+            index: 0,
+            delta: { tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { name: 'f', input: 'x' } }] },
+          },
+        ]),
+        bare([{ index: 0, delta: { tool_calls: [{ index: 0, custom: { input: 'y' } }] } }]),
+        bare([{ index: 0, delta: { content: 'b' } }]),
+        bare([{ index: 0, delta: {}, finish_reason: 'tool_calls' }]),
+      ],
+      'block_start 0 text; text_delta 0 a; block_end 0 text; block_start 1 tool_call f; arguments_delta 1 x; arguments_delta 1 y; text_delta 0 b; block_end 1 tool_call',
+      { message: { content: [{ text: 'ab' }, { type: 'tool_call', id: 'c', name: 'f', arguments: 'xy' }] } },
+    ],
+    ['nothing', [bare([{ index: 0, delta: { role: 'assistant' } }])], '', {}],
+  ])('reads %s', async (_, events, expected, finish) => {
+    const chat = await model(() => ({ events }))
+    const found: ModelEvent[] = []
+    const request = { messages: view([user('u')]), tools: [], stablePrefix: 0, parameters: {} }
+    for await (const event of chat.stream(request, new AbortController().signal)) found.push(event)
+    expect(server?.requests[0]?.body).not.toHaveProperty('tools')
+    const last = found.at(-1)
+    const shown = found.flatMap((event) =>
+      event.type === 'finish'
+        ? []
+        : [
+            [
+              event.type,
+              event.index,
+              'text' in event ? event.text : event.block,
+              ...('name' in event ? [event.name] : []),
+            ].join(' '),
+          ],
+    )
+    expect(shown.join('; ')).toBe(expected)
+    if (expected === '') expect(last).toBeUndefined()
+    else expect(last).toMatchObject({ type: 'finish', ...finish })
+    if (last?.type === 'finish' && 'usage' in finish) expect(last).toEqual({ type: 'finish', ...finish })
+  })
+
   it('says that a response without any event of an answer may come from another server', async () => {
     for (const reply of foreignReplies) {
       const ended = await run({ model: await model(() => reply), view: view([user('u')]) }).result()()

@@ -213,6 +213,85 @@ describe('the OpenAI Responses model', () => {
     ])
   })
 
+  it('reads refusals, reasoning texts and custom calls', async () => {
+    const refusal = { ...message, content: [{ type: 'refusal', refusal: 'No.' }] }
+    const thought = { id: 'rs', type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] }
+    const custom = { id: 'ct', type: 'custom_tool_call', call_id: 'c', name: 'f', input: 'x' }
+    const said = events(
+      { type: 'response.output_item.added', output_index: 0, item: { ...thought, content: [] } },
+      {
+        type: 'response.content_part.added',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: '' },
+      },
+      { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'hm' },
+      { type: 'response.content_part.done', output_index: 0, content_index: 0, part: thought.content[0] },
+      { type: 'response.output_item.done', output_index: 0, item: thought },
+      {
+        type: 'response.content_part.added',
+        output_index: 1,
+        content_index: 0,
+        part: { type: 'refusal', refusal: '' },
+      },
+      { type: 'response.refusal.delta', output_index: 1, content_index: 0, delta: 'No.' },
+      { type: 'response.content_part.done', output_index: 1, content_index: 0, part: refusal.content[0] },
+      { type: 'response.output_item.done', output_index: 1, item: refusal },
+      { type: 'response.output_item.added', output_index: 2, item: { ...custom, input: '' } },
+      { type: 'response.custom_tool_call_input.delta', output_index: 2, delta: 'x' },
+      { type: 'response.output_item.done', output_index: 2, item: custom },
+      { type: 'response.completed', response: response([], { usage: undefined }) },
+    )
+    const found: ModelEvent[] = []
+    const asked = { messages: view([user('u')]), tools: [], stablePrefix: 0, parameters: {} }
+    const one = await model(() => ({ events: said }))
+    for await (const event of one.stream(asked, new AbortController().signal)) found.push(event)
+    const told = found.map(({ type, ...event }) =>
+      [type, ...['index', 'block', 'text', 'callId', 'name'].flatMap((name) => event[name as never] ?? [])].join(' '),
+    )
+    expect(told).toEqual([
+      'block_start 0 reasoning',
+      'reasoning_delta 0 reasoning hm',
+      'block_end 0 reasoning',
+      'block_start 1 refusal',
+      'text_delta 1 refusal No.',
+      'block_end 1 refusal',
+      'block_start 2 tool_call c f',
+      'arguments_delta 2 tool_call x',
+      'block_end 2 tool_call',
+      'finish',
+    ])
+    const [whole] = decoded([thought, refusal, custom])
+    expect(found.flatMap((event) => (event.type === 'block_end' ? [event.part] : []))).toMatchObject(
+      (whole?.content ?? []).map(({ type }) => ({ type })),
+    )
+    expect(found.at(-1)).toEqual({
+      type: 'finish',
+      message: whole,
+      reason: 'tool_calls',
+      usage: { input: 0, output: 0 },
+      model: 'gpt-x-1',
+    })
+    expect(server?.requests[0]?.body).not.toHaveProperty('tools')
+  })
+
+  it.each([
+    ['refusal', { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }],
+    ['other', { status: 'incomplete', incomplete_details: null }],
+    ['end_turn', { status: 'completed', usage: { input_tokens: 1, output_tokens: 2, input_tokens_details: null } }],
+  ])('gives the reason %s of an answer that ended so', async (reason, more) => {
+    const [last] = events({ type: 'response.incomplete', response: response([message], more) })
+    const one = await model(() => ({ events: [last as string] }))
+    const ended = await run({ model: one, view: view([user('u')]) }).result()()
+    expect(isRight(ended) && ended.right.steps[0]?.response).toMatchObject({ reason, message: decoded([message])[0] })
+    if ('usage' in more) expect(isRight(ended) && ended.right.usage).toEqual({ input: 1, output: 2 })
+  })
+
+  it('says of a failed response without a reason that it failed', async () => {
+    const last = { type: 'response.failed', response: response([], { status: 'failed', error: null }) }
+    expect(await end({ model: await model(() => ({ events: events(last) })) })).toContain('the response failed')
+  })
+
   it('keeps complete blocks and partial text on an interrupt', async () => {
     const stream = run({
       model: await model(() => ({ events: calling, pieces: 200, pause: 2 })),

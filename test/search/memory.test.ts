@@ -1,14 +1,15 @@
 /** Searching a store that keeps no index: its messages are read. */
 import * as fc from 'fast-check'
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, vi } from 'vitest'
-import { createSession, faultMessage, memoryStore, orThrow, user } from 'indelible'
+import { createSession, faultMessage, forkSession, memoryStore, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
 import { unreadTerm } from '../../src/entry/kit.ts'
 import { storeTask } from '../../src/store/kit.ts'
 import { matchIn } from '../../src/search/match.ts'
-import { parseQuery } from '../../src/search/query.ts'
+import { isOneTerm, parseQuery, termsOfPhrase, type Phrase } from '../../src/search/query.ts'
+import { Outputs } from '../outputs.ts'
 import { thawed } from '../thawed.ts'
 import { searchCases } from './cases.ts'
 
@@ -33,6 +34,13 @@ describe('searching a memory store', () => {
   ])('refuses %j and names the option', (options, message) => {
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(message)
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(TypeError)
+  })
+
+  it('refuses what is no store', () => {
+    for (const call of [indexStore, dropIndex, (store: Store) => searchStore(store, 'a')])
+      expect(() => call({} as Store)).toThrow(TypeError)
+    expect(() => indexStore({} as Store)).toThrow('indexStore')
+    expect(() => dropIndex({} as Store)).toThrow('dropIndex')
   })
 
   it('refuses unknown index options', () => {
@@ -119,6 +127,38 @@ it('encrypted sessions are listed as they are now, also if the clock is set by d
   }
 })
 
+it('the notes of a session are read once, and a fork of one whose notes can not be read shows its own messages', async () => {
+  const inner = memoryStore()
+  await createSession(inner, { id: 's', messages: [user('a word'), user('the word')] })
+  const fork = await forkSession(inner, 's', { id: 'f', at: 1 })
+  for (const text of ['my word', 'a last word']) await fork.append(user(text))
+  let fault: string | undefined
+  const reads: string[] = []
+  const read: Store['read'] = (id, given) => {
+    if (given?.only !== 'note') return inner.read(id, given)
+    reads.push(id)
+    if (id !== 's' || fault === undefined) return inner.read(id, given)
+    return storeTask(async () => left({ _tag: fault, id } as never), 'read')
+  }
+  const search = () => searchStore({ ...inner, read }, 'word', { sort: 'time' })()
+  const all = ['f 2', 'f 1', 's 1', 's 0']
+  for (const [tag, expected, more] of [
+    [undefined, all, {}],
+    ['NoSuchLog', ['f 2', 'f 1', 'f 0'], {}],
+    ['DamagedLog', ['f 2', 'f 1'], { damaged: ['s'] }],
+    ['NoKey', ['f 2', 'f 1'], { encrypted: ['s'] }],
+  ] as const) {
+    fault = tag
+    reads.length = 0
+    const page = orThrow(await search())
+    expect([tag, page.hits.map(({ session, position }) => `${session} ${position}`)]).toEqual([tag, expected])
+    expect(page).toEqual({ hits: page.hits, indexed: false, read: expect.any(Number) as number, ...more })
+    if (tag === undefined) expect(reads.toSorted()).toEqual(['f', 's'])
+  }
+  fault = 'Io'
+  expect(await search()).toMatchObject({ left: { _tag: 'Io' } })
+})
+
 it('an index is built in pieces until it is complete or nothing more can be added', async () => {
   const made = async (pieces: readonly RowsIndexed[]): Promise<readonly unknown[]> => {
     const rest = [...pieces]
@@ -141,6 +181,65 @@ it('a word that must be absent, and texts after the first with all words, change
   expect(matchIn([...texts, { of: 'text', text: 'hay' } as never], without as never)).toBeUndefined()
   for (const text of [`${'needle '.repeat(3000)}hay`, `hay ${'needle '.repeat(3000)}`])
     expect(matchIn([{ of: 'text', text } as never], without as never)).toBeUndefined()
+})
+
+it('a score depends on the length of the text, the number of matches and where they are', () => {
+  const outputs = new Outputs()
+  const query = orThrow(parseQuery('needle hay', false))
+  for (let length = 10; length < 2400; length += 2)
+    for (const [of, many] of [
+      ['text', 1],
+      ['tool', 3],
+    ] as const) {
+      const text = `${'needle hay '.repeat(many)}${' '.repeat(length)}`
+      outputs.add(matchIn([{ of, text } as never], query)?.score)
+    }
+  for (let gap = 585; gap < 595; gap++)
+    outputs.add(matchIn([{ of: 'text', text: `needle hay ${' '.repeat(gap)}needle` } as never], query)?.score)
+  outputs.expectToBe('906c027bc9699baf')
+})
+
+it.each<readonly [query: string, typing: boolean, wanted: string, unwanted: string]>([
+  ['one two', false, 'one|two', ''],
+  ['one two', true, 'one|two*', ''],
+  ['one two ', true, 'one|two', ''],
+  ['one two.', true, 'one|two', ''],
+  ['one -two', true, 'one', 'two'],
+  ['one "two three"', true, 'one|two three', ''],
+  ['one "two three', true, 'one|two three*', ''],
+  ['"two th"* one* -three* x', false, 'two th*|one*|x', 'three*'],
+  ['“one two” „three“ «four»', false, 'one two|three|four', ''],
+  ['a-b c.d', false, 'a b|c d', ''],
+  ['... one -- "" *', false, 'one', ''],
+  ['"one" -"two three"', false, 'one', 'two three'],
+])('the query %j (typing: %j) wants %s and not %s', (query, typing, wanted, unwanted) => {
+  const found = orThrow(parseQuery(query, typing))
+  const shown = (phrases: readonly Phrase[]): string =>
+    phrases.map(({ units, prefix }) => `${units.map(({ text }) => text).join(' ')}${prefix ? '*' : ''}`).join('|')
+  expect([shown(found.wanted), shown(found.unwanted)]).toEqual([wanted, unwanted])
+})
+
+it('a query without a word to find is refused', () => {
+  for (const query of ['', ' ', '-one', '"" .', '-"one two"'])
+    expect(parseQuery(query, true)).toEqual(left({ _tag: 'EmptyQuery', query }))
+})
+
+it('the terms of a phrase are in every message that has it, and are the phrase if it is one term', () => {
+  const termsIn = (query: string): readonly unknown[] =>
+    orThrow(parseQuery(query, false)).wanted.map((phrase) => [
+      termsOfPhrase(phrase).map(({ term, prefix }) => `${term}${prefix === true ? '*' : ''}`),
+      isOneTerm(phrase),
+    ])
+  expect(termsIn('one two* "three four"*')).toEqual([
+    [['one'], true],
+    [['two*'], true],
+    [['three', 'four*'], false],
+  ])
+  expect(termsIn('日本 日 日本語')).toEqual([
+    [['日本'], true],
+    [['日*'], true],
+    [['日本', '本語'], false],
+  ])
 })
 
 it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {

@@ -2,7 +2,7 @@
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
 import { valueOf } from 'indelible/codecs/kit'
-import { isLeft, optionsOf } from 'indelible/json/kit'
+import { isLeft, optionsOf, present } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 
@@ -143,9 +143,7 @@ class Chunks {
     this.#open.delete(index)
     if (open === undefined) return
     const providerMetadata = part?.type === 'reasoning' ? reasoningMetadata(part) : undefined
-    if (open.block === 'reasoning' && providerMetadata !== undefined)
-      yield { type: 'reasoning-end', id: open.id, providerMetadata }
-    else yield { type: `${open.block}-end`, id: open.id }
+    yield { type: `${open.block}-end`, id: open.id, ...present({ providerMetadata }) }
   }
 
   *#model(event: ModelEvent): Generator<UIMessageChunk> {

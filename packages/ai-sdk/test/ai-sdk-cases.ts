@@ -354,6 +354,41 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })
 
+  it('ends a stream whose source fails with an error, and replaces it by the next', async () => {
+    const store = ownStore(await fresh())
+    const streams = chatStreams(store)
+    for (const ttl of [0, Infinity, 2 ** 31])
+      await expect(streams.publish('c', streamOf([]), { ttl })).rejects.toThrow('ttl')
+    const failing = new ReadableStream<UIMessageChunk>({
+      start: (controller) => controller.enqueue({ type: 'start' }),
+      pull: (controller) => controller.error(new Error('down')),
+    })
+    const cut = { type: 'error', errorText: 'The answer was cut off.' }
+    expect((await chunksOf(await streams.publish('c', failing))).at(-1)).toEqual(cut)
+    let end!: () => void
+    const open = new ReadableStream<UIMessageChunk>({ start: (controller) => void (end = () => controller.close()) })
+    const first = (await streams.publish('c', open)).getReader()
+    const second = await streams.publish('c', streamOf([{ type: 'start' }, { type: 'finish' }]))
+    expect(await chunksOf(second)).toEqual([{ type: 'start' }, { type: 'finish' }])
+    expect(await first.read()).toEqual({ done: false, value: cut })
+    expect((await first.read()).done).toBe(true)
+    end()
+  })
+
+  it('removes an ended stream after its time, but not the one that replaced it', async () => {
+    const store = ownStore(await fresh())
+    const streams = chatStreams(store)
+    await chunksOf(await streams.publish('c', streamOf([{ type: 'start' }]), { ttl: 1 }))
+    await expect.poll(async () => (await store.info(streamLogOf('c'))())._tag).toBe('Left')
+    await chunksOf(await streams.publish('c', streamOf([{ type: 'start' }]), { ttl: 30 }))
+    await chunksOf(await streams.publish('c', streamOf([{ type: 'finish' }]), { ttl: 600_000 }))
+    await setTimeout(60)
+    expect((await store.read(streamLogOf('c'), { from: 0 })).map(({ body }) => body)).toEqual([
+      '{"type":"finish"}',
+      '{"end":true}',
+    ])
+  })
+
   it('ends a stream whose process died with an error', async () => {
     const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.

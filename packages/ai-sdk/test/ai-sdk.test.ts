@@ -235,6 +235,31 @@ it('a failed or cancelled run notifies its client', async () => {
   expect((await types(stream)).at(-1)).toBe('abort')
 })
 
+it.each([
+  ['stop', [assistant('so')], {}],
+  ['tool-calls', [assistant(toolCall('c', 'nothing', {}))], { maxSteps: 1 }],
+  ['tool-calls', [assistant(toolCall('c', 'nothing', {}))], { maxToolCalls: 0 }],
+  ['length', [assistant(toolCall('c', 'nothing', {}))], { maxTokens: 0 }],
+  ['other', [assistant(toolCall('c', 'nothing', {}))], { stopWhen: () => true }],
+] as const)('a run ends for its client with the reason %s', async (finishReason, lines, limits) => {
+  const answer = run({ model: scriptedModel(lines), view: orThrow(settle([user('hi')])), limits })
+  const chunks: UIMessageChunk[] = []
+  for await (const chunk of toUIMessageStream(answer) as unknown as AsyncIterable<UIMessageChunk>) chunks.push(chunk)
+  expect(chunks.slice(-2)).toEqual([{ type: 'finish-step' }, { type: 'finish', finishReason }])
+})
+
+it('a client is not told why a run failed, by default, and can cancel a run', async () => {
+  const view = orThrow(settle([user('hi')]))
+  const chunks: UIMessageChunk[] = []
+  const failed = toUIMessageStream(run({ model: scriptedModel([]), view }))
+  for await (const chunk of failed as unknown as AsyncIterable<UIMessageChunk>) chunks.push(chunk)
+  expect(chunks.at(-1)).toEqual({ type: 'error', errorText: 'The answer failed.' })
+  expect(chunks.filter(({ type }) => type === 'error')).toHaveLength(1)
+  const left = run({ model: scriptedModel([assistant('a long answer')]), view })
+  await toUIMessageStream(left).cancel()
+  expect(await left.result()()).toMatchObject({ right: { stopReason: 'cancelled' } })
+})
+
 it('a route killed after a tool had finished continues with its result', async () => {
   const store = await files.fresh()
   const chats = chatStore(store)

@@ -4,7 +4,7 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { faultMessage, createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
-import { run, tool, type Model } from 'indelible/run'
+import { run, tool, type Model, type ModelEvent } from 'indelible/run'
 import { aiSdkModel } from '@indelible/ai-sdk'
 import { modelContract, type ModelScene } from '@indelible/testing'
 
@@ -162,6 +162,60 @@ describe('the AI SDK model', () => {
       },
     ])
     expect(ended.right.stopReason).toBe('end_turn')
+  })
+
+  it.each([
+    ['stop', 'end_turn'],
+    ['length', 'max_tokens'],
+    ['tool-calls', 'tool_calls'],
+    ['content-filter', 'refusal'],
+    ['error', 'other'],
+  ] as const)('gives the end %s as %s, with the tokens that the provider counted', async (unified, reason) => {
+    const counts = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: 3 }
+    const end: Streamed = {
+      type: 'finish',
+      usage: { inputTokens: counts, outputTokens: { total: undefined, text: undefined, reasoning: undefined } },
+      finishReason: { unified, raw: unified },
+    }
+    const request = { messages: start(), tools: [{ name: 'read', parameters: {} }], stablePrefix: 0, parameters: {} }
+    const inner = speaking([{ type: 'response-metadata', modelId: 'm-2026' }, ...text('so'), end])
+    const events: ModelEvent[] = []
+    for await (const event of aiSdkModel(inner).stream(request as never, new AbortController().signal))
+      events.push(event)
+    expect(events.at(-1)).toMatchObject({
+      type: 'finish',
+      message: { role: 'assistant', content: [{ type: 'text', text: 'so' }] },
+      reason,
+      usage: { input: 0, output: 0, cacheWrite: 3 },
+      model: 'm-2026',
+    })
+    expect(inner.doStreamCalls[0]?.tools?.[0]).not.toHaveProperty('description')
+  })
+
+  it('has the name that it is given, or that of its model', () => {
+    const model = speaking()
+    const names = [{}, { model: 'of the request' }, { model: 'of the request', name: 'given' }]
+    expect(names.map((given) => aiSdkModel(model, given).name)).toEqual(['m', 'of the request', 'given'])
+    expect(aiSdkModel('openai/gpt-5').name).toBe('openai/gpt-5')
+  })
+
+  it('keeps metadata of texts and calls, and the results of tools that the provider ran out of the answer', async () => {
+    const providerMetadata = { openai: { itemId: 'i' } }
+    const inner = speaking([
+      { type: 'text-start', id: 't' },
+      { type: 'text-delta', id: 't', delta: 'so' },
+      { type: 'text-end', id: 't', providerMetadata },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'read', input: '{ "a": 1 }', providerMetadata },
+      finish('tool-calls'),
+    ])
+    const parts: unknown[] = []
+    const stream = run({ model: aiSdkModel(inner), view: start(), tools: [read], limits: { maxSteps: 1 } })
+    for await (const told of stream)
+      if (told.type === 'model_event' && told.event.type === 'block_end') parts.push(told.event.part)
+    const ended = await stream.result()()
+    expect(parts).toHaveLength(2)
+    for (const part of parts) expect(JSON.stringify(part)).toContain('"itemId":"i"')
+    expect(isRight(ended) && ended.right.messages[1]).toEqual({ role: 'assistant', content: parts })
   })
 
   it('takes an answer as complete if its provider gives any reason for its end', async () => {

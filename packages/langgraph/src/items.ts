@@ -39,7 +39,7 @@ export const messageOf = (text: string): Message | undefined => {
   const parsed = parseJson(text)
   if (isLeft(parsed)) return undefined
   const read = codec.decode([parsed.right])
-  if (isLeft(read) || read.right.losses.length > 0) return undefined
+  if (isLeft(read)) return undefined
   const [message] = read.right.messages
   return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right) ? message : undefined
 }

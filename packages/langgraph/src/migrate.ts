@@ -1,6 +1,6 @@
 /** Copies threads between checkpointers, into records or out of them. */
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from '@langchain/langgraph-checkpoint'
-import type { RunnableConfig } from '@langchain/core/runnables'
+import { present } from 'indelible/json/kit'
 
 /**
  * Copy the checkpoints and writes of a thread, or of all threads, from one checkpointer to another: from
@@ -16,9 +16,8 @@ export const copyCheckpoints = async (
   to: BaseCheckpointSaver<number | string>,
   threadId?: string,
 ): Promise<number> => {
-  const config: RunnableConfig = threadId === undefined ? {} : { configurable: { thread_id: threadId } }
   const tuples: CheckpointTuple[] = []
-  for await (const tuple of from.list(config)) tuples.push(tuple)
+  for await (const tuple of from.list({ configurable: present({ thread_id: threadId }) })) tuples.push(tuple)
   // Oldest first, so that each checkpoint's parent is already there.
   for (const { config: at, checkpoint, metadata, parentConfig, pendingWrites = [] } of tuples.toReversed()) {
     const { thread_id, checkpoint_ns = '' } = at.configurable ?? {}

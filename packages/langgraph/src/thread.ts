@@ -112,9 +112,9 @@ export class Thread {
   /** The checkpoint with an id; without an id, the last one of the namespace. */
   checkpoint(ns: string, id: string | undefined): StoredCheckpoint | undefined {
     const there = this.checkpoints.get(ns)
-    if (there === undefined || id !== undefined) return id === undefined ? undefined : there?.get(id)
+    if (id !== undefined) return there?.get(id)
     let last: StoredCheckpoint | undefined
-    for (const stored of there.values()) if (last === undefined || stored.id > last.id) last = stored
+    for (const stored of there?.values() ?? []) if (last === undefined || stored.id > last.id) last = stored
     return last
   }
 

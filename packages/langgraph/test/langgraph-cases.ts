@@ -148,7 +148,8 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
                 path,
               )
           done.push({ ns, config: next, messages })
-          for (const at of [next, { configurable: { thread_id: 't', checkpoint_ns: ns } }])
+          const more = { configurable: { ...next.configurable, mine: 1 }, tags: ['a'] }
+          for (const at of [next, more, { configurable: { thread_id: 't', checkpoint_ns: ns, mine: 1 } }])
             expect(asJson(await handles[which ? 1 : 0].getTuple(at))).toEqual(asJson(await theirs.getTuple(at)))
         }
         const later = new IndelibleSaver(store)
@@ -323,6 +324,16 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     await saver.put({ configurable: { thread_id: 't' } }, checkpoint, meta(1), {})
     await writing
     expect((await new IndelibleSaver(store).getTuple(config))?.pendingWrites).toHaveLength(1)
+  })
+
+  it('refuses writes without a checkpoint id, and has nothing of a thread that is not there', async () => {
+    const saver = new IndelibleSaver(await fresh())
+    for (const configurable of [{ thread_id: '1' }, { thread_id: '1', checkpoint_id: 5 }])
+      await expect(saver.putWrites({ configurable }, [['a', 1]], 't')).rejects.toThrow(
+        'missing a required "checkpoint_id"',
+      )
+    for (const checkpoint_id of [undefined, '', 'x'])
+      expect(await saver.getTuple({ configurable: { thread_id: '1', checkpoint_id } })).toBeUndefined()
   })
 
   it('accepts writes whose checkpoint is never stored', async () => {

@@ -34,7 +34,7 @@ const tagItem = (item: AgentInputItem): Json => {
 /** The messages, if they convert back to exactly these items. */
 const decodeItems = (items: readonly Json[]): readonly Message[] | undefined => {
   const read = codec.decode(items)
-  if (isLeft(read) || read.right.losses.length > 0) return undefined
+  if (isLeft(read)) return undefined
   const back = encodeItems(read.right.messages)
   return back !== undefined && jsonEqual(back as readonly Json[], items) ? read.right.messages : undefined
 }

@@ -125,7 +125,6 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     const { mutations } = structuredClone(args)
-    if (mutations.length === 0) return
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
       return replaceItems(session, applyMutations(there, mutations), there)

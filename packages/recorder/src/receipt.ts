@@ -275,10 +275,9 @@ export const sentMessages = (
   }, 'sentMessages')
 }
 
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
+declare const TextDecoder: new () => { decode: (bytes?: Uint8Array) => string }
 
 const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
-  if (bytes === undefined) return undefined
   const parsed = parseJson(new TextDecoder().decode(bytes))
   const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
   return isLeft(message) ? undefined : message.right

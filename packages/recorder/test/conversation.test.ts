@@ -69,3 +69,23 @@ it('a base is read from the recorder’s own notes, and from no newer form of th
     await session.note({ ...note, content })
   expect(baseOf(session)).toEqual(base)
 })
+
+it('the record had the messages of a compaction when all were there, also those that it retracts', async () => {
+  const messages = [user('a question'), assistant('an answer'), user('sum up'), assistant('in short')]
+  const conversation = new Conversation(await createSession(memoryStore(), { messages }), undefined)
+  expect([0, 1, 4].map((len) => conversation.recordAt(len))).toEqual([0, 1, 4])
+  const compaction: Compaction = { upTo: 2, summary: 'in short', places: ['made', 'new'] }
+  const blocks = new Map([[0, 'a'.repeat(64) as never]])
+  await conversation.compact(compaction, [user('So far: in short'), user('next')], blocks)
+  expect([0, 1, 2].map((len) => conversation.recordAt(len))).toEqual([4, 4, 5])
+  expect(conversation.session.conversation().toArray().map(textOf)).toEqual(['a question', 'an answer', 'next'])
+})
+
+it('a conversation remembers sixteen receipts that later ones can refer to', async () => {
+  const conversation = new Conversation(await createSession(memoryStore()), undefined)
+  for (let note = 0; note < 16; note++) conversation.wrote(`${note}`, note)
+  conversation.wrote('3', 99)
+  expect([conversation.receipts.size, conversation.receipts.get('3')]).toEqual([16, 3])
+  conversation.wrote('other', 100)
+  expect([...conversation.receipts]).toEqual([['other', 100]])
+})

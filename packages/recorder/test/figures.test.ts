@@ -4,6 +4,7 @@ import { memoryStore } from 'indelible'
 import { usageDollars } from '../../../src/context/kit.ts'
 import { createRecorder } from '@indelible/recorder'
 import { readUsage } from '../../../src/session/kit.ts'
+import { Tally } from '../src/summary.ts'
 
 describe('the figures of recorded calls', () => {
   it('match the sessions: calls, failures, tokens, costs', async () => {
@@ -44,4 +45,44 @@ describe('the figures of recorded calls', () => {
     )
     expect(summary.dollars).toBeCloseTo((300_000 * 2.5 + 20 * 15 + 300_000 * 5 + 10 * 22.5) / 1e6, 9)
   })
+})
+
+it('the figures list so many sessions, breaks and models, and count the others', () => {
+  const tally = new Tally()
+  const usage = { input: 4, output: 3, cacheRead: 2, cacheWrite: 1 }
+  const call = (more: object): void =>
+    tally.called({ session: 's', model: 'm', failed: false, usage: undefined, broke: undefined, ...more })
+  for (let index = 0; index < 1001; index++)
+    call({ model: `model ${index}`, usage, broke: { where: 'system', because: `${index}`, call: index } })
+  call({ model: 'model 0', usage: { input: 1, output: 1 } })
+  call({ model: 'gpt-5.4', usage: { input: 1_000_000, output: 0 } })
+  for (let index = 0; index < 10_000; index++) call({ session: `session ${index}` })
+  call({ session: 's', failed: true })
+  tally.passed()
+  tally.lost('request')
+  tally.lost('answer')
+  const summary = tally.summary()
+  expect(summary).toMatchObject({ calls: 11_004, failed: 1, silent: 10_000, passed: 1, lost: 2, unanswered: 1 })
+  expect(summary.usage).toEqual({ input: 1_004_005, output: 3004, cacheRead: 2002, cacheWrite: 1001 })
+  expect([summary.sessions.length, summary.sessions[0], summary.sessions.at(-1), summary.moreSessions]).toEqual([
+    10_000,
+    'session 1',
+    's',
+    2,
+  ])
+  expect([summary.breaks.length, summary.breaks[0], summary.moreBreaks]).toEqual([
+    1000,
+    { session: 's', where: 'system', because: '0', call: 0 },
+    1,
+  ])
+  expect([summary.models.size, summary.models.get('model 0'), summary.models.get('others')?.input]).toEqual([
+    1001,
+    { input: 5, output: 4, cacheRead: 2, cacheWrite: 1 },
+    1_000_004,
+  ])
+  expect(summary.unpriced).toBe(1002)
+  expect(summary.dollars).toBe(usageDollars('gpt-5.4', { input: 1_000_000, output: 0 }))
+  expect([summary, summary.sessions, summary.breaks].every((value) => Object.isFrozen(value))).toBe(true)
+  tally.passed()
+  expect(summary.passed).toBe(1)
 })

@@ -6,7 +6,15 @@ import { createServer, connect, type AddressInfo, type Server, type Socket } fro
 import { afterEach, describe, expect, it } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { createRecorder, recordingFetch, type Recorder, type RecorderOptions } from '@indelible/recorder'
+import {
+  createRecorder,
+  detailsOf,
+  recordingFetch,
+  type CallDetails,
+  type Recorder,
+  type RecorderOptions,
+} from '@indelible/recorder'
+
 import { startProxy } from '../src/proxy/index.ts'
 import { ok } from '../../../test/task-results.ts'
 
@@ -121,6 +129,238 @@ describe('a hostile provider stream', () => {
   })
 })
 
+describe('an odd answer', () => {
+  type Wire = { readonly [field: string]: unknown }
+  const message = (content: unknown): Wire => ({ role: 'assistant', content })
+  const chat = (content: string, more: Wire = {}): Wire => ({
+    choices: [{ index: 0, finish_reason: 'stop', message: message(content) }],
+    ...more,
+  })
+  const block = (index: unknown, text: string): Wire => ({
+    type: 'content_block_start',
+    index,
+    content_block: { type: 'text', text },
+  })
+  const delta = (index: unknown, text: string): Wire => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type: 'text_delta', text },
+  })
+  const start = (usage?: Wire): Wire => ({
+    type: 'message_start',
+    message: { ...message([]), id: 'a1', model: 'claude', ...(usage !== undefined && { usage }) },
+  })
+  const called = (more: Wire): Wire => ({ choices: [{ delta: { tool_calls: [more] } }] })
+  const item = (id: string, text: string): Wire => ({
+    type: 'message',
+    id,
+    role: 'assistant',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  })
+  const chunk = (text: string, more: Wire = {}): Wire => ({
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }],
+  })
+  const stop: Wire = { choices: [{ finish_reason: 'stop' }] }
+  const noMessage = 'the provider gave an error without a message'
+
+  it.each<readonly [string, path: string, answer: Wire | readonly Wire[], expected: Wire]>([
+    ['whose error is a text', '/chat/completions', { error: 'overloaded' }, { error: 'overloaded' }],
+    ['whose error has no message', '/chat/completions', { error: { code: 1 } }, { error: noMessage }],
+    ['whose error is null', '/chat/completions', chat('a', { error: null }), { said: ['a'], stop: 'stop' }],
+    ['whose error is long', '/chat/completions', { error: 'e'.repeat(600) }, { error: 'e'.repeat(500) }],
+    ['without a choice', '/chat/completions', { id: 'r', model: 'gpt' }, { response: 'r', model: 'gpt' }],
+    [
+      'with negative and broken counts',
+      '/chat/completions',
+      chat('a', { usage: { prompt_tokens: 1.5, completion_tokens: -1 } }),
+      { said: ['a'], stop: 'stop' },
+    ],
+    [
+      'with counts of zero',
+      '/chat/completions',
+      chat('a', { usage: { prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } } }),
+      { said: ['a'], stop: 'stop', usage: { input: 0, output: 0, cacheRead: 0 } },
+    ],
+    [
+      'streamed with several choices, an end without a delta, and its usage after it',
+      '/chat/completions',
+      [
+        { id: 'r', model: 'gpt', choices: [{ delta: { role: 'assistant', content: 'a' } }] },
+        { id: '', model: '', choices: [{ index: 1, delta: { content: 'x' } }, { delta: { content: 'b' } }] },
+        stop,
+        { choices: [{ finish_reason: null }], usage: { prompt_tokens: 3, completion_tokens: 1 } },
+      ],
+      { said: ['ab'], stop: 'stop', response: 'r', model: 'gpt', usage: { input: 3, output: 1 } },
+    ],
+    [
+      'streamed with two errors',
+      '/chat/completions',
+      [stop, { error: { message: 'first' } }, { error: { message: 'second' } }],
+      { error: 'first', stop: 'stop' },
+    ],
+    [
+      'streamed with calls at their indexes, and pieces without one',
+      '/chat/completions',
+      [
+        called({ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a"' } }),
+        called({ index: 1, id: 'd', type: 'function', function: { name: 'g', arguments: '' } }),
+        called({ index: 0, id: 'again', function: { arguments: ':1}' } }),
+        called({ function: { arguments: '{}' } }),
+        stop,
+      ],
+      { said: ['f(c){"a":1} g(d){}'], stop: 'stop' },
+    ],
+    [
+      'streamed with an only call that has no index',
+      '/chat/completions',
+      [called({ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }), stop],
+      { said: ['f(c){}'], stop: 'stop' },
+    ],
+    [
+      'streamed with counts at its start and null ones at its end',
+      '/messages',
+      [
+        start({ input_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 }),
+        start(),
+        block(0, ''),
+        delta(0, 'a'),
+        delta(1, 'nowhere'),
+        block('0', 'nowhere'),
+        delta(0, 'b'),
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { input_tokens: null, output_tokens: 5 } },
+        { type: 'message_delta', usage: 'none', delta: 'none' },
+        { type: 'message_stop' },
+      ],
+      {
+        said: ['ab'],
+        stop: 'end_turn',
+        response: 'a1',
+        model: 'claude',
+        usage: { input: 9, output: 5, cacheRead: 3, cacheWrite: 4 },
+      },
+    ],
+    [
+      'streamed with a call whose arguments broke off, one without, and no usage at its start',
+      '/messages',
+      [
+        { type: 'message_delta', delta: {}, usage: { output_tokens: 5 } },
+        start(),
+        { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'c', name: 'f', input: {} } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '' } },
+        { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'd', name: 'g', input: {} } },
+        { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"a"' } },
+        { type: 'content_block_start', index: 2, content_block: { type: 'tool_use', id: 'e', name: 'h', input: {} } },
+        { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"a"' } },
+        { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: ':1}' } },
+        { type: 'message_delta', delta: {}, usage: { input_tokens: 1, output_tokens: 5 } },
+        { type: 'message_stop' },
+      ],
+      {
+        said: ['f(c){} h(e){"a":1}'],
+        response: 'a1',
+        model: 'claude',
+        usage: { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 },
+      },
+    ],
+    [
+      'streamed with citations and a signature',
+      '/messages',
+      [
+        start(),
+        { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: 'h', signature: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'm' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'c2ln' } },
+        block(1, 'a'),
+        { type: 'content_block_delta', index: 1, delta: { type: 'citations_delta', citation: { at: 1 } } },
+        { type: 'content_block_delta', index: 1, delta: { type: 'citations_delta', citation: { at: 2 } } },
+        { type: 'message_stop' },
+      ],
+      { said: ['(hm c2ln) a [{"at":1},{"at":2}]'], response: 'a1', model: 'claude' },
+    ],
+    ['streamed without a start', '/messages', [block(0, 'a'), { type: 'message_stop' }], {}],
+    [
+      'streamed with an item out of place, and texts of others',
+      '/responses',
+      [
+        { type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'gpt', output: [] } },
+        { type: 'response.output_item.done', output_index: 1, item: item('m2', 'two') },
+        { type: 'response.output_item.done', output_index: 0, item: item('m1', 'one') },
+        { type: 'response.output_item.done', item: item('m3', 'three') },
+        { type: 'response.output_item.done', item: 'none' },
+        { type: 'response.output_text.delta', item_id: 'm2', delta: 'two' },
+        { type: 'response.output_text.delta', item_id: 'm4', delta: 'fo' },
+        { type: 'response.output_text.delta', item_id: 'm4', delta: 7 },
+        { type: 'response.output_text.delta', item_id: 'm4', delta: 'ur' },
+        { type: 'response.output_text.delta', output_index: 9, delta: 'nine' },
+      ],
+      { said: ['one two three four nine'], cut: true, stop: 'in_progress', response: 'r', model: 'gpt' },
+    ],
+    [
+      'streamed to an end without output, and then another answer',
+      '/responses',
+      [
+        { type: 'response.output_item.done', output_index: 0, item: item('m1', 'one') },
+        { type: 'response.output_text.delta', item_id: 'm2', delta: 'left out' },
+        { type: 'response.incomplete', response: { id: 'r', status: 'incomplete', output: [] } },
+        { type: 'response.completed', response: { id: 's', status: 'completed', output: [item('m9', 'nine')] } },
+      ],
+      { said: ['one'], stop: 'incomplete', response: 'r' },
+    ],
+    [
+      'streamed to a failure without a reason',
+      '/responses',
+      [{ type: 'response.failed', response: { id: 'r', status: 'failed' } }],
+      { error: 'the response failed', stop: 'failed', response: 'r' },
+    ],
+    [
+      'with tool prompts, thoughts and no cache',
+      '/m:generateContent',
+      {
+        ...chunk('a', { finishReason: 'STOP' }),
+        usageMetadata: {
+          promptTokenCount: 1,
+          toolUsePromptTokenCount: 2,
+          candidatesTokenCount: 4,
+          thoughtsTokenCount: 8,
+        },
+      },
+      { said: ['a'], stop: 'STOP', usage: { input: 3, output: 12 } },
+    ],
+    [
+      'streamed with an error, in an envelope',
+      '/m:streamGenerateContent',
+      [{ response: chunk('a') }, { response: { error: { message: 'first' } } }, { error: { message: 'second' } }],
+      { error: 'first' },
+    ],
+    ['that was blocked for no reason', '/m:generateContent', { promptFeedback: { blockReason: 7 } }, {}],
+  ])('%s is recorded as it is', async (_, path, answer, expected) => {
+    const made = recording()
+    const isStream = Array.isArray(answer)
+    const body = isStream
+      ? answer.map((event: Wire) => `data: ${JSON.stringify(event)}\n\n`).join('')
+      : JSON.stringify(answer)
+    const asks = { responses: { input: 'hi' }, m: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] } }
+    const request = { model: 'asked', ...(asks[/\w+/.exec(path)?.[0] as 'm'] ?? { messages: [question('hi')] }) }
+    await call(made, JSON.stringify(request), body, { path, type: isStream ? 'text/event-stream' : 'application/json' })
+    expect(made.notices).toEqual([])
+    const session = await ok(openSession(made.store, made.recorder.summary().sessions[0] ?? ''))
+    const said = [...session.view()].slice(1).map(({ content }) =>
+      content
+        .map((part) => {
+          if (part.type === 'tool_call') return `${part.name}(${part.id})${part.arguments}`
+          if (part.type === 'reasoning') return `(${part.text} ${JSON.stringify(part).match(/c2ln/)?.[0]})`
+          const cited = /"citations":(\[[^\]]*\])/.exec(JSON.stringify(part))?.[1]
+          return `${part.type === 'text' ? part.text : part.type}${cited === undefined ? '' : ` ${cited}`}`
+        })
+        .join(' '),
+    )
+    const [note] = [...session.notes()].flatMap((one) => (one.type === 'receipt' ? [one] : []))
+    const { stop, response, error, cut } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
+    const { usage, model } = note ?? {}
+    expect({ said, stop, response, error, cut, usage, model }).toEqual({ said: [], model: 'asked', ...expected })
+  })
+})
+
 describe('an odd call', () => {
   it('is recorded if the answer precedes the end of the request', async () => {
     const made = recording()
@@ -172,12 +412,13 @@ describe('a session that ends during recording', () => {
   it.each([
     ['is removed', async (store: Store, id: string) => void (await ok(store.remove(id)))],
     ['is sealed', async (store: Store, id: string) => void (await ok((await ok(openSession(store, id))).seal()))],
-  ])('%s: the conversation continues in another session', async (_, end) => {
+  ])('%s: the conversation, also one with a name, continues in another session', async (_, end) => {
     const made = recording()
-    await call(made, asked(question('1')), answerA)
+    const named = (body: string): string => body.replace('{', '{"prompt_cache_key":"mine",')
+    await call(made, named(asked(question('1'))), answerA)
     const [first = ''] = made.recorder.summary().sessions
     await end(made.store, first)
-    await call(made, next, answerA)
+    await call(made, named(next), answerA)
     expect(made.notices).toEqual([])
     const [, second = ''] = made.recorder.summary().sessions
     expect((await ok(openSession(made.store, second))).len).toBe(4)
@@ -225,6 +466,60 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
   await call(made, asked(question('1')), answerA)
   expect([tried, made.notices.length]).toEqual([tries, 1])
   expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1, unanswered: 1 })
+})
+
+it('a session has the name of its conversation in its id, as far as an id can have it', async () => {
+  const made = recording()
+  const ids: string[] = []
+  for (const name of ['a b/c.d:e-f_g', 'x'.repeat(200), '']) {
+    await call(
+      made,
+      asked(question(`of ${name}`)).replace('{', `{"prompt_cache_key":${JSON.stringify(name)},`),
+      answerA,
+    )
+    ids.push(made.recorder.summary().sessions.at(-1) ?? '')
+  }
+  const random = /^[0-9a-f]{8}$/
+  expect(ids.map((id) => [id.slice(0, -8), random.test(id.slice(-8))])).toEqual([
+    ['a-b-c.d:e-f_g-', true],
+    [`${'x'.repeat(100)}-`, true],
+    ['recorded-', true],
+  ])
+})
+
+it('a title is the first line of the user, whatever the form of the message', async () => {
+  const titles: unknown[] = []
+  for (const content of [
+    '  \n first line \nsecond',
+    [
+      { type: 'text', text: '' },
+      { type: 'text', text: '<a-b>\nx\n</a-b>' },
+      { type: 'text', text: 'said' },
+    ],
+    '<a>only this</a>',
+    '<a>not</a> an element',
+    `${'w'.repeat(79)} cut`,
+    `${'w'.repeat(80)}`,
+    `${'w'.repeat(70)} ${'v'.repeat(8)} cut`,
+    `${'w'.repeat(78)}\u{1f642}\u{1f642}`,
+    ' ',
+  ]) {
+    const made = recording()
+    await call(made, asked({ role: 'system', content: 'rules' }, { role: 'user', content }), answerA)
+    const [id = ''] = made.recorder.summary().sessions
+    titles.push((await ok(openSession(made.store, id))).metadata()['title'])
+  }
+  expect(titles).toEqual([
+    'first line',
+    'said',
+    '<a>only this</a>',
+    '<a>not</a> an element',
+    `${'w'.repeat(79)}…`,
+    'w'.repeat(80),
+    `${'w'.repeat(70)} ${'v'.repeat(8)}…`,
+    `${'w'.repeat(78)}\ufffd…`,
+    undefined,
+  ])
 })
 
 describe('an unreadable session', () => {

@@ -742,6 +742,19 @@ describe('another client', () => {
     expect(await lengths(store)).toEqual([4, 4, 4, 2])
   })
 
+  it('that quotes an answer under its name compacts nothing in it', async () => {
+    const store = memoryStore()
+    const summary = 'They spoke of many things, and at length.'
+    const quoting = { role: 'user', content: `So far: ${summary}` }
+    const recording = createRecorder({ store })
+    await call(recording, 'victim', [one], 'answer 1')
+    await call(recording, 'victim', [one, said, two], summary)
+    await call(recording, 'attacker', [quoting], 'another')
+    expect(await lengths(store)).toEqual([4, 2])
+    await call(recording, 'victim', [quoting, two], 'answer 3')
+    expect(await lengths(store)).toEqual([4, 2])
+  })
+
   it('is distinguished from the client itself, which can go back in its own', async () => {
     const store = memoryStore()
     const recorder = createRecorder({ store })

@@ -110,10 +110,22 @@ it('sampling records each conversation completely or not at all, and a larger sh
 })
 
 it('a sample is about as large as its share, also with one common system text', async () => {
-  const conversations = Array.from({ length: 200 }, () => ({ kind: 'messages' as const, turns: 1 }))
-  const found = (await recorded(conversations, 0.3)).filter(({ length }) => length > 0).length
-  expect(found).toBeGreaterThan(40)
-  expect(found).toBeLessThan(80)
+  const conversations = Array.from({ length: 200 }, () => ({ kind: 'messages' as const, turns: 2 }))
+  const found = (await recorded(conversations, 0.3)).map(({ length }) => length)
+  expect([...new Set(found)].toSorted()).toEqual([0, 2])
+  expect(found.filter(Boolean).length).toBeGreaterThan(40)
+  expect(found.filter(Boolean).length).toBeLessThan(80)
+})
+
+it('conversations of system texts alone are sampled by those', async () => {
+  const fetch = recordingFetch({ store: memoryStore(), fetch: provider, sample: 0.5 })
+  for (let index = 0; index < 20; index++) {
+    const body = JSON.stringify({ messages: [{ role: 'system', content: `system ${index}` }] })
+    await (await fetch('http://x/chat/completions', { method: 'POST', body })).text()
+  }
+  await fetch.settled()
+  const { calls, passed } = fetch.summary()
+  expect([calls > 0, passed > 0, calls + passed]).toEqual([true, true, 20])
 })
 
 it('--keep-days removes only recorded sessions that nobody appended to since', async () => {

@@ -1,7 +1,8 @@
 /** Runs of recorders: what a killed one left is marked, but not while another one records it. */
 import { hostname } from 'node:os'
 import { expect, it, vi } from 'vitest'
-import { createSession, memoryStore, user, type Store } from 'indelible'
+import { assistant, createSession, listSessions, memoryStore, openSession, user, type Store } from 'indelible'
+import { sentMessages } from '@indelible/recorder'
 import { beginRun } from '../../src/proxy/kit.ts'
 import { Recorders } from '../../../cli/src/record/recorders.ts'
 import type { Call } from '../../../cli/src/terminal/command.ts'
@@ -46,6 +47,46 @@ it('a question older than the killed recorder is not marked', async () => {
   const run = beginRun(store)
   expect(await run.marked).toBe(0)
   await run.end()
+})
+
+it('only the questions of recorded sessions are marked, as a call that the recorder was killed in', async () => {
+  let now = 1000
+  const store = memoryStore({ now: () => now++ })
+  await killed(store)
+  const metadata = { recorder: 'openai-chat' }
+  await ok(createSession(store, { id: 'answered', metadata, messages: [user('asked'), assistant('answered')] }))
+  await ok(createSession(store, { id: 'empty', metadata }))
+  await ok(createSession(store, { id: 'of no recorder', messages: [user('asked')] }))
+  await ok(createSession(store, { id: 'asked', metadata: { ...metadata, model: 'm' }, messages: [user('asked')] }))
+  const run = beginRun(store)
+  expect(await run.marked).toBe(1)
+  await run.end()
+  const receipts: unknown[] = []
+  for (const { id } of (await listSessions(store)).sessions)
+    for (const note of (await ok(openSession(store, id))).notes())
+      receipts.push([
+        id,
+        note,
+        note.type === 'receipt' && (await sentMessages(store, await openSession(store, id), note)),
+      ])
+  const details = {
+    api: 'openai-chat',
+    sent: [[0, 1]],
+    duration: 0,
+    error: expect.stringContaining('was killed') as string,
+  }
+  expect(receipts).toMatchObject([['asked', { type: 'receipt', len: 1, model: 'm', details }, [user('asked')]]])
+})
+
+it('a question that has a receipt is not marked again', async () => {
+  const store = memoryStore({ now: () => 1000 })
+  await asked(store)
+  for (const marked of [1, 0]) {
+    await killed(store)
+    const run = beginRun(store)
+    expect(await run.marked).toBe(marked)
+    await run.end()
+  }
 })
 
 it('a killed recorder may leave more questions in one millisecond than fit a page', async () => {

@@ -1,7 +1,7 @@
 /** What goes wrong leaves an activity as a failure that says whether to try again, and nothing of what was said. */
 import { storeTask } from '../../../../src/store/kit.ts'
 import { spawnSync } from 'node:child_process'
-import { left } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, system, toolCall, toolResult, user, type Message, type Store } from 'indelible'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
@@ -13,6 +13,15 @@ import {
   type StreamEvent,
   type StreamInput,
 } from '@indelible/workflows/activities'
+import {
+  answerAction,
+  beginAction,
+  endStream,
+  readKnownAction,
+  recordFailure,
+  type Change,
+  type KnownAction,
+} from '../../src/activities/actions.ts'
 import { isRetryable } from '../../src/kit.ts'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { ok } from '../../../../test/task-results.ts'
@@ -67,8 +76,20 @@ describe('invalid activity input', () => {
   it('of the other activities', async () => {
     const { activities } = engine({ store, registry: {} })
     const history = (await begun(store, [user('u')])).toJSON()
-    for (const limit of [{}, { maxChars: NaN }, { maxTokens: -1 }])
-      expect(await failed(activities.manage({ history, ...limit } as never))).toMatchObject({ tag: 'InvalidInput' })
+    for (const [limit, reason] of [
+      [{}, 'the limit should be one of budget, maxTokens and maxChars'],
+      [{ maxChars: 1, maxTokens: 1 }, 'the limit should be one of budget, maxTokens and maxChars'],
+      [{ maxChars: NaN }, 'limit.maxChars should be a number of at least 0'],
+      [{ maxTokens: -1 }, 'limit.maxTokens should be a number of at least 0'],
+      [{ budget: 'x' }, 'limit.budget should be a number of at least 0'],
+      [{ budget: { window: 1 } }, 'limit.budget should have a window and a completion: numbers of at least 0'],
+      [{ budget: { completion: 1 } }, 'limit.budget should have a window and a completion: numbers of at least 0'],
+    ] as const)
+      expect(await failed(activities.manage({ history, ...limit } as never))).toMatchObject({
+        tag: 'InvalidInput',
+        message: expect.stringContaining(reason) as string,
+      })
+    expect(await activities.manage({ history, maxChars: 0 })).toMatchObject({ limit: 0, overBudget: true })
     expect(await failed(activities.hydrate({ history: 'x' as never }))).toMatchObject({ tag: 'InvalidInput' })
     const partial = await ok(
       hydratePartial(store, createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })),
@@ -361,5 +382,58 @@ describe("a stream's requests and results", () => {
       ),
     ).toMatchObject({ tag: 'Full', retryable: true })
     expect(ends(events)).toMatchObject([{ outcome: 'failed' }])
+  })
+})
+
+describe('the state of an action', () => {
+  const result = { reason: 'end_turn' }
+  const failure = { tag: 'Io', message: 'Io: no' }
+  const begun = { input: 'i', attempt: 2, ended: false }
+  const answered = { ...begun, result, ended: true }
+  const after = (change: Change, known: KnownAction | undefined): unknown => {
+    const changed = change(known)
+    return isLeft(changed) ? changed.left : changed.right
+  }
+  it('begins, and begins again with a later attempt, until it has a result', () => {
+    const begin = beginAction('a', 'i', 1)
+    expect(after(begin, undefined)).toEqual({ input: 'i', attempt: 1, ended: false })
+    expect(after(begin, begun)).toEqual({ ...begun, attempt: 3 })
+    expect(after(beginAction('a', 'i', 9), { ...begun, input: '' })).toEqual({ ...begun, attempt: 9 })
+    expect(after(begin, answered)).toBe(answered)
+    expect(after(begin, { ...begun, input: 'other' })).toEqual({ _tag: 'OtherAction', action: 'a' })
+    expect(after(begin, { ...begun, ended: true })).toEqual({ _tag: 'ActionEnded', action: 'a' })
+    expect(after(begin, { ...begun, ended: true, failure })).toEqual({ _tag: 'FailedBefore', action: 'a', failure })
+  })
+  it('keeps its first result', () => {
+    const answer = (ended: boolean) => answerAction('a', 'i', result, ended)
+    expect(after(answer(false), undefined)).toEqual({ input: 'i', attempt: 1, result, ended: false })
+    expect(after(answer(false), begun)).toEqual({ ...begun, result })
+    expect(after(answer(true), begun)).toEqual(answered)
+    expect(after(answer(true), answered)).toBe(answered)
+    expect(after(answer(true), { ...begun, input: 'other' })).toMatchObject({ _tag: 'OtherAction' })
+  })
+  it('records the failure of its latest attempt, and one end', () => {
+    expect(after(recordFailure(2, failure), undefined)).toEqual({ input: '', attempt: 2, failure, ended: false })
+    expect(after(recordFailure(2, failure), begun)).toEqual({ ...begun, failure })
+    for (const known of [answered, { ...begun, ended: true }, { ...begun, result }])
+      expect(after(recordFailure(2, failure), known)).toBe(known)
+    expect(after(recordFailure(1, failure), begun)).toBe(begun)
+    expect(after(endStream(3), undefined)).toEqual({ input: '', attempt: 3, ended: true })
+    expect(after(endStream(1, failure), begun)).toEqual({ ...begun, ended: true, failure })
+    expect(after(endStream(5), { ...begun, failure })).toEqual({ ...begun, attempt: 5, ended: true, failure })
+    expect(after(endStream(5, failure), answered)).toBe(answered)
+  })
+  it('is read from what was stored, and from nothing else', () => {
+    expect(readKnownAction({ ...answered, failure })).toEqual({ ...answered, failure })
+    expect(readKnownAction({ input: 'i', ended: false })).toEqual({ input: 'i', attempt: 1, ended: false })
+    for (const odd of [
+      { result: null, failure: null },
+      { result: 5, failure: {} },
+      { failure: { tag: 'x' } },
+      { failure: { message: 'x' } },
+    ])
+      expect(readKnownAction({ ...begun, ...odd })).toEqual(begun)
+    for (const odd of [{ input: 5 }, { attempt: '1' }, { ended: undefined }])
+      expect(readKnownAction({ ...begun, ...odd })).toBeUndefined()
   })
 })

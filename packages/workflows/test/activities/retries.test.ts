@@ -155,6 +155,13 @@ describe('an activity failure', () => {
     ['a date that is over', { headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' } }, 0],
     ['nonsense', { headers: { 'retry-after': 'soon' } }, undefined],
     ['nothing', {}, undefined],
+    ['an empty text', { headers: { 'retry-after': ' ' } }, undefined],
+    ['a number', { headers: { 'retry-after': 7 } }, undefined],
+    ['no time at all', { headers: { 'retry-after-ms': '0', 'retry-after': '7' } }, 0],
+    ['a time before now', { headers: { 'retry-after-ms': '-1', 'retry-after': ' 0.0001 ' } }, 1],
+    ['in the cause of its cause', { cause: { cause: { responseHeaders: { 'retry-after': '3' } } } }, 3000],
+    ['too deep', { cause: { cause: { cause: { headers: { 'retry-after': '3' } } } } }, undefined],
+    ['headers that are none', { headers: 'retry-after: 3', cause: { headers: { 'retry-after': '4' } } }, 4000],
   ])("has the provider's requested delay: %s", async (_, headers, expected) => {
     const store = memoryStore()
     const { model } = failing(1, { status: 429, ...headers })

@@ -342,6 +342,13 @@ describe('a legacy list of chat messages', () => {
       { type: 'tool_call', name: 'f' },
     ])
   })
+  it('keeps calls in a tool message as they are, and marks its results as errors', () => {
+    const calls = [{ id: 'd', name: 'n', arguments: '{}', signature: 's' }]
+    const saved = { role: 'tool', content: 'no', toolCallId: 'c', isError: true, toolCalls: calls }
+    const found = read('messages', [saved]).history.view().at(0)
+    expect(found).toMatchObject({ content: [{ type: 'tool_result', callId: 'c', isError: true }] })
+    expect(JSON.stringify(found)).toContain(JSON.stringify(calls))
+  })
   it('lists losses', () => {
     expect(read('messages', [{ role: 'user', content: 'half \ud83d' }]).losses).toMatchObject([
       { position: 0, path: ['content'] },

@@ -1,0 +1,295 @@
+/** What the recorder reads of a request, and how it says what changed since the one before. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, toolCall, toolResult, user, type Message } from 'indelible'
+import { cacheBreak, editOf } from '../src/cache-break.ts'
+import type { IndexedMessages } from '../src/compaction.ts'
+import type { SentBefore } from '../src/conversation.ts'
+import { identityOf } from '../src/identity.ts'
+import { withoutKeys } from '../src/keys.ts'
+import { namedTools } from '../src/named-tools.ts'
+import { expandRuns, runsOf, sentOf, toSentMessage } from '../src/receipt.ts'
+import { apiOf, parseRequestBody, shownUrl, type ParsedRequest } from '../src/wire.ts'
+
+const id = (digit: string): never => digit.repeat(64) as never
+
+describe('a URL', () => {
+  it.each([
+    ['POST', 'http://x/v1/chat/completions', 'openai-chat'],
+    ['post', 'https://x/a/b/chat/completions//?a=/responses#b', 'openai-chat'],
+    ['POST', '/v1/responses', 'openai-responses'],
+    ['POST', 'http://x/v1/messages?beta=true', 'anthropic'],
+    ['POST', 'http://x/v1/threads/t/messages', undefined],
+    ['POST', 'http://x/v1/threads/t/u/messages', 'anthropic'],
+    ['POST', 'http://x/publishers/anthropic/models/m:streamRawPredict', 'anthropic'],
+    ['POST', 'http://x/models/m:generateContent', 'gemini'],
+    ['POST', 'http://x/models/:generateContent', undefined],
+    ['POST', 'http://x/chat/completions/1', undefined],
+    ['POST', 'http://x?/chat/completions', undefined],
+    ['GET', 'http://x/v1/chat/completions', undefined],
+  ])('%s %s calls %s', (method, url, name) => expect(apiOf({ method, url })?.name).toBe(name))
+
+  it('is shown without a query, a fragment and a password', () => {
+    expect(['https://u:p@x/a?key=k', 'http://x/a@b#c', 'http+unix://u@p@x/', '/a?b', '//u@x'].map(shownUrl)).toEqual([
+      'https://x/a',
+      'http://x/a@b',
+      'http+unix://x/',
+      '/a',
+      '//u@x',
+    ])
+  })
+})
+
+describe('a request', () => {
+  const read = (
+    body: object,
+    headers: { readonly [name: string]: string } = {},
+    url = 'http://x/chat/completions',
+  ): ParsedRequest => {
+    const request = { method: 'POST', url, header: (name: string) => headers[name] }
+    const parsed = parseRequestBody(apiOf(request) as never, JSON.stringify({ messages: [], ...body }), request)
+    if (isLeft(parsed)) throw new Error(parsed.left)
+    return parsed.right
+  }
+  const uuid = '01234567-89ab-cdef-0123-456789abcdef'
+
+  it.each<readonly [object, { readonly [name: string]: string }, string | undefined]>([
+    [{}, {}, undefined],
+    [{ prompt_cache_key: 'a' }, { 'thread-id': 't', 'session-id': 's' }, 't'],
+    [{ prompt_cache_key: 'a' }, { 'thread-id': '', 'x-session-id': 'x' }, 'x'],
+    [{ prompt_cache_key: 'a', conversation: 'c' }, {}, 'c'],
+    [{ prompt_cache_key: 'a', conversation: { id: 'c' } }, {}, 'c'],
+    [{ prompt_cache_key: 'a', conversation: { id: 5 } }, {}, 'a'],
+    [{ prompt_cache_key: '' }, {}, undefined],
+    [{ prompt_cache_key: 5 }, {}, undefined],
+    [{ metadata: { user_id: JSON.stringify({ session_id: 's' }) }, prompt_cache_key: 'a' }, {}, 's'],
+    [{ metadata: { user_id: JSON.stringify({ session_id: 5 }) }, prompt_cache_key: 'a' }, {}, 'a'],
+    [{ metadata: { user_id: '"text"' }, prompt_cache_key: 'a' }, {}, 'a'],
+    [{ metadata: { user_id: `user_1_session_${uuid}` }, prompt_cache_key: 'a' }, {}, uuid],
+    [{ metadata: { user_id: `user_1_session_${uuid}x` }, prompt_cache_key: 'a' }, {}, 'a'],
+    [{ metadata: 'm', prompt_cache_key: '\ud800' }, {}, '\ufffd'],
+  ])('%j with %j is of the conversation %s', (body, headers, client) => expect(read(body, headers).client).toBe(client))
+
+  it('has the same caller for the same credentials only', () => {
+    const callers = [
+      {},
+      { authorization: 'a' },
+      { 'x-api-key': 'a' },
+      { authorization: 'a', cookie: 'b' },
+      { 'x-other': 'a' },
+    ]
+    const found = callers.map((headers) => read({}, headers).caller)
+    expect(found[4]).toBe(found[0])
+    expect(new Set(found).size).toBe(4)
+    expect(JSON.stringify(found)).not.toContain('"a"')
+  })
+
+  it('has its settings, without keys and cache marks', () => {
+    const tools = [{ name: 'a', authorization: 'k' }]
+    const messages = [{ role: 'user', content: 'hi' }]
+    const body = {
+      model: 5,
+      messages,
+      tools,
+      temperature: 0,
+      api_key: 'k',
+      previous_response_id: 7,
+      stream: true,
+      stream_options: {},
+    }
+    expect(read(body)).toMatchObject({
+      api: 'openai-chat',
+      model: 'unknown',
+      messages: [user('hi')],
+      system: undefined,
+    })
+    expect(read(body).tools).toEqual([{ name: 'a', authorization: '[a key, not recorded]' }])
+    expect(read(body).parameters).toEqual({ temperature: 0, api_key: '[a key, not recorded]', previous_response_id: 7 })
+    const responses = {
+      model: 'm',
+      input: 'hi',
+      instructions: 'brief',
+      previous_response_id: 'r',
+      conversation: { id: 'c' },
+    }
+    expect(read(responses, {}, '/responses')).toMatchObject({ previous: 'r', conversation: 'c', system: 'brief' })
+    expect(read({ ...responses, previous_response_id: 7, conversation: 7 }, {}, '/responses')).toMatchObject({
+      previous: undefined,
+      conversation: undefined,
+    })
+  })
+
+  it.each([
+    ['[]', 'the request is not a JSON object'],
+    ['{"messages":\n [}', 'the request is not JSON at line 2, column 3'],
+    ['{"messages":[{"role":"robot"}]}', "its messages can't be read: {"],
+  ])('%s is refused', (body, reason) => {
+    const request = { method: 'POST', url: '/chat/completions', header: () => undefined }
+    const parsed = parseRequestBody(apiOf(request) as never, body, request)
+    expect(isLeft(parsed) && parsed.left).toContain(reason)
+  })
+
+  it('has no texts of fields named like a key', () => {
+    const hidden = ['api_key', 'apikey', 'APIKey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie'] // oxfmt-ignore
+    const shown = ['max_tokens', 'key', 'tokens', 'secrets', 'token_count', 'passwords', 'authorization_url']
+    const value = Object.fromEntries([...hidden, ...shown].map((name) => [name, 'v']))
+    const clean = withoutKeys(value)
+    expect(Object.keys(clean).filter((name) => clean[name] !== 'v')).toEqual(hidden)
+    expect(
+      withoutKeys({ token: { type: 'string' }, headers: { a: ['b', { c: 'd' }], n: 1 }, list: [{ password: 'x' }] }),
+    ).toEqual({
+      token: { type: 'string' },
+      headers: { a: ['[a key, not recorded]', { c: '[a key, not recorded]' }], n: 1 },
+      list: [{ password: '[a key, not recorded]' }],
+    })
+  })
+
+  it('has tools with names in every format', () => {
+    const tools = [
+      { type: 'function', function: { name: 'chat' } },
+      { name: 'messages', type: 'custom' },
+      { type: 'web_search' },
+      { functionDeclarations: [{ name: 'gemini' }, {}] },
+      { function_declarations: [{ name: 'snake' }] },
+      { googleSearch: {} },
+      {},
+      'text',
+    ]
+    expect(namedTools(tools).map(({ name }) => name)).toEqual(
+      ['chat', 'messages', 'web_search', 'gemini', 'function 1', 'snake', 'googleSearch', 'tool 6', 'tool 7'], // oxfmt-ignore
+    )
+    expect(namedTools(tools)[3]?.definition).toEqual({ name: 'gemini' })
+    expect(namedTools(tools)[0]?.definition).toBe(tools[0])
+    expect([namedTools(undefined), namedTools({ name: 'a' })]).toEqual([[], []])
+  })
+})
+
+describe('a change since the call before', () => {
+  const sent = (more: Partial<SentBefore> = {}): SentBefore => ({
+    tools: undefined,
+    system: '"rules"',
+    messages: ['1', '2'],
+    entries: [],
+    ...more,
+  })
+  const because = (before: Partial<SentBefore>, now: Partial<SentBefore>, compacted = false): unknown =>
+    cacheBreak(sent(before), sent(now), compacted, undefined)
+
+  it.each<readonly [string | undefined, string | undefined, string]>([
+    [undefined, '"a"', '`system` was added'],
+    ['"a"', undefined, '`system` was removed'],
+    ['"a\\nb"', '"a\\nc"', '`system` changed in line 2'],
+    ['"a"', '"a\\nb\\nc"', '`system` changed: it has 2 more lines'],
+    ['"a\\nb"', '"a"', '`system` changed in line 2'],
+    ['[{"text":"a"},{"text":"b"}]', '[{"text":"a"},{"text":"c"},5]', '`system` changed in line 2'],
+    ['{"parts":[{"text":"a"}]}', '{"parts":[{"text":"b"}]}', '`system` changed in line 1'],
+    ['{"a":1}', '{"a":2}', '`system` changed in line 1'],
+    ['"a"', 'no JSON', '`system` changed in line 1'],
+  ])('of the system text from %s to %s is described', (before, now, words) =>
+    expect(because({ system: before }, { system: now })).toEqual({ where: 'system', because: words }),
+  )
+
+  it('of the tools is described before that of the system text', () => {
+    const named = (...names: readonly string[]): string => JSON.stringify(names.map((name) => ({ name })))
+    const words = (before: string | undefined, now: string | undefined): unknown =>
+      (because({ tools: before, system: 'a' }, { tools: now, system: 'b' }) as { because: string }).because
+    const many = Array.from({ length: 11 }, (_, index) => `t${index}`)
+    expect(words(undefined, named('a'))).toBe('the tool list changed: +a')
+    expect(words(named('a', 'b'), named('c', 'b'))).toBe('the tool list changed: +c -a')
+    expect(words(named(), named(...many))).toBe(`the tool list changed: ${many.slice(0, 10).map((one) => `+${one}`).join(' ')} …`) // oxfmt-ignore
+    expect(words(named(), named(...many.slice(1)))).not.toContain('…')
+    expect(words(named('a'), ` ${named('a')}`)).toBe('the tools are written differently')
+    expect(words('no JSON', '5')).toBe('the tools are written differently')
+    const inner = (description: string, extra?: string) =>
+      JSON.stringify([{ function: { name: 'f', description, extra } }])
+    expect(words(inner('a'), inner('b'))).toBe('the description of f changed')
+    expect(words(inner('a'), inner('b', 'c'))).toBe('f changed')
+    const both = (one: string, two: string) =>
+      JSON.stringify([{ name: 'a', x: one }, { name: 'b' }, { name: 'c', x: two }])
+    expect(words(both('1', '1'), both('2', '2'))).toBe('a and 1 more changed')
+    expect(words(both('1', '1'), both('1', '2'))).toBe('c changed')
+    expect(words(named('a'.repeat(65)), named('a'.repeat(64)))).toBe(`the tool list changed: +${'a'.repeat(64)} -${'a'.repeat(63)}…`) // oxfmt-ignore
+  })
+
+  it('of the messages is described', () => {
+    expect(because({}, {})).toBeUndefined()
+    expect(because({}, { messages: ['1', '2', '3'] })).toBeUndefined()
+    expect(because({}, { messages: ['1', '3'] })).toEqual({
+      where: 'messages',
+      index: 1,
+      because: 'message 1 was replaced, or is written differently',
+    })
+    expect(because({}, { messages: ['1'] })).toMatchObject({ because: 'the conversation was cut back to 1 messages' })
+    expect(because({}, { messages: ['3'] }, true)).toMatchObject({
+      index: 0,
+      because: 'the client compacted the conversation',
+    })
+    const edit = { index: 1, because: 'edited', before: sent({ messages: ['1', '9'] }) }
+    const edited = { where: 'messages', index: 1, because: 'edited' }
+    expect(cacheBreak(undefined, sent(), false, edit)).toEqual(edited)
+    expect(cacheBreak(undefined, sent(), false, { ...edit, before: undefined })).toEqual(edited)
+    expect(cacheBreak(sent(), sent(), false, edit)).toEqual(edited)
+    expect(cacheBreak(sent({ messages: ['9'] }), sent(), false, edit)).toMatchObject({ index: 0 })
+    expect(cacheBreak(undefined, sent({ system: '"x"' }), false, edit)).toMatchObject({ where: 'system' })
+    expect(cacheBreak(undefined, sent(), false, undefined)).toBeUndefined()
+  })
+
+  it('of an earlier message is an edit if later answers or results are sent again', () => {
+    const talk = [
+      user('go'),
+      assistant(toolCall('a', 'look', '{}'), toolCall('b', 'hear', '{}')),
+      toolResult('a', 'saw'),
+      toolResult('b', 'heard'),
+      assistant('done'),
+    ]
+    const said: IndexedMessages = {
+      len: talk.length,
+      at: (index) => talk[index],
+      identityAt: (index) => identityOf(talk[index] as Message),
+    }
+    const edit = (len: number, ...rest: readonly Message[]) =>
+      editOf(said, [...talk.slice(0, len), ...rest], len)?.because
+    expect(edit(2, toolResult('a', 'cut'), ...talk.slice(3))).toBe('message 2: the result of look was edited')
+    expect(edit(2, ...talk.slice(3))).toBe('message 2: the result of look was removed')
+    expect(edit(2, user('wait'), ...talk.slice(2))).toBe('message 2: a message was inserted before the result of look')
+    expect(edit(1, assistant('no'), ...talk.slice(2))).toBe('message 1: an answer was edited')
+    expect(edit(0, user('stay'), ...talk.slice(1))).toBe('message 0: a user message was edited')
+    expect(edit(2, user('other'))).toBeUndefined()
+    expect(edit(5, user('more'))).toBeUndefined()
+    expect(edit(4, user('other'), user('go'))).toBeUndefined()
+  })
+})
+
+describe('the messages of a call', () => {
+  it('are runs of positions, and blocks', () => {
+    const entries = [0, 1, 2, id('a'), 5, id('b'), 3, 4]
+    const runs = [[0, 3], id('a'), [5, 6], id('b'), [3, 5]]
+    expect([runsOf(entries), expandRuns(runs as never)]).toEqual([runs, entries])
+    expect([runsOf([]), expandRuns([{ note: 1, count: 2 }, [1, 3]])]).toEqual([[], [1, 2]])
+  })
+  it('refer to the call before if that is shorter', () => {
+    const before = { note: 7, entries: [0, 2, 4, 6, 8, 10] }
+    const plain = [
+      [0, 1],
+      [2, 3],
+      [4, 5],
+      [6, 7],
+    ]
+    expect(sentOf([0, 2, 4, 6], before)).toEqual(plain)
+    expect(sentOf([0, 2, 4, 6, 8], before)).toEqual([{ note: 7, count: 5 }])
+    expect(sentOf([0, 2, 4, 6, 9, 11], before)).toEqual([{ note: 7, count: 4 }, [9, 10], [11, 12]])
+    expect(sentOf([1, 3, 5, 7, 9], before)).toHaveLength(5)
+    expect(sentOf([0, 3, 5, 7, 9], before)).toHaveLength(5) // no shorter
+    expect(sentOf([0, 2, 5, 7, 9], before)).toEqual([{ note: 7, count: 2 }, [5, 6], [7, 8], [9, 10]])
+    expect(sentOf([0, 2, 4, 6, 8], undefined)).toHaveLength(5)
+  })
+  it('have no ids, and no data of their answers', () => {
+    const meta = { 'anthropic-response': { a: 1 }, 'gemini-response': { a: 1 }, indelible: { digest: 'd' } }
+    expect(toSentMessage({ ...user('a'), id: 'm', meta })).toEqual(user('a'))
+    expect(toSentMessage({ ...user('a'), name: 'n', meta: { ...meta, app: { b: 1 } } })).toEqual({
+      ...user('a'),
+      name: 'n',
+      meta: { app: { b: 1 } },
+    })
+  })
+})
