@@ -350,6 +350,28 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it('take the input along that they were taken from, also if it has other words', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', erasable: true, messages: [user('Hello.')] })
+      const asks = (id: string, text: string): InputNote => ({
+        ...{ type: 'input', id, state: 'queued', message: { role: 'user', content: [{ type: 'text', text }] } },
+      })
+      await session.note(asks('one', 'I am Grace Hopper of Arlington'))
+      await session.note(asks('two', 'What time is it?'))
+      for (const [at, id] of ['one', 'two'].entries())
+        await session.append({
+          messages: [user(`The ${at + 1}. question`)],
+          notes: [{ type: 'input', id, state: 'taken', at: at + 1 }],
+        })
+      await session.note({ type: 'input', id: 'one', state: 'failed', reason: 'the model is gone' })
+      await session.erase([1], because)
+      const left = [...(await readSession(store, 's')).notes()]
+      expect(left.map((note) => (note.type === 'input' ? `${note.id} ${note.state}` : note.type))).toEqual([
+        ...['erased', 'two queued', 'one taken', 'two taken', 'erased'],
+      ])
+      await store.close()
+    })
+
     it("are erased with the session's whole content if asked", async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })

@@ -419,10 +419,9 @@ describe('session notes', () => {
     const { session } = await startSession(conversation())
     const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))
     expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
-    await fault(
-      'InvalidNote',
-      session.note({ type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) }),
-    )
+    const other = { type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) } as const
+    for (const options of [{}, { expectedHead: { ...session.head(), size: 1 } }])
+      await fault('InvalidNote', session.note(other, options))
     await fault('InvalidNote', session.note({ type: 'receipt', len: 9, contextDigest: '0'.repeat(64), model: 'm' }))
     await fault('InvalidNote', session.note({ type: 'seal' } as never))
     await fault('InvalidNote', session.note({ type: 'page', position: 1, kind: 'gossip' as never }))
