@@ -41,7 +41,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */
 const leftOut =
-  /attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/start\.test/
+  /soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/start\.test/
 
 const { values } = parseArgs({
   options: {
