@@ -212,6 +212,54 @@ describe('fork commands', () => {
     expect(indelible(['diff', one, two]).stdout).toContain('the same: the first 3 messages')
     expect(indelible(['diff', one, two, '--exact']).stdout).toContain('the same: the first 1 message')
   })
+  it('compare files: messages that were replaced, added or missing, between those that are the same', () => {
+    const of = (name: string, ...words: readonly string[]) =>
+      writeTestFile(name, JSON.stringify(words.map((content) => ({ role: 'user', content }))))
+    const whole = of('whole.json', 'a', 'b', 'c', 'd', 'e')
+    const difference = (other: string, ...more: readonly string[]): readonly string[] =>
+      indelible(['diff', whole, other, ...more]).lines.slice(3, -1)
+    expect(difference(of('replaced.json', 'a', 'x', 'e'))).toEqual([
+      'the same: the first 1 message',
+      '     0  user       a',
+      '<    1  user       b',
+      '<    2  user       c',
+      '<    3  user       d',
+      '>    1  user       x',
+      'the same again: the last 1 message',
+    ])
+    expect(difference(of('missing.json', 'a', 'd', 'e'), '--limit', '1')).toEqual([
+      'the same: the first 1 message',
+      '     0  user       a',
+      '<    1  user       b',
+      '< … and 1 more',
+      '> has no message here',
+      'the same again: the last 2 messages',
+    ])
+    expect(difference(of('longer.json', 'a', 'b', 'c', 'd', 'e', 'f'))).toEqual([
+      'the same: the first 5 messages',
+      '     4  user       e',
+      '< ends here',
+      '>    5  user       f',
+    ])
+    expect(difference(of('later.json', 'z', 'a', 'b', 'c', 'd', 'e'))).toEqual([
+      'they diverge at the first message',
+      '< has no message here',
+      '>    0  user       z',
+      'the same again: the last 5 messages',
+    ])
+    expect(difference(of('other.json', 'y', 'z'), '--limit', '0')).toEqual([
+      'they diverge at the first message',
+      '< … and 5 more',
+      '> … and 2 more',
+    ])
+    expect(
+      JSON.parse(indelible(['diff', whole, of('aa.json', 'a', 'a', 'b', 'c', 'd', 'e'), '--json']).stdout),
+    ).toMatchObject({
+      ...{ same: 1, sameAtEnd: 4, a: { name: whole, messages: 5, differs: [] } },
+      b: { messages: 6, differs: [{ position: 1, message: { role: 'user' } }] },
+    })
+    expect(indelible(['diff', '-', '-']).stderr).toContain('diff can read standard input once')
+  })
 })
 
 describe('stats', () => {
