@@ -1,13 +1,15 @@
 /** The commands that look at sessions, and those that say something about them: diff, stats, tree, show N, note, pin … */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, memoryStore, user, type Message } from 'indelible'
 import { checkGrowth, proveGrowth } from 'indelible/session'
 import { readUsage } from '../../../src/session/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { Outputs } from '../../../test/outputs.ts'
+import { runCommand } from './command-run.ts'
 import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-look-'))
@@ -347,6 +349,58 @@ describe('stats', () => {
       stdout: '',
       stderr: expect.stringContaining('has no token counts of its calls') as string,
     })
+  })
+  it('lays out its table for any width: costs first, then tokens, then whole names', async () => {
+    const long = 'a-model-of-a-provider-with-a-name-that-is-long-and-has-a-date-20260102'
+    const line = (id: string, day: string, model: string, usage: object) =>
+      `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`
+    const header = '{"type":"session","version":3,"id":"wide","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n'
+    const first = line('1', '2026-01-01', 'claude-opus-4-5', {
+      input: 1_000_000,
+      output: 5,
+      cacheRead: 9_000_000,
+      cacheWrite: 0,
+    })
+    const file = writeTestFile(
+      'wide.jsonl',
+      `${header}${first}${line('2', '2026-01-02', long, { input: 0, output: 1 })}`,
+    )
+    writeTestFile('single.jsonl', `${header}${first}`)
+    const shown = async (columns: number, ...args: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await runCommand({
+        args: ['stats', ...args],
+        cwd: dirname(file),
+        env: { COLUMNS: `${columns}` },
+      })
+      return stdout.split('\n').slice(0, -1)
+    }
+    expect(await shown(60, 'wide.jsonl')).toEqual([
+      'day         model                   input  output    dollars',
+      '2026-01-01  claude-opus-4-5    10,000,000       5      $9.50',
+      '2026-01-02  a-model-…20260102           0       1          ?',
+      'all                            10,000,000       6  $9.50 + ?',
+    ])
+    expect(await shown(40, 'wide.jsonl')).toEqual([
+      'day         model                dollars',
+      '2026-01-01  claude-opus-4-5        $9.50',
+      '2026-01-02  a-model-…20260102          ?',
+      'all                            $9.50 + ?',
+    ])
+    expect(await shown(90, 'single.jsonl')).toEqual([
+      'day         model            calls       input  cached  output  dollars',
+      '2026-01-01  claude-opus-4-5      1  10,000,000  90.0 %       5    $9.50',
+    ])
+    for (const columns of [40, 70, 100])
+      for (const each of await shown(columns, `./././././././././././././././././wide.jsonl`, '--by', 'session,model'))
+        expect(each).toMatch(/(dollars|\$9.50|\?)$/)
+    const seen = new Outputs()
+    for (let columns = 30; columns <= 150; columns += 12)
+      for (const by of ['day,model', 'model', 'day', 'session,model', 'model,session,day']) {
+        const lines = await shown(columns, 'wide.jsonl', '--by', by)
+        expect(lines.filter((each) => each.length > columns)).toEqual([])
+        seen.add(lines)
+      }
+    seen.expectToBe('a8b0d1268e93b797')
   })
   it('readUsage is empty without recorded usage', async () => {
     const memory = memoryStore()
