@@ -475,6 +475,107 @@ describe('an interrupted turn', () => {
     expect([again.openCalls(), again.interrupted()]).toEqual([[], []])
     expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
   })
+  it('offers the open steps of its journal: answers, whole or cut, and a result for each of their calls', async () => {
+    const { store, session } = await startSession([user('go'), assistant('of before', toolCall('c', 'look', {}))])
+    await ok(session.append(toolResult('c', 'seen')))
+    const call = (id: string, name: string): object => ({ type: 'tool_call', id, name, arguments: '{}' })
+    const said = (...parts: readonly (readonly [index: number, part: string | object, after?: number])[]): object => ({
+      said: parts.map(([index, part, after = 0]) =>
+        typeof part === 'string' ? { index, text: part } : { index, part, after },
+      ),
+    })
+    const note = (step: string, more: object): Promise<unknown> =>
+      ok(session.note({ type: 'journal', step, ...more } as never))
+    await note('cut', said([1, 'Hel'], [0, { type: 'reasoning', text: 'I think' }]))
+    await note('whole', {
+      answer: { role: 'assistant' },
+      together: true,
+      ...said([0, 'one two'], [1, call('a', 'read')]),
+    })
+    await note('cut', {
+      ...said([1, 'lo'], [2, call('c', 'run')], [3, { type: 'nonsense' }]),
+    })
+    const result = { type: 'tool_result', callId: 'a', content: [{ type: 'text', text: 'of a' }] }
+    const late = said(
+      [0, { type: 'text', text: '!' }, 3],
+      [2, call('b', 'write')],
+      [3, call('d', 'ask')],
+      [4, call('e', 'late')],
+    )
+    await note('whole', { ...late, started: ['a', 'b'], waiting: ['d', 'b'], results: [result] })
+    await note('whole', { started: ['b'] })
+    await note('gone', said([0, 'never']))
+    await note('gone', { closed: true })
+    await note('empty', { said: [] })
+
+    const why = 'The run was interrupted while this tool was running. The tool may have had side effects.'
+    const failed = (callId: string, name: string, text: string): object => ({
+      ...{ type: 'tool_result', callId, name, isError: true, content: [{ type: 'text', text }] },
+    })
+    const own = { ...call('c_2', 'run'), meta: { indelible: { callId: 'c' } } }
+    const cut = {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'I think' },
+        { type: 'text', text: 'Hello' },
+        { type: 'text', text: ' [interrupted]' },
+        own,
+      ],
+    }
+    const whole = {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'one!' },
+        call('a', 'read'),
+        call('b', 'write'),
+        call('d', 'ask'),
+        call('e', 'late'),
+      ],
+    }
+    const again = await ok(openSession(store, 's'))
+    for (const one of [session, again]) {
+      expect(one.interrupted()).toEqual([
+        { ...cut, meta: { indelible: { interrupted: true, step: 'cut' } } },
+        {
+          role: 'tool',
+          content: [failed('c_2', 'run', 'Not run: the run was interrupted before the answer was complete.')],
+        },
+        { ...whole, meta: { indelible: { step: 'whole' } } },
+        {
+          role: 'tool',
+          content: [
+            result,
+            failed('b', 'write', why),
+            failed('d', 'ask', 'Not run: the call was waiting for approval when the run ended.'),
+            failed('e', 'late', 'Not run: the run was interrupted before this tool started.'),
+          ],
+        },
+      ])
+      expect(one.unfinished()).toEqual([{ callId: 'b', name: 'write', arguments: '{}' }])
+      expect(one.openSteps().map(({ step, together, waiting }) => [step, together, [...waiting]])).toEqual([
+        ['cut', false, []],
+        ['whole', true, ['d']],
+        ['empty', false, []],
+      ])
+    }
+    expect(JSON.stringify(session.interrupted('stopped')).split('"stopped"').length - 1).toBe(4)
+    await ok(again.append({ ...whole, meta: { indelible: { step: 'whole' } } } as never))
+    expect(again.openSteps().map(({ step }) => step)).toEqual(['cut', 'empty'])
+    await ok(again.rewind(3))
+    expect(again.openSteps()).toEqual([]) // they are retracted with the turn
+  })
+  it('that ended inside an answer offers a message after it, so that the model continues', async () => {
+    const { session } = await startSession([user('go')])
+    await ok(session.note({ type: 'journal', step: 's', said: [{ index: 0, text: 'Let me' }] }))
+    for (const reason of [undefined, 'Stopped by the user']) {
+      const [cut, notice, ...none] = session.interrupted(reason)
+      expect([cut?.role, notice?.role, none]).toEqual(['assistant', 'developer', []])
+      expect(notice?.content).toEqual([
+        { type: 'text', text: `[${reason ?? 'The run was interrupted here'}. The answer above is incomplete.]` },
+      ])
+      expect(notice?.meta).toEqual({ indelible: { interrupted: true } })
+    }
+  })
   it('offers nothing if another message followed', async () => {
     const { session } = await startSession([assistant(toolCall('a', 'read', {})), user('never mind')])
     expect(session.interrupted()).toEqual([])
