@@ -270,6 +270,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await fork.note(journalClose('third'))
       const receipt = await session.erase([0], because)
       expect(receipt.remains).toEqual([])
+      expect(receipt).not.toHaveProperty('inputs')
       expect(checkErasure(receipt)._tag).toBe('Right')
       expect([receipt, orThrow(checkErasure(receipt))].every(Object.isFrozen)).toBe(true)
       const kinds = async (id: string): Promise<unknown> =>

@@ -57,6 +57,31 @@ describe('session.append', () => {
     expect(again.head()).toEqual(session.head())
     await ok(verifySession(store, 's'))
   })
+  it('records the time of each message, for this handle and any other', async () => {
+    let now = 1000
+    const store = memoryStore({ now: () => now })
+    const session = await ok(createSession(store, { id: 's', messages: [user('a')] }))
+    const other = await ok(openSession(store, 's'))
+    for (const time of [2000, 3000]) {
+      now = time
+      await ok(session.append([user('b'), user('c')]))
+      await ok(session.note({ type: 'pin', position: 0 }))
+    }
+    await ok(other.refresh())
+    const again = await ok(openSession(store, 's'))
+    for (const one of [session, other, again])
+      expect([0, 1, 2, 3, 4].map(one.timeOf)).toEqual([1000, 2000, 2000, 3000, 3000])
+  })
+  it('a message in place of a list is a list of one, wherever untyped code passes it', async () => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 's', messages: user('a') as never }))
+    expect(await ok(session.append({ messages: user('b') as never }))).toMatchObject({ from: 1, to: 2 })
+    await ok(session.append(user('c')))
+    expect(texts(session.view())).toEqual(texts([user('a'), user('b'), user('c')]))
+    await fault('InvalidMessage', createSession(store, { messages: 'a' as never }))
+    await fault('InvalidMessage', session.append({ messages: {} as never }))
+    expect(session.len).toBe(3)
+  })
   it('returns every part byte-identical', async () => {
     const there = memoryStore()
     await ok(there.putBlocks([attachment]))
@@ -682,6 +707,18 @@ describe('session metadata', () => {
 })
 
 describe('seal and close', () => {
+  it('a repeated operation has its earlier result, also once the session is sealed', async () => {
+    const { store, session } = await startSession([user('a')])
+    const late = await ok(openSession(store, 's'))
+    const appended = await ok(session.append(user('b'), { operation: 'o' }))
+    await ok(session.append(user('c'), { operation: 'p', expectedLen: 2 }))
+    await ok(session.seal())
+    expect(await ok(session.append(user('c'), { operation: 'p' }))).toMatchObject({ from: 2, to: 3 })
+    expect(await ok(session.append(user('c'), { operation: 'p', expectedLen: 2 }))).toMatchObject({ from: 2, to: 3 })
+    expect(await ok(late.append(user('b'), { operation: 'o', expectedLen: 1 }))).toEqual(appended)
+    await fault('SessionSealed', session.append(user('d'), { operation: 'q' }))
+    await fault('SessionSealed', session.append(user('d')))
+  })
   it('a sealed session accepts nothing from any handle, and can be read and forked', async () => {
     const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
