@@ -22,8 +22,23 @@ import {
 } from 'indelible'
 import { updateLedger } from '@indelible/evidence'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
-import { createFork, describeSession, listUnfinished, readRange, type MetadataDraft } from 'indelible/session'
-import { hasFailed, readUsage, usesOf } from '../../src/session/kit.ts'
+import {
+  createFork,
+  describeSession,
+  findMessages,
+  listUnfinished,
+  readRange,
+  type MetadataDraft,
+} from 'indelible/session'
+import {
+  adapterSession,
+  adapterSessions,
+  hasFailed,
+  idOfParts,
+  readUsage,
+  removeMarked,
+  usesOf,
+} from '../../src/session/kit.ts'
 import { isPlaceholder } from '../../src/entry/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
@@ -922,5 +937,119 @@ describe('the token usage of a session', () => {
       [{ error: null }, true],
     ] as const)
       expect(hasFailed(call)).toBe(failed)
+  })
+})
+
+describe('messages of a session', () => {
+  it('are found by a pattern and an age, also in arguments, and not once they are erased', async () => {
+    let now = 1000
+    const store = memoryStore({ now: () => now })
+    const session = await ok(createSession(store, { id: 's', messages: [user('I am Grace.')] }))
+    await ok(session.note({ type: 'pin', position: 0 }))
+    now = 2000
+    await ok(session.append([user('hello'), assistant('on it', toolCall('c', 'find', '{"who":["GRACE"]}'))]))
+    await ok(session.note({ type: 'pin', position: 1 }))
+    now = 3000
+    await ok(session.append(toolResult('c', 'grace is here')))
+    const find = (query: object): Promise<readonly number[]> => ok(findMessages(store, 's', query))
+    expect(await find({})).toEqual([0, 1, 2, 3])
+    for (const flags of ['i', 'gi', 'iy'])
+      expect(await find({ matching: new RegExp('grace', flags) })).toEqual([0, 2, 3])
+    expect(await find({ matching: /^GRACE$/ })).toEqual([2])
+    expect(await find({ matching: /nobody/ })).toEqual([])
+    expect([await find({ before: 2000 }), await find({ before: 2001 }), await find({ before: 1000 })]).toEqual([
+      ...[[0], [0, 1, 2], []],
+    ])
+    expect(await find({ before: 3000, matching: /grace/i })).toEqual([0, 2])
+    await ok(session.erase([0]))
+    expect([await find({}), await find({ matching: /grace/i })]).toEqual([
+      [1, 2, 3],
+      [2, 3],
+    ])
+  })
+
+  it('belong to an id made of any parts, which no other parts have', () => {
+    const store = memoryStore()
+    const id = (...parts: readonly string[]): string => idOfParts(parts, store)
+    expect([id('a', 'b c/d'), id('a'), id('a', ''), id('\ud800', 'ä🙂')]).toEqual([
+      ...['a/b%20c%2Fd', 'a', 'a/', '#d800/%C3%A4%F0%9F%99%82'],
+    ])
+    const long = id('a', 'x'.repeat(253))
+    expect([long.length, id('a', 'x'.repeat(254))]).toEqual([255, expect.stringMatching(/^a\/#[0-9a-f]{64}$/)])
+    expect(new Set([id('a', 'x'.repeat(254)), id('a', 'x'.repeat(255)), id('a', 'y'.repeat(254))]).size).toBe(3)
+  })
+
+  it('are those of an adapter, whose session is made on its first change and only opened with its mark', async () => {
+    const store = memoryStore()
+    const mark = { kind: 'mine', of: ['x'] }
+    const sessions = adapterSessions(store)
+    const adapter = sessions('s', mark)
+    expect([sessions('s', mark), await adapter.read()]).toEqual([adapter, undefined])
+    let seen: number[] = []
+    const add = (text: string) => (session: Session) => {
+      seen.push(session.len)
+      return { messages: [user(text)] }
+    }
+    const [first] = await Promise.all([adapter.change(add('a')), adapter.change(add('b'))])
+    expect([seen, texts(first.view()), first.metadata()]).toEqual([[0, 1], texts([user('a'), user('b')]), mark])
+    const other = await ok(openSession(store, 's'))
+    await ok(other.append(user('of another')))
+    seen = []
+    await adapter.change(add('c'))
+    expect([seen, (await adapter.read())?.len]).toEqual([[2, 3], 4]) // once more after the conflict
+    await ok(other.refresh())
+    await ok(other.append(user('again')))
+    const lens: number[] = []
+    const last = await adapter.change((session) => void lens.push(session.len))
+    expect([lens, last.len]).toEqual([[4, 5], 5]) // nothing to change, also in what others appended
+    await ok(store.remove('s'))
+    expect(await adapter.read()).toBeUndefined()
+    expect((await adapter.change(add('anew'))).len).toBe(1)
+
+    const theirs = { _tag: 'OtherLog', id: 's' }
+    for (const wrong of [{ kind: 'other' }, { kind: 'mine', of: ['y'] }, { toString: 1 }]) {
+      for (const call of [
+        () => adapterSession(store, 's', wrong).read(),
+        () => adapterSession(store, 's', wrong).change(add('x')),
+        () => removeMarked(store, 's', wrong),
+      ])
+        await expect(call()).rejects.toMatchObject({ fault: theirs })
+    }
+    await expect(adapterSession(store, 'a\nb', mark).read()).rejects.toMatchObject({ fault: { _tag: 'InvalidId' } })
+    await expect(adapter.change(() => ({ messages: [{} as never] }))).rejects.toMatchObject({
+      fault: { _tag: 'InvalidMessage' },
+    })
+    expect((await adapter.read())?.len).toBe(1) // a failed change does not stop the next one
+    await removeMarked(store, 's', mark)
+    await removeMarked(store, 's', mark)
+    await fault('NoSuchLog', openSession(store, 's'))
+    for (let index = 0; index < 64; index++) sessions(`other ${index}`, mark)
+    expect(sessions('s', mark)).not.toBe(adapter)
+    expect(sessions('other 63', mark)).toBe(sessions('other 63', mark))
+  })
+
+  it('are described with their fork, and only if the log is a session of this version', async () => {
+    const { store } = await startSession([user('a'), user('b')])
+    await ok(forkSession(store, 's', { id: 'f', at: 1 }))
+    await ok(createSession(store, { id: 'e', erasable: true, metadata: { a: 1 } }))
+    const described = async (id: string): Promise<object> => ok(describeSession(store, id))
+    expect(await described('s')).toMatchObject({ len: 2, metadata: {}, forkedFrom: undefined, erasable: undefined })
+    expect(await described('f')).toMatchObject({ len: 1, forkedFrom: { id: 's', at: 1 }, encrypted: undefined })
+    expect(await described('e')).toMatchObject({ erasable: true, metadata: { a: 1 } })
+    for (const [meta, expected] of [
+      [{}, { _tag: 'NotASession' }],
+      [{ 'indelible.session': 'x' }, { _tag: 'NotASession' }],
+      [{ 'indelible.session': 2 }, { _tag: 'NewerSession', found: 2, supported: 1 }],
+      [
+        { 'indelible.session': 1, 'indelible.partial': 'copy' },
+        { _tag: 'UnfinishedSession', rows: 0 },
+      ],
+    ] as const) {
+      await ok(store.create({ id: 'other', meta, encrypt: false }))
+      expect(await describeSession(store, 'other')()).toMatchObject({ left: { id: 'other', ...expected } })
+      await ok(store.remove('other'))
+    }
+    await ok(store.create({ id: 'odd', meta: { 'indelible.session': 1, 'indelible.erasable': 1 }, encrypt: false }))
+    expect(await described('odd')).toMatchObject({ erasable: undefined, metadata: {} })
   })
 })
