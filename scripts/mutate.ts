@@ -35,13 +35,14 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   records: ['packages/records/test/**/*', 'test/store/own-logs'],
   session: [
     'test/session/{session,conversation.property,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}',
+    'test/session/{adapter-ownership,arguments,digests,erased-elsewhere,lease-options,open-or-create,unread-rows}',
   ],
   store: ['test/store/*', 'test/session/{tamper,erase,lease}', 'packages/encryption/test/encryption'],
   testing: ['packages/testing/test/*', 'test/store/{memory,sqlite,key-value,amounts}', 'test/run/model-contract'],
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */
 const leftOut =
-  /attacks|soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/start\.test/
+  /soak|kill|crash|together|simulation|real|go\.test|machine|matrix|flips|patched|half-pairs|command\.test|store\/format|(session|cli\/test)\/postgres|cli\/test\/start\.test/
 
 const { values } = parseArgs({
   options: {

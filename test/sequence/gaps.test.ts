@@ -67,7 +67,7 @@ it("property: positions and ranges of a span match an array's, and a fraction is
       expect(indexAt(from, start, start + length)).toBe(expected)
       const bounds = sliceBounds(length, from, to)
       expect(places.slice(bounds.start, bounds.end)).toEqual(places.slice(from, to))
-      expect(bounds.start <= bounds.end).toBe(true)
+      expect(bounds.start <= bounds.end && bounds.end <= length).toBe(true)
     }),
   )
 })

@@ -270,6 +270,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await fork.note(journalClose('third'))
       const receipt = await session.erase([0], because)
       expect(receipt.remains).toEqual([])
+      expect(receipt).not.toHaveProperty('inputs')
       expect(checkErasure(receipt)._tag).toBe('Right')
       expect([receipt, orThrow(checkErasure(receipt))].every(Object.isFrozen)).toBe(true)
       const kinds = async (id: string): Promise<unknown> =>
@@ -346,6 +347,28 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       expect(both).toMatchObject({ messages: [0, 1], inputs: ['one'], remains: [] })
       expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
         ...['erased', 'erased', 'input', 'input', 'erased'],
+      ])
+      await store.close()
+    })
+
+    it('take the input along that they were taken from, also if it has other words', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', erasable: true, messages: [user('Hello.')] })
+      const asks = (id: string, text: string): InputNote => ({
+        ...{ type: 'input', id, state: 'queued', message: { role: 'user', content: [{ type: 'text', text }] } },
+      })
+      await session.note(asks('one', 'I am Grace Hopper of Arlington'))
+      await session.note(asks('two', 'What time is it?'))
+      for (const [at, id] of ['one', 'two'].entries())
+        await session.append({
+          messages: [user(`The ${at + 1}. question`)],
+          notes: [{ type: 'input', id, state: 'taken', at: at + 1 }],
+        })
+      await session.note({ type: 'input', id: 'one', state: 'failed', reason: 'the model is gone' })
+      await session.erase([1], because)
+      const left = [...(await readSession(store, 's')).notes()]
+      expect(left.map((note) => (note.type === 'input' ? `${note.id} ${note.state}` : note.type))).toEqual([
+        ...['erased', 'two queued', 'one taken', 'two taken', 'erased'],
       ])
       await store.close()
     })

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
 import {
   checkErasure,
+  checkGrowth,
   checkProof,
   createFork,
   describeSession,
@@ -13,8 +14,10 @@ import {
   proveErased,
   proveGrowth,
   type EntryProof,
+  type GrowthProof,
 } from 'indelible/session'
-import { consistencyPath, rangeAt } from '../../src/store/kit.ts'
+import type { Head } from 'indelible/store'
+import { consistencyPath, headOf, rangeAt } from '../../src/store/kit.ts'
 import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../task-results.ts'
@@ -144,4 +147,39 @@ it.each([1, 2, 3, 7, 8, 12, 33])('a log of 33 rows is shown to continue its firs
   }
   expect(verifyConsistency(claim)).toBe(true)
   if (oldSize < 33) expect(verifyConsistency({ ...claim, proof: claim.proof.slice(1) })).toBe(false)
+})
+
+it('a proof of growth leads from any earlier head to the current one, and from no other', async () => {
+  const { store, session } = await recorded(9)
+  const head = session.head()
+  const heads = await Promise.all(
+    Array.from({ length: head.size }, async (_, index) => headOf(await ok(rangeAt(store, 's', index + 1)), store.hash)),
+  )
+  const [first, other] = [heads[0] as Head, { size: 3, root: 'ab'.repeat(32) }]
+  for (const from of heads) {
+    const proof = JSON.parse(JSON.stringify(await ok(proveGrowth(store, 's', from)))) as GrowthProof
+    expect(proof).toMatchObject({ indelible: 'growth', version: 1, session: 's', from, head })
+    for (const known of [undefined, from, head]) expect(checkGrowth(proof, known)).toEqual(right(proof))
+    expect(checkGrowth(proof, other)).toEqual(
+      left({
+        _tag: 'BadProof',
+        reason: `it leads from the head ${from.size} ${from.root} to ${head.size} ${head.root}, and neither is 3 ${other.root}`,
+      }),
+    )
+    if (from.size < head.size)
+      expect(checkGrowth({ ...proof, from: { ...from, root: other.root } })).toEqual(
+        left({
+          _tag: 'BadProof',
+          reason: `the record with the head ${head.size} ${head.root} does not extend ${from.size} ${other.root}`,
+        }),
+      )
+    const shapes = { indelible: 'x', version: 2, session: 1, from: {}, head: { size: -1, root: head.root }, path: 'x' }
+    for (const [name, value] of [...Object.entries(shapes), ['path', ['x']], ['head', { size: 1, root: 'x' }]] as const)
+      expect([name, checkGrowth({ ...proof, [name]: value })]).toMatchObject([
+        name,
+        { left: { reason: 'it is not a proof of growth of this library' } },
+      ])
+  }
+  for (const wrong of [{ ...first, size: 0 }, { ...head, size: head.size + 1 }, { ...first, size: 0.5 }, other])
+    expect(await fault('Diverged', proveGrowth(store, 's', wrong))).toMatchObject({ expected: wrong, actual: head })
 })

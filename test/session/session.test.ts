@@ -22,7 +22,23 @@ import {
 } from 'indelible'
 import { updateLedger } from '@indelible/evidence'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
-import { createFork, describeSession, listUnfinished, readRange, type MetadataDraft } from 'indelible/session'
+import {
+  createFork,
+  describeSession,
+  findMessages,
+  listUnfinished,
+  readRange,
+  type MetadataDraft,
+} from 'indelible/session'
+import {
+  adapterSession,
+  adapterSessions,
+  hasFailed,
+  idOfParts,
+  readUsage,
+  removeMarked,
+  usesOf,
+} from '../../src/session/kit.ts'
 import { isPlaceholder } from '../../src/entry/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
@@ -55,6 +71,31 @@ describe('session.append', () => {
     expect(again.view().pages.toArray()).toEqual(session.view().pages.toArray())
     expect(again.head()).toEqual(session.head())
     await ok(verifySession(store, 's'))
+  })
+  it('records the time of each message, for this handle and any other', async () => {
+    let now = 1000
+    const store = memoryStore({ now: () => now })
+    const session = await ok(createSession(store, { id: 's', messages: [user('a')] }))
+    const other = await ok(openSession(store, 's'))
+    for (const time of [2000, 3000]) {
+      now = time
+      await ok(session.append([user('b'), user('c')]))
+      await ok(session.note({ type: 'pin', position: 0 }))
+    }
+    await ok(other.refresh())
+    const again = await ok(openSession(store, 's'))
+    for (const one of [session, other, again])
+      expect([0, 1, 2, 3, 4].map(one.timeOf)).toEqual([1000, 2000, 2000, 3000, 3000])
+  })
+  it('a message in place of a list is a list of one, wherever untyped code passes it', async () => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 's', messages: user('a') as never }))
+    expect(await ok(session.append({ messages: user('b') as never }))).toMatchObject({ from: 1, to: 2 })
+    await ok(session.append(user('c')))
+    expect(texts(session.view())).toEqual(texts([user('a'), user('b'), user('c')]))
+    await fault('InvalidMessage', createSession(store, { messages: 'a' as never }))
+    await fault('InvalidMessage', session.append({ messages: {} as never }))
+    expect(session.len).toBe(3)
   })
   it('returns every part byte-identical', async () => {
     const there = memoryStore()
@@ -419,10 +460,9 @@ describe('session notes', () => {
     const { session } = await startSession(conversation())
     const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))
     expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
-    await fault(
-      'InvalidNote',
-      session.note({ type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) }),
-    )
+    const other = { type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) } as const
+    for (const options of [{}, { expectedHead: { ...session.head(), size: 1 } }])
+      await fault('InvalidNote', session.note(other, options))
     await fault('InvalidNote', session.note({ type: 'receipt', len: 9, contextDigest: '0'.repeat(64), model: 'm' }))
     await fault('InvalidNote', session.note({ type: 'seal' } as never))
     await fault('InvalidNote', session.note({ type: 'page', position: 1, kind: 'gossip' as never }))
@@ -474,6 +514,107 @@ describe('an interrupted turn', () => {
     await ok(again.append(results))
     expect([again.openCalls(), again.interrupted()]).toEqual([[], []])
     expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
+  })
+  it('offers the open steps of its journal: answers, whole or cut, and a result for each of their calls', async () => {
+    const { store, session } = await startSession([user('go'), assistant('of before', toolCall('c', 'look', {}))])
+    await ok(session.append(toolResult('c', 'seen')))
+    const call = (id: string, name: string): object => ({ type: 'tool_call', id, name, arguments: '{}' })
+    const said = (...parts: readonly (readonly [index: number, part: string | object, after?: number])[]): object => ({
+      said: parts.map(([index, part, after = 0]) =>
+        typeof part === 'string' ? { index, text: part } : { index, part, after },
+      ),
+    })
+    const note = (step: string, more: object): Promise<unknown> =>
+      ok(session.note({ type: 'journal', step, ...more } as never))
+    await note('cut', said([1, 'Hel'], [0, { type: 'reasoning', text: 'I think' }]))
+    await note('whole', {
+      answer: { role: 'assistant' },
+      together: true,
+      ...said([0, 'one two'], [1, call('a', 'read')]),
+    })
+    await note('cut', {
+      ...said([1, 'lo'], [2, call('c', 'run')], [3, { type: 'nonsense' }]),
+    })
+    const result = { type: 'tool_result', callId: 'a', content: [{ type: 'text', text: 'of a' }] }
+    const late = said(
+      [0, { type: 'text', text: '!' }, 3],
+      [2, call('b', 'write')],
+      [3, call('d', 'ask')],
+      [4, call('e', 'late')],
+    )
+    await note('whole', { ...late, started: ['a', 'b'], waiting: ['d', 'b'], results: [result] })
+    await note('whole', { started: ['b'] })
+    await note('gone', said([0, 'never']))
+    await note('gone', { closed: true })
+    await note('empty', { said: [] })
+
+    const why = 'The run was interrupted while this tool was running. The tool may have had side effects.'
+    const failed = (callId: string, name: string, text: string): object => ({
+      ...{ type: 'tool_result', callId, name, isError: true, content: [{ type: 'text', text }] },
+    })
+    const own = { ...call('c_2', 'run'), meta: { indelible: { callId: 'c' } } }
+    const cut = {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'I think' },
+        { type: 'text', text: 'Hello' },
+        { type: 'text', text: ' [interrupted]' },
+        own,
+      ],
+    }
+    const whole = {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'one!' },
+        call('a', 'read'),
+        call('b', 'write'),
+        call('d', 'ask'),
+        call('e', 'late'),
+      ],
+    }
+    const again = await ok(openSession(store, 's'))
+    for (const one of [session, again]) {
+      expect(one.interrupted()).toEqual([
+        { ...cut, meta: { indelible: { interrupted: true, step: 'cut' } } },
+        {
+          role: 'tool',
+          content: [failed('c_2', 'run', 'Not run: the run was interrupted before the answer was complete.')],
+        },
+        { ...whole, meta: { indelible: { step: 'whole' } } },
+        {
+          role: 'tool',
+          content: [
+            result,
+            failed('b', 'write', why),
+            failed('d', 'ask', 'Not run: the call was waiting for approval when the run ended.'),
+            failed('e', 'late', 'Not run: the run was interrupted before this tool started.'),
+          ],
+        },
+      ])
+      expect(one.unfinished()).toEqual([{ callId: 'b', name: 'write', arguments: '{}' }])
+      expect(one.openSteps().map(({ step, together, waiting }) => [step, together, [...waiting]])).toEqual([
+        ['cut', false, []],
+        ['whole', true, ['d']],
+        ['empty', false, []],
+      ])
+    }
+    expect(JSON.stringify(session.interrupted('stopped')).split('"stopped"').length - 1).toBe(4)
+    await ok(again.append({ ...whole, meta: { indelible: { step: 'whole' } } } as never))
+    expect(again.openSteps().map(({ step }) => step)).toEqual(['cut', 'empty'])
+    await ok(again.rewind(3))
+    expect(again.openSteps()).toEqual([]) // they are retracted with the turn
+  })
+  it('that ended inside an answer offers a message after it, so that the model continues', async () => {
+    const { session } = await startSession([user('go')])
+    await ok(session.note({ type: 'journal', step: 's', said: [{ index: 0, text: 'Let me' }] }))
+    for (const reason of [undefined, 'Stopped by the user']) {
+      const [cut, notice, ...none] = session.interrupted(reason)
+      expect([cut?.role, notice?.role, none]).toEqual(['assistant', 'developer', []])
+      expect(notice?.content).toEqual([
+        { type: 'text', text: `[${reason ?? 'The run was interrupted here'}. The answer above is incomplete.]` },
+      ])
+      expect(notice?.meta).toEqual({ indelible: { interrupted: true } })
+    }
   })
   it('offers nothing if another message followed', async () => {
     const { session } = await startSession([assistant(toolCall('a', 'read', {})), user('never mind')])
@@ -581,6 +722,18 @@ describe('session metadata', () => {
 })
 
 describe('seal and close', () => {
+  it('a repeated operation has its earlier result, also once the session is sealed', async () => {
+    const { store, session } = await startSession([user('a')])
+    const late = await ok(openSession(store, 's'))
+    const appended = await ok(session.append(user('b'), { operation: 'o' }))
+    await ok(session.append(user('c'), { operation: 'p', expectedLen: 2 }))
+    await ok(session.seal())
+    expect(await ok(session.append(user('c'), { operation: 'p' }))).toMatchObject({ from: 2, to: 3 })
+    expect(await ok(session.append(user('c'), { operation: 'p', expectedLen: 2 }))).toMatchObject({ from: 2, to: 3 })
+    expect(await ok(late.append(user('b'), { operation: 'o', expectedLen: 1 }))).toEqual(appended)
+    await fault('SessionSealed', session.append(user('d'), { operation: 'q' }))
+    await fault('SessionSealed', session.append(user('d')))
+  })
   it('a sealed session accepts nothing from any handle, and can be read and forked', async () => {
     const { store, session } = await startSession(conversation())
     const other = await ok(openSession(store, 's'))
@@ -700,4 +853,203 @@ describe('reading ranges and listing', () => {
     await ok(store.create({ id: 'newer', meta: { 'indelible.session': 2 }, encrypt: false }))
     return store
   }
+})
+
+describe('the token usage of a session', () => {
+  const usage = { input: 10, output: 2 }
+  const receipt = (model: string, details?: object) =>
+    ({ type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model, usage, ...(details && { details }) }) as const
+
+  it('is that of its receipts, each with its day, whether it failed, and what it shares with an earlier one', async () => {
+    let now = Date.parse('2026-01-02T03:04:05Z')
+    const store = memoryStore({ now: () => now })
+    const session = await ok(createSession(store, { id: 's', metadata: { from: { usage, models: ['m'] } } }))
+    await ok(session.append(user('hello')))
+    await ok(session.note(receipt('a', { status: 500 }) as never))
+    await ok(session.note(receipt('b', { at: Date.parse('2025-12-31T23:59:59Z') }) as never))
+    await ok(session.note({ type: 'pin', position: 0 }))
+    await ok(session.note(receipt('c', { like: 0 }) as never))
+    await ok(session.note(receipt('d', { like: 2 }) as never)) // no receipt
+    await ok(session.note({ type: 'application', namespace: 'a', content: 'receipt' }))
+    await ok(session.note({ ...receipt('e'), usage: undefined } as never))
+    const own = (model: string, failed: number, day = '2026-01-02'): object => ({
+      ...{ source: 'receipt', model, day, calls: 1, failed, usage },
+    })
+    const { usage: _, ...silent } = own('e', 0) as { usage: unknown }
+    const receipts = [own('a', 1), own('b', 0, '2025-12-31'), own('c', 1), own('d', 0), silent]
+    const filed = { source: 'file', model: 'm', calls: 0, failed: 0, usage }
+    expect(await ok(readUsage(store, 's'))).toEqual([filed, ...receipts])
+    expect(await ok(readUsage(store, await ok(describeSession(store, 's')), { own: true }))).toEqual([
+      filed,
+      ...receipts,
+    ])
+    now += 86_400_000
+    const fork = await ok(forkSession(store, 's', { id: 'f' }))
+    await ok(fork.note(receipt('f') as never))
+    expect(await ok(readUsage(store, 'f'))).toEqual([...receipts, own('f', 0, '2026-01-03')])
+    expect(await ok(readUsage(store, 'f', { own: true }))).toEqual([own('f', 0, '2026-01-03')])
+    expect(() => readUsage(store, 's', { all: true } as never)).toThrow('readUsage has no option "all"')
+  })
+
+  it('of a file is by model and day where it has them, and only of whole figures', () => {
+    const whole = { ...usage, cacheRead: 3, cacheWrite: 4 }
+    const file = { source: 'file', calls: 0, failed: 0 }
+    for (const [origin, uses] of [
+      [undefined, []],
+      ['from', []],
+      [{ usage: undefined }, []],
+      [{ usage: { input: 1 } }, []],
+      [{ usage: { output: 1 } }, []],
+      [
+        { usage: whole, models: ['m'], ended: '2026-01-02T03:04:05Z' },
+        [{ ...file, model: 'm', day: '2026-01-02', usage: whole }],
+      ],
+      [{ usage, models: ['m', 'n'], ended: 5 }, [{ ...file, usage }]],
+      [{ usage, models: [5] }, [{ ...file, usage }]],
+      [
+        {
+          models: ['m'],
+          ended: '2026-01-02',
+          usage: whole,
+          uses: [usage, { ...whole, model: 'n', day: '2026-01-01', calls: 7, undercounted: 1 }, {}],
+        },
+        [
+          { ...file, model: 'm', usage },
+          { ...file, model: 'n', day: '2026-01-01', calls: 7, undercounted: 1, usage: whole },
+        ],
+      ],
+      [
+        { uses: [{ ...usage, cacheRead: '3', cacheWrite: null, calls: '7', model: 5, day: 5, undercounted: '1' }] },
+        [{ ...file, usage }],
+      ],
+    ] as const)
+      expect(usesOf(origin)).toEqual(uses)
+  })
+
+  it('counts a call as failed with an error, a status from 400 on, or a cut answer', () => {
+    for (const [call, failed] of [
+      [{}, false],
+      [{ status: 399 }, false],
+      [{ status: 400 }, true],
+      [{ status: '500' }, false],
+      [{ cut: true }, true],
+      [{ cut: 'true' }, false],
+      [{ error: null }, true],
+    ] as const)
+      expect(hasFailed(call)).toBe(failed)
+  })
+})
+
+describe('messages of a session', () => {
+  it('are found by a pattern and an age, also in arguments, and not once they are erased', async () => {
+    let now = 1000
+    const store = memoryStore({ now: () => now })
+    const session = await ok(createSession(store, { id: 's', messages: [user('I am Grace.')] }))
+    await ok(session.note({ type: 'pin', position: 0 }))
+    now = 2000
+    await ok(session.append([user('hello'), assistant('on it', toolCall('c', 'find', '{"who":["GRACE"]}'))]))
+    await ok(session.note({ type: 'pin', position: 1 }))
+    now = 3000
+    await ok(session.append(toolResult('c', 'grace is here')))
+    const find = (query: object): Promise<readonly number[]> => ok(findMessages(store, 's', query))
+    expect(await find({})).toEqual([0, 1, 2, 3])
+    for (const flags of ['i', 'gi', 'iy'])
+      expect(await find({ matching: new RegExp('grace', flags) })).toEqual([0, 2, 3])
+    expect(await find({ matching: /^GRACE$/ })).toEqual([2])
+    expect(await find({ matching: /nobody/ })).toEqual([])
+    expect([await find({ before: 2000 }), await find({ before: 2001 }), await find({ before: 1000 })]).toEqual([
+      ...[[0], [0, 1, 2], []],
+    ])
+    expect(await find({ before: 3000, matching: /grace/i })).toEqual([0, 2])
+    await ok(session.erase([0]))
+    expect([await find({}), await find({ matching: /grace/i })]).toEqual([
+      [1, 2, 3],
+      [2, 3],
+    ])
+  })
+
+  it('belong to an id made of any parts, which no other parts have', () => {
+    const store = memoryStore()
+    const id = (...parts: readonly string[]): string => idOfParts(parts, store)
+    expect([id('a', 'b c/d'), id('a'), id('a', ''), id('\ud800', 'ä🙂')]).toEqual([
+      ...['a/b%20c%2Fd', 'a', 'a/', '#d800/%C3%A4%F0%9F%99%82'],
+    ])
+    const long = id('a', 'x'.repeat(253))
+    expect([long.length, id('a', 'x'.repeat(254))]).toEqual([255, expect.stringMatching(/^a\/#[0-9a-f]{64}$/)])
+    expect(new Set([id('a', 'x'.repeat(254)), id('a', 'x'.repeat(255)), id('a', 'y'.repeat(254))]).size).toBe(3)
+  })
+
+  it('are those of an adapter, whose session is made on its first change and only opened with its mark', async () => {
+    const store = memoryStore()
+    const mark = { kind: 'mine', of: ['x'] }
+    const sessions = adapterSessions(store)
+    const adapter = sessions('s', mark)
+    expect([sessions('s', mark), await adapter.read()]).toEqual([adapter, undefined])
+    let seen: number[] = []
+    const add = (text: string) => (session: Session) => {
+      seen.push(session.len)
+      return { messages: [user(text)] }
+    }
+    const [first] = await Promise.all([adapter.change(add('a')), adapter.change(add('b'))])
+    expect([seen, texts(first.view()), first.metadata()]).toEqual([[0, 1], texts([user('a'), user('b')]), mark])
+    const other = await ok(openSession(store, 's'))
+    await ok(other.append(user('of another')))
+    seen = []
+    await adapter.change(add('c'))
+    expect([seen, (await adapter.read())?.len]).toEqual([[2, 3], 4]) // once more after the conflict
+    await ok(other.refresh())
+    await ok(other.append(user('again')))
+    const lens: number[] = []
+    const last = await adapter.change((session) => void lens.push(session.len))
+    expect([lens, last.len]).toEqual([[4, 5], 5]) // nothing to change, also in what others appended
+    await ok(store.remove('s'))
+    expect(await adapter.read()).toBeUndefined()
+    expect((await adapter.change(add('anew'))).len).toBe(1)
+
+    const theirs = { _tag: 'OtherLog', id: 's' }
+    for (const wrong of [{ kind: 'other' }, { kind: 'mine', of: ['y'] }, { toString: 1 }]) {
+      for (const call of [
+        () => adapterSession(store, 's', wrong).read(),
+        () => adapterSession(store, 's', wrong).change(add('x')),
+        () => removeMarked(store, 's', wrong),
+      ])
+        await expect(call()).rejects.toMatchObject({ fault: theirs })
+    }
+    await expect(adapterSession(store, 'a\nb', mark).read()).rejects.toMatchObject({ fault: { _tag: 'InvalidId' } })
+    await expect(adapter.change(() => ({ messages: [{} as never] }))).rejects.toMatchObject({
+      fault: { _tag: 'InvalidMessage' },
+    })
+    expect((await adapter.read())?.len).toBe(1) // a failed change does not stop the next one
+    await removeMarked(store, 's', mark)
+    await removeMarked(store, 's', mark)
+    await fault('NoSuchLog', openSession(store, 's'))
+    for (let index = 0; index < 64; index++) sessions(`other ${index}`, mark)
+    expect(sessions('s', mark)).not.toBe(adapter)
+    expect(sessions('other 63', mark)).toBe(sessions('other 63', mark))
+  })
+
+  it('are described with their fork, and only if the log is a session of this version', async () => {
+    const { store } = await startSession([user('a'), user('b')])
+    await ok(forkSession(store, 's', { id: 'f', at: 1 }))
+    await ok(createSession(store, { id: 'e', erasable: true, metadata: { a: 1 } }))
+    const described = async (id: string): Promise<object> => ok(describeSession(store, id))
+    expect(await described('s')).toMatchObject({ len: 2, metadata: {}, forkedFrom: undefined, erasable: undefined })
+    expect(await described('f')).toMatchObject({ len: 1, forkedFrom: { id: 's', at: 1 }, encrypted: undefined })
+    expect(await described('e')).toMatchObject({ erasable: true, metadata: { a: 1 } })
+    for (const [meta, expected] of [
+      [{}, { _tag: 'NotASession' }],
+      [{ 'indelible.session': 'x' }, { _tag: 'NotASession' }],
+      [{ 'indelible.session': 2 }, { _tag: 'NewerSession', found: 2, supported: 1 }],
+      [
+        { 'indelible.session': 1, 'indelible.partial': 'copy' },
+        { _tag: 'UnfinishedSession', rows: 0 },
+      ],
+    ] as const) {
+      await ok(store.create({ id: 'other', meta, encrypt: false }))
+      expect(await describeSession(store, 'other')()).toMatchObject({ left: { id: 'other', ...expected } })
+      await ok(store.remove('other'))
+    }
+    await ok(store.create({ id: 'odd', meta: { 'indelible.session': 1, 'indelible.erasable': 1 }, encrypt: false }))
+    expect(await described('odd')).toMatchObject({ erasable: undefined, metadata: {} })
+  })
 })

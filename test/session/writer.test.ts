@@ -1,7 +1,8 @@
 /** The writer of a session: what is sent behind what, leases, stores that throw or never answer. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
 import { fault, ok } from '../task-results.ts'
+import { createPace, type Pace } from '../../src/session/writing/pace.ts'
 import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
 
 const texts = (session: Session): readonly string[] => session.view().toArray().map(textOf)
@@ -117,6 +118,94 @@ describe('a rebase whose callback appends to the same session', () => {
     expect(String(found.cause)).toContain('return the messages instead')
     await session.refresh()
     expect(texts(session)).toEqual(['a', 'inside'])
+  })
+})
+
+describe('a writer that rebases without a pause', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+
+  const advanceUntil = async (settled: Promise<unknown>): Promise<void> => {
+    const state = { isDone: false }
+    void settled.then(() => (state.isDone = true))
+    while (!state.isDone) await vi.advanceTimersByTimeAsync(1)
+  }
+
+  /** Appends of a millisecond each, until the pace asks for a pause: how long they took, and how long the pause is. */
+  const untilPause = async (pace: Pace): Promise<readonly [worked: number, paused: number]> => {
+    const began = performance.now()
+    for (;;) {
+      const called = performance.now()
+      const pause = pace.begin()
+      if (pause === undefined) {
+        await vi.advanceTimersByTimeAsync(1)
+        pace.done(called, called)
+        continue
+      }
+      expect(pace.begin()).toBe(pause)
+      await advanceUntil(pause)
+      return [called - began, performance.now() - called]
+    }
+  }
+
+  it('pauses ever less often while it is alone, and gives way to others once it has seen their rows', async () => {
+    vi.useFakeTimers()
+    let rows = 0
+    const pace = createPace(
+      () => rows,
+      undefined,
+      () => 0.5,
+    )
+    const alone = [await untilPause(pace), await untilPause(pace), await untilPause(pace), await untilPause(pace)]
+    expect(alone).toEqual([192, 384, 768, 1200].map((worked) => [worked, 12]))
+    expect(await untilPause(pace)).toEqual([1200, 12])
+    rows += 1
+    pace.done(performance.now() - 100, performance.now() - 1) // it waited for others
+    expect(await untilPause(pace)).toEqual([18, 75])
+    expect(await untilPause(pace)).toEqual([18, 12])
+    expect(await untilPause(pace)).toEqual([36, 12])
+    await vi.advanceTimersByTimeAsync(50)
+    expect(pace.begin()).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(13) // a pause of its own begins a new turn
+    expect(await untilPause(pace)).toEqual([72, 12])
+    rows += 1
+    pace.done(performance.now() - 9000, performance.now() - 1)
+    expect(await untilPause(pace)).toEqual([18, 1000])
+  })
+
+  it('retries at once after the first refusal, and after a pause that others can use after the second', async () => {
+    vi.useFakeTimers()
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const memory = memoryStore()
+    const slow: Store = {
+      ...memory,
+      append: (id, append) => {
+        const late = async (): ReturnType<ReturnType<Store['append']>> => {
+          await new Promise((resolve) => setTimeout(resolve, 100))
+          return memory.append(id, append)()
+        }
+        return late as unknown as ReturnType<Store['append']>
+      },
+    }
+    const other = await createSession(memory, { id: 's' })
+    const session = await openSession(slow, 's')
+    const calls: number[] = []
+    const began = performance.now()
+    const rebase = async (refusals: number): Promise<void> => {
+      const done = session.rebase(() => {
+        calls.push(performance.now() - began)
+        if (refusals-- > 0) void other.rebase(() => user('other'))()
+        return user('own')
+      })()
+      await advanceUntil(done)
+      expect((await done)._tag).toBe('Right')
+    }
+    await rebase(0)
+    await rebase(3)
+    expect(calls).toEqual([0, 100, 200, 800, 900])
+    expect(texts(session)).toEqual(['own', 'other', 'other', 'other', 'own'])
   })
 })
 

@@ -466,16 +466,16 @@ describe('damaged bookkeeping', () => {
     }
   })
   it('lists an unreadable log as one line that can be removed', async () => {
-    for (const change of [
-      "meta = 'null'",
-      "meta = 'nonsense'",
-      'created = 1 << 60',
-      'created = 9007199254740992',
-      'size = 1 << 60',
-      'size = -1',
-      'changes = 1 << 60',
-      "root = x'00'",
-    ]) {
+    for (const [change, what] of [
+      ["meta = 'null'", 'metadata'],
+      ["meta = 'nonsense'", 'metadata'],
+      ['created = 1 << 60', 'created'],
+      ['created = 9007199254740992', 'created'],
+      ['size = 1 << 60', 'size'],
+      ['size = -1', 'size'],
+      ['changes = 1 << 60', 'version'],
+      ["root = x'00'", 'head'],
+    ] as const) {
       const path = damaged(`update log set ${change} where id = 'b'`)
       const notices: StoreNotice[] = []
       const store = await ok(sqliteStore({ path, onNotice: (notice) => notices.push(notice) }))
@@ -485,7 +485,8 @@ describe('damaged bookkeeping', () => {
         ['deep', 'fork', 'a'],
         ['b'],
       ])
-      expect(notices).toMatchObject([{ _tag: 'DamageFound', scope: 'default', fault: { _tag: 'DamagedLog', id: 'b' } }])
+      const damage = { _tag: 'DamagedLog', id: 'b', position: 0, reason: `its ${what} can not be read` }
+      expect(notices).toEqual([{ _tag: 'DamageFound', scope: 'default', fault: damage }])
       await fault('DamagedLog', verifySession(store, 'b'))
       await ok(store.close())
       const list = indelible(['list', '--store', path])

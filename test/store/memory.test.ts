@@ -1,8 +1,24 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { orThrow } from 'indelible'
 import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
 import { faultyDriver, storeContract, type StorePlace } from '@indelible/testing'
+import type { JsonObject } from '../../src/json/index.ts'
+import type { BlockId } from '../../src/proof/kit.ts'
+import {
+  encryptedBody,
+  encryptedRow,
+  encryptionKey,
+  encryptionOf,
+  isEncrypted,
+  isEncryptedLog,
+  isEncryptedMeta,
+  ownKeyIn,
+  ownKeyOf,
+  readEncrypted,
+  withoutKeys,
+} from '../../src/store/port/encrypted.ts'
+import { changeLease, claimFault, claimIn, claims, invalidLease, type LeaseRow } from '../../src/store/port/lease.ts'
 
 const place = async (): Promise<StorePlace> => {
   const driver = memoryDriver()
@@ -48,3 +64,169 @@ it('a check passes on faults of unreadable rows and asks a driver only for what 
 })
 
 for (const { name, run } of storeContract('memory', place)) it(name, run)
+
+describe('a lease', () => {
+  const row = (more: Partial<LeaseRow> = {}): LeaseRow => ({
+    ...{ number: 4, holder: 'ann', expires: 100, stopRequested: false },
+    ...more,
+  })
+  const lease = (of: LeaseRow, remaining: number): object => ({ ...of, remaining })
+  const lost = { left: { _tag: 'LeaseLost', id: 's', number: 4 } }
+  const held = { left: { _tag: 'LeaseHeld', id: 's', holder: 'ann', expires: 100, remaining: 1 } }
+  const released = row({ holder: undefined })
+
+  it('is taken, renewed, released and stopped by one set of rules', () => {
+    const take = { type: 'take', holder: 'bob', ttl: 50 } as const
+    const taken = (number: number, now: number): object => {
+      const next = { number, holder: 'bob', expires: now + 50, stopRequested: false }
+      return { right: { row: next, lease: lease(next, 50) } }
+    }
+    for (const [before, change, now, after] of [
+      [undefined, take, 10, taken(1, 10)],
+      [row(), take, 99, held],
+      [row({ stopRequested: true }), take, 100, taken(5, 100)],
+      [released, take, 10, taken(5, 10)],
+      [undefined, { type: 'look' }, 10, { right: { row: undefined, lease: undefined } }],
+      [row(), { type: 'look' }, 99, { right: { row: undefined, lease: lease(row(), 1) } }],
+      [row(), { type: 'look' }, 100, { right: { row: undefined, lease: undefined } }],
+      [released, { type: 'look' }, 10, { right: { row: undefined, lease: undefined } }],
+      [
+        row({ stopRequested: true }),
+        { type: 'renew', number: 4, ttl: 7 },
+        200,
+        {
+          right: {
+            row: row({ expires: 207, stopRequested: true }),
+            lease: lease(row({ expires: 207, stopRequested: true }), 7),
+          },
+        },
+      ],
+      [row({ number: 5 }), { type: 'renew', number: 4, ttl: 7 }, 10, lost],
+      [released, { type: 'renew', number: 4, ttl: 7 }, 10, lost],
+      [undefined, { type: 'renew', number: 4, ttl: 7 }, 10, lost],
+      [row(), { type: 'release', number: 4 }, 10, { right: { row: released, lease: undefined } }],
+      [
+        row({ number: 5 }),
+        { type: 'release', number: 4 },
+        99,
+        { right: { row: undefined, lease: lease(row({ number: 5 }), 1) } },
+      ],
+      [released, { type: 'release', number: 4 }, 10, { right: { row: undefined, lease: undefined } }],
+      [
+        row(),
+        { type: 'stop' },
+        99,
+        { right: { row: row({ stopRequested: true }), lease: lease(row({ stopRequested: true }), 1) } },
+      ],
+      [row(), { type: 'stop' }, 100, { right: { row: undefined, lease: undefined } }],
+      [undefined, { type: 'stop' }, 10, { right: { row: undefined, lease: undefined } }],
+    ] as const)
+      expect([before, change, changeLease('s', before, change, now)]).toMatchObject([before, change, after])
+  })
+
+  it('forbids the changes of others only to those who respect it, and of a lost one always', () => {
+    const [own, respects] = [{ lease: { number: 4 } }, { respectLease: true }]
+    for (const [before, claim, fault] of [
+      [row(), {}, undefined],
+      [row(), { respectLease: false }, undefined],
+      [row(), respects, held.left],
+      [row({ expires: 99 }), respects, undefined],
+      [released, respects, undefined],
+      [undefined, respects, undefined],
+      [row({ expires: 1 }), { ...own, ...respects }, undefined],
+      [row({ number: 5 }), own, lost.left],
+      [released, own, lost.left],
+      [undefined, own, lost.left],
+    ] as const)
+      expect(claimFault('s', before, claim, 99)).toEqual(fault)
+    expect([{}, { respectLease: false }, respects, own].map(claims)).toEqual([false, false, true, true])
+    expect([{}, respects, { lease: { number: 4, more: 1 } }].map(claimIn)).toEqual([
+      { lease: undefined, respectLease: false },
+      { lease: undefined, respectLease: true },
+      { lease: { number: 4 }, respectLease: false },
+    ])
+  })
+
+  it('has a holder with a name and a time to live in whole milliseconds', () => {
+    const why = (holder: string, ttl: unknown): string | undefined =>
+      (invalidLease({ holder, ttl: ttl as number }) as { readonly reason?: string } | undefined)?.reason
+    for (const ttl of [1, 2 ** 31 - 1]) expect(why('ann', ttl)).toBeUndefined()
+    for (const ttl of [0, -1, 1.5, 2 ** 31, NaN, '1'])
+      expect(why('ann', ttl)).toBe(`its ttl is ${ttl}; expected whole milliseconds from 1 to 2,147,483,647`)
+    for (const holder of ['', 'a\nb']) expect(why(holder, 1)).toMatch(/^the name of its holder is invalid: /)
+  })
+})
+
+describe('an encrypted row', () => {
+  const block = 'ab'.repeat(32) as BlockId
+  const [plain, named] = [
+    { key: 'k', cipher: 'a.b', blocks: [] },
+    { key: 'k', cipher: 'QQ==', blocks: [block, block] },
+  ]
+
+  it('is read as it was written, and in no other spelling', () => {
+    expect(encryptedBody(plain)).toBe('{"encrypted":"k.a.b"}')
+    expect(encryptedBody(named)).toBe(`{"encrypted":"k.QQ==","blocks":["${block}","${block}"]}`)
+    for (const text of [plain, named]) expect(readEncrypted(encryptedBody(text))).toEqual(text)
+    const whole = encryptedBody(named)
+    for (const body of [
+      ...[
+        '',
+        '{}',
+        '{"encrypted":1}',
+        '{"encrypted":""}',
+        '{"encrypted":"k"}',
+        '{"encrypted":".a"}',
+        '{"encrypted":"k.a"',
+      ],
+      ...[
+        '{"encrypted":"k.a" }',
+        '{"encrypted":"k\\u002ea"}',
+        ' {"encrypted":"k.a"}',
+        '{"encrypted":"k.a","blocks":[]}',
+      ],
+      ...['{"encrypted":"k.a","blocks":["ab"]}', '{"encrypted":"k.a","blocks":"ab"}', '{"encrypted":"k.a","more":"b"}'],
+      ...[`${whole} `, whole.replace('}', ',"more":1}'), whole.replace('"blocks"', '"block"'), whole.slice(0, -1)],
+    ])
+      expect([body, readEncrypted(body)]).toEqual([body, undefined])
+    expect([isEncrypted(whole), isEncrypted('{"encrypted":"'), isEncrypted('{"encrypted":'), isEncrypted('')]).toEqual([
+      ...[true, true, false, false],
+    ])
+  })
+
+  it('is appended elsewhere with its blocks, or as the stub that it is', () => {
+    const row = { kind: 'entry', at: 5, body: encryptedBody(named), salt: undefined, erased: undefined } as const
+    expect(encryptedRow(row)).toEqual({ kind: 'entry', at: 5, body: row.body, blocks: named.blocks })
+    const salt = 'cd'.repeat(16)
+    expect(encryptedRow({ ...row, body: '{}', salt })).toEqual({ kind: 'entry', at: 5, body: '{}', salt, blocks: [] })
+    expect(encryptedRow({ ...row, erased: block })).toEqual({ kind: 'entry', at: 5, body: row.body, erased: block })
+  })
+
+  it('has the last key that the metadata of its log lists, if the list is whole', () => {
+    const listed = { keys: ['a', 'b'], from: [0, 3], meta: 'x' }
+    const log = (encryption: unknown): { readonly meta: JsonObject } => ({
+      meta: { [encryptionKey]: encryption as JsonObject },
+    })
+    expect([encryptionOf(log(listed)), ownKeyOf(log(listed)), isEncryptedLog(log(listed))]).toEqual([listed, 'b', true])
+    for (const wrong of [
+      { keys: [] },
+      { keys: ['a'] },
+      { keys: ['a', 1] },
+      { keys: 1 },
+      { from: [0] },
+      { from: [0, 0.5] },
+      { from: 1 },
+      { meta: 1 },
+    ])
+      expect([wrong, encryptionOf(log({ ...listed, ...wrong }))]).toEqual([wrong, undefined])
+    for (const wrong of [1, null, [], { keys: [1] }, { keys: 'ab' }, {}]) expect(ownKeyOf(log(wrong))).toBeUndefined()
+    for (const none of [{ meta: {} }, { meta: { more: 1 } }])
+      expect([encryptionOf(none), ownKeyOf(none), isEncryptedLog(none)]).toEqual([undefined, undefined, false])
+    const text = JSON.stringify(log(listed).meta)
+    for (const _ of ['first', 'again']) expect([ownKeyIn(text), isEncryptedMeta(text)]).toEqual(['b', true])
+    for (const other of ['{', `[${text}]`, '{"more":1}', `{"more":{${text.slice(1)}}`, text.slice(1)])
+      expect([other, ownKeyIn(other), isEncryptedMeta(other)]).toEqual([other, undefined, false])
+    expect(withoutKeys('s', undefined)).toMatchObject({ _tag: 'NoKey', id: 's', key: 'unknown' })
+    expect(withoutKeys('s', 'k').key).toBe('k')
+  })
+})

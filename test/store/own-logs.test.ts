@@ -10,6 +10,17 @@ import { openCallLog } from '@indelible/records'
 import { copySession, exportSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import {
+  appendToLedger,
+  ledgerContent,
+  ledgerId,
+  ledgerRow,
+  ownStore,
+  type LedgerContent,
+} from '../../src/store/kit.ts'
+import { readLedgerRow, type ErasedRow, type LedgerRow } from '../../src/store/port/ledger-row.ts'
+import { LayeredMap } from '../../src/store/rules/layered-map.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fault, ok } from '../task-results.ts'
 
@@ -98,4 +109,152 @@ it("no id removes a held session's key or the scope's secret", async () => {
   const again = withKeys(bare, ring)
   expect((await ok(openSession(again, 's'))).len).toBe(1)
   expect(new TextDecoder().decode((await ok(again.getBlocks([block as never])))[0])).toBe('a contract')
+})
+
+describe('the ledger of a scope', () => {
+  const head = { size: 3, root: 'ab'.repeat(32) }
+  const because = { reason: 'asked', by: 'ann' }
+  const erasedRow = (log: string, row: number): ErasedRow => ({
+    ...{ log, row, kind: 'entry', index: row, leaf: 'cd'.repeat(32), stub: 'ef'.repeat(32) },
+  })
+  const logs = [{ log: 'of a', from: 0 }]
+  const copied = { at: 5, reason: 'there' }
+  const rows: readonly LedgerRow[] = [
+    { type: 'head', id: 'a', head },
+    { type: 'erased', id: 'a', head, rows: [erasedRow('of a', 0)], ...because },
+    { type: 'held', id: 'a', head, logs, ...because },
+    { type: 'erased', id: 'a', head, rows: [erasedRow('of a', 1), erasedRow('of b', 1)], copied },
+    { type: 'destroyed', id: 'b', head, key: 'k', ...because },
+    { type: 'released', id: 'a', head, ...because },
+    { type: 'removed', id: 'a', head, by: 'ann' },
+    { type: 'head', id: 'b', head: { ...head, size: 4 } },
+    { type: 'erased', id: 'b', head, rows: [{ ...erasedRow('of b', 2), kind: 'note' }] },
+  ]
+  const shown = (content: LedgerContent): string => {
+    const { sessions, held, destroyed, erased, erasures } = content
+    return JSON.stringify([content.head, [...sessions], [...held], [...destroyed], [...erased], erasures])
+  }
+  const read = async (store: Store, size?: number): Promise<LedgerContent> => orThrow(await ledgerContent(store, size))
+
+  it('is read row by row as at once, and what was read before never changes', async () => {
+    const store = memoryStore({ now: () => 7 })
+    const contents = [await read(store)]
+    const texts = contents.map(shown)
+    for (const row of rows) {
+      const added = orThrow(await appendToLedger(store, async () => right({ rows: [row], more: { own: 1 } })))
+      expect(added).toMatchObject({ recorded: 1, own: 1, head: { size: contents.length } })
+      const content = await read(store)
+      expect(await read(store)).toBe(content) // nothing is new
+      contents.push(content)
+      texts.push(shown(content))
+      expect(shown(await read({ ...store }))).toBe(texts.at(-1))
+    }
+    expect(contents.map(shown)).toEqual(texts)
+    for (let size = 1; size < texts.length; size++)
+      for (const one of [store, { ...store }]) expect(shown(await read(one, size))).toBe(texts[size])
+    const { sessions, held, destroyed, erased, erasures } = await read(store)
+    expect(Object.fromEntries(sessions)).toEqual({
+      a: { id: 'a', head, row: 6, at: 7, removed: true, by: 'ann' },
+      b: { id: 'b', head: { ...head, size: 4 }, row: 7, at: 7, removed: false },
+    })
+    expect([held.size, contents[5]?.held.get('a')]).toEqual([0, { id: 'a', logs, row: 2, at: 7, ...because }])
+    expect(destroyed.get('k')).toEqual({ id: 'b', key: 'k', row: 4, at: 7, ...because })
+    expect(erasures.map(({ row, at, rows }) => [row, at, rows.length])).toEqual([
+      [1, 7, 1],
+      [3, 7, 2],
+      [8, 7, 1],
+    ])
+    expect([...erased.values()].map(({ row }) => row)).toEqual([1, 3, 8]) // the hold protected one of row 3
+    expect(orThrow(await appendToLedger(store, async () => right({ rows: [], more: {} }))).recorded).toBe(0)
+    const fresh = memoryStore()
+    expect(orThrow(await appendToLedger(fresh, async () => right({ rows: [], more: {} })))).toMatchObject({
+      head: { size: 0 },
+    })
+  })
+
+  it('is read again if another one is in its place', async () => {
+    const store = memoryStore({ now: () => 7 })
+    const make = async (some: readonly LedgerRow[]): Promise<void> =>
+      void (await ok(
+        ownStore(store).create({
+          id: ledgerId,
+          meta: { [ledgerId]: 1 },
+          rows: some.map((row) => ledgerRow(row, 7)),
+          encrypt: false,
+        }),
+      ))
+    await make(rows.slice(0, 3))
+    await read(store)
+    for (const some of [rows.slice(4, 7), rows.slice(4, 9), rows.slice(6)]) {
+      await ok(ownStore(store).remove(ledgerId))
+      await make(some)
+      expect(shown(await read(store))).toBe(shown(await read({ ...store })))
+    }
+    await ok(ownStore(store).remove(ledgerId))
+    await ok(ownStore(store).create({ id: ledgerId, encrypt: false }))
+    expect(await ledgerContent(store)).toMatchObject({ left: { _tag: 'NotALedger', id: ledgerId } })
+  })
+
+  it('has rows that are read as they were written, and names what is wrong with any other', () => {
+    for (const row of rows) expect(readLedgerRow({ position: 0, body: ledgerRow(row, 7).body })).toEqual(right(row))
+    const why = (body: string): string | undefined => {
+      const said = readLedgerRow({ position: 4, body })
+      return isLeft(said) ? said.left.reason : said.right?.type
+    }
+    const changed = (row: LedgerRow, change: object): string | undefined =>
+      why(JSON.stringify({ ...(JSON.parse(ledgerRow(row, 7).body) as object), ...change }))
+    expect([why('['), why('[]'), why('{}')]).toEqual([
+      ...['its row 4 is not a JSON object', 'its row 4 is not a JSON object', 'its row 4 has no type'],
+    ])
+    expect(why('{"type":"newer"}')).toBeUndefined()
+    const [said, erased, held, , destroyed] = rows as readonly [LedgerRow, LedgerRow, LedgerRow, LedgerRow, LedgerRow]
+    for (const wrong of [
+      { id: 1 },
+      { size: -1 },
+      { size: 0.5 },
+      { root: 1 },
+      { root: 'ab' },
+      { root: `${head.root}0` },
+    ])
+      expect(changed(said, wrong)).toBe('its row 4 names no session and head')
+    expect(changed(said, { size: 0 })).toBe('head')
+    expect(changed(destroyed, { key: 1 })).toBe('its row 4 names no key')
+    for (const one of [1, { log: 1, from: 0 }, { log: 'a', from: -1 }])
+      expect(changed(held, { logs: [one] })).toBe('its row 4 names no log')
+    expect(changed(held, { logs: 1 })).toBe('its row 4 names no log')
+    const row = erasedRow('of a', 0)
+    for (const wrong of [{ log: 1 }, { row: -1 }, { index: -1 }, { kind: 'x' }, { leaf: 'ab' }, { stub: 'ab' }])
+      expect(changed(erased, { rows: [row, { ...row, ...wrong }] })).toBe('its row 4 names no erased rows')
+    for (const wrong of [1, [1]]) expect(changed(erased, { rows: wrong })).toBe('its row 4 names no erased rows')
+    const body = JSON.stringify({
+      ...(JSON.parse(ledgerRow(erased, 7).body) as object),
+      copied: { at: 'x', by: 1 },
+      reason: 1,
+    })
+    expect(readLedgerRow({ position: 0, body })).toMatchObject(right({ by: 'ann', copied: {} }))
+    expect(readLedgerRow({ position: 0, body })).not.toHaveProperty('right.reason')
+  })
+
+  it('a map that grows in layers is the map of all entries, and leaves the smaller one as it was', () => {
+    let map: ReadonlyMap<string, number> = new Map()
+    const model = new Map<string, number>()
+    for (let step = 0; step < 300; step++) {
+      const more = new Map([[`${(step * 7) % 97}`, step], ...(step % 3 === 0 ? [[`${step}`, -step] as const] : [])])
+      const [before, entries] = [map, [...map]]
+      map = LayeredMap.grown(map, more)
+      for (const [key, value] of more) model.set(key, value)
+      expect([...before]).toEqual(entries)
+      expect(map.size).toBe(model.size)
+    }
+    expect(new Map(map)).toEqual(model)
+    expect([...map.keys()].toSorted()).toEqual([...model.keys()].toSorted())
+    expect([...map.values()].toSorted()).toEqual([...model.values()].toSorted())
+    const walked: unknown[] = []
+    map.forEach((value, key, of) => walked.push([key, value, of === map]))
+    expect(walked).toEqual([...map].map(([key, value]) => [key, value, true]))
+    expect(['0', '5', '299', 'x'].map((key) => [map.get(key), map.has(key)])).toEqual(
+      ['0', '5', '299', 'x'].map((key) => [model.get(key), model.has(key)]),
+    )
+    expect([LayeredMap.grown(map, new Map()), LayeredMap.grown(new Map(), map)]).toEqual([map, map])
+  })
 })

@@ -1,13 +1,15 @@
 /** The commands that look at sessions, and those that say something about them: diff, stats, tree, show N, note, pin … */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, memoryStore, user, type Message } from 'indelible'
 import { checkGrowth, proveGrowth } from 'indelible/session'
 import { readUsage } from '../../../src/session/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { Outputs } from '../../../test/outputs.ts'
+import { runCommand } from './command-run.ts'
 import { indelible, writeTestFile } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-look-'))
@@ -212,6 +214,54 @@ describe('fork commands', () => {
     expect(indelible(['diff', one, two]).stdout).toContain('the same: the first 3 messages')
     expect(indelible(['diff', one, two, '--exact']).stdout).toContain('the same: the first 1 message')
   })
+  it('compare files: messages that were replaced, added or missing, between those that are the same', () => {
+    const of = (name: string, ...words: readonly string[]) =>
+      writeTestFile(name, JSON.stringify(words.map((content) => ({ role: 'user', content }))))
+    const whole = of('whole.json', 'a', 'b', 'c', 'd', 'e')
+    const difference = (other: string, ...more: readonly string[]): readonly string[] =>
+      indelible(['diff', whole, other, ...more]).lines.slice(3, -1)
+    expect(difference(of('replaced.json', 'a', 'x', 'e'))).toEqual([
+      'the same: the first 1 message',
+      '     0  user       a',
+      '<    1  user       b',
+      '<    2  user       c',
+      '<    3  user       d',
+      '>    1  user       x',
+      'the same again: the last 1 message',
+    ])
+    expect(difference(of('missing.json', 'a', 'd', 'e'), '--limit', '1')).toEqual([
+      'the same: the first 1 message',
+      '     0  user       a',
+      '<    1  user       b',
+      '< … and 1 more',
+      '> has no message here',
+      'the same again: the last 2 messages',
+    ])
+    expect(difference(of('longer.json', 'a', 'b', 'c', 'd', 'e', 'f'))).toEqual([
+      'the same: the first 5 messages',
+      '     4  user       e',
+      '< ends here',
+      '>    5  user       f',
+    ])
+    expect(difference(of('later.json', 'z', 'a', 'b', 'c', 'd', 'e'))).toEqual([
+      'they diverge at the first message',
+      '< has no message here',
+      '>    0  user       z',
+      'the same again: the last 5 messages',
+    ])
+    expect(difference(of('other.json', 'y', 'z'), '--limit', '0')).toEqual([
+      'they diverge at the first message',
+      '< … and 5 more',
+      '> … and 2 more',
+    ])
+    expect(
+      JSON.parse(indelible(['diff', whole, of('aa.json', 'a', 'a', 'b', 'c', 'd', 'e'), '--json']).stdout),
+    ).toMatchObject({
+      ...{ same: 1, sameAtEnd: 4, a: { name: whole, messages: 5, differs: [] } },
+      b: { messages: 6, differs: [{ position: 1, message: { role: 'user' } }] },
+    })
+    expect(indelible(['diff', '-', '-']).stderr).toContain('diff can read standard input once')
+  })
 })
 
 describe('stats', () => {
@@ -299,6 +349,58 @@ describe('stats', () => {
       stdout: '',
       stderr: expect.stringContaining('has no token counts of its calls') as string,
     })
+  })
+  it('lays out its table for any width: costs first, then tokens, then whole names', async () => {
+    const long = 'a-model-of-a-provider-with-a-name-that-is-long-and-has-a-date-20260102'
+    const line = (id: string, day: string, model: string, usage: object) =>
+      `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`
+    const header = '{"type":"session","version":3,"id":"wide","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n'
+    const first = line('1', '2026-01-01', 'claude-opus-4-5', {
+      input: 1_000_000,
+      output: 5,
+      cacheRead: 9_000_000,
+      cacheWrite: 0,
+    })
+    const file = writeTestFile(
+      'wide.jsonl',
+      `${header}${first}${line('2', '2026-01-02', long, { input: 0, output: 1 })}`,
+    )
+    writeTestFile('single.jsonl', `${header}${first}`)
+    const shown = async (columns: number, ...args: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await runCommand({
+        args: ['stats', ...args],
+        cwd: dirname(file),
+        env: { COLUMNS: `${columns}` },
+      })
+      return stdout.split('\n').slice(0, -1)
+    }
+    expect(await shown(60, 'wide.jsonl')).toEqual([
+      'day         model                   input  output    dollars',
+      '2026-01-01  claude-opus-4-5    10,000,000       5      $9.50',
+      '2026-01-02  a-model-…20260102           0       1          ?',
+      'all                            10,000,000       6  $9.50 + ?',
+    ])
+    expect(await shown(40, 'wide.jsonl')).toEqual([
+      'day         model                dollars',
+      '2026-01-01  claude-opus-4-5        $9.50',
+      '2026-01-02  a-model-…20260102          ?',
+      'all                            $9.50 + ?',
+    ])
+    expect(await shown(90, 'single.jsonl')).toEqual([
+      'day         model            calls       input  cached  output  dollars',
+      '2026-01-01  claude-opus-4-5      1  10,000,000  90.0 %       5    $9.50',
+    ])
+    for (const columns of [40, 70, 100])
+      for (const each of await shown(columns, `./././././././././././././././././wide.jsonl`, '--by', 'session,model'))
+        expect(each).toMatch(/(dollars|\$9.50|\?)$/)
+    const seen = new Outputs()
+    for (let columns = 30; columns <= 150; columns += 12)
+      for (const by of ['day,model', 'model', 'day', 'session,model', 'model,session,day']) {
+        const lines = await shown(columns, 'wide.jsonl', '--by', by)
+        expect(lines.filter((each) => each.length > columns)).toEqual([])
+        seen.add(lines)
+      }
+    seen.expectToBe('a8b0d1268e93b797')
   })
   it('readUsage is empty without recorded usage', async () => {
     const memory = memoryStore()

@@ -61,6 +61,30 @@ describe('the progress bar', () => {
     expect(facts([[10_000, 10]])).toEqual(['17 min'])
     expect(facts([[100_000, 10]])).toEqual(['2.8 h'])
   })
+  it.each([
+    [99_000, '99 s'],
+    [99_001, '2 min'],
+    [120_001, '3 min'],
+    [5_999_000, '100 min'],
+    [5_999_001, '1.7 h'],
+  ])('shows %i remaining milliseconds as %s', (elapsed, left) => {
+    expect(drawn(1000, [[elapsed, 500]])[0]).toContain(` 500 B of 1.0 kB  ${left} left\u001b`)
+  })
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [9940, '9.9 kB'],
+    [10_000, '10 kB'],
+    [999_999, '999 kB'],
+    [1e6, '1.0 MB'],
+    [2e9, '2.0 GB'],
+    [3e12, '3.0 TB'],
+    [4e15, '4000 TB'],
+  ])('shows %i bytes as %s', (bytes, size) => {
+    for (const total of [undefined, 0])
+      expect(drawn(total, [[400, bytes]])[0]).toBe(`\rreading a.jsonl  ${size}\u001b[K`)
+  })
   it('is one line per 5 seconds without a terminal', () => {
     const steps = Array.from({ length: 120 }, (_, at) => [at * 100, at * 5] as const)
     expect(drawn(1000, steps, {})).toEqual([

@@ -7,9 +7,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
-import { nearest } from '../src/sources/advice.ts'
+import { didYouMean, nearest } from '../src/sources/advice.ts'
+import { filterOf } from '../src/sources/list-filter.ts'
 import { runCommandLine } from '../src/command-line.ts'
-import { matchesIdPattern, shortIds } from '../src/sources/short-ids.ts'
+import { idStart, matchesIdPattern, shortIds } from '../src/sources/short-ids.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { indelible, writeTestFile } from './indelible.ts'
 
@@ -244,6 +245,75 @@ describe('a session list', () => {
     ])
       expect(run('list', ...bad, ...own).status).toBe(2)
   })
+})
+
+it('--where compares each field as it is described', () => {
+  const info = {
+    ...{
+      id: 'a',
+      len: 12,
+      created: Date.UTC(2026, 0, 2),
+      appended: Date.UTC(2026, 0, 3),
+      head: { size: 12, root: '' },
+    },
+    metadata: { tags: ['red', 'Green'], deep: { est: 5 }, model: 'own', from: { title: 'Old', models: ['m1', 'm2'] } },
+    forkedFrom: { id: 'parent', at: 3 },
+  }
+  const passes = (where: string | readonly string[], marks = {}, changed = {}): boolean =>
+    filterOf({ where: [where].flat() })({ ...info, ...changed }, marks)
+  for (const where of [
+    ...['id=a', 'title=Old', 'title~oLD', ' title = Old ', 'messages=12', 'messages>11', 'messages<13', 'messages>9'],
+    ...['activity>2026-01-02T23', 'activity<2026-01-03T01', 'created=2026-01-02T00:00:00.000Z', 'created<2026-01-03'],
+    ...['model=own', 'model=m1', 'model=m2', 'fork=parent', 'held=false', 'encrypted=false', 'erased=0', 'erased<1'],
+    ...['tags=red', 'tags~green', 'deep.est=5', 'deep.est>4', 'deep={"est":5}', 'from.models~2', 'id~'],
+  ])
+    expect([where, passes(where)]).toEqual([where, true])
+  for (const where of [
+    ...['id=b', 'title=old', 'messages>12', 'messages<12', 'activity>2026-01-04', 'created>2026-01-03', 'model=m3'],
+    ...[
+      'fork=a',
+      'held=true',
+      'encrypted=true',
+      'erased>0',
+      'tags=green',
+      'tags=re',
+      'deep.est.more=5',
+      'none~',
+      'toString~',
+    ],
+  ])
+    expect([where, passes(where)]).toEqual([where, false])
+  expect([passes(['id=a', 'erased>1'], { erased: 2 }), passes(['id=a', 'erased>2'], { erased: 2 })]).toEqual([
+    true,
+    false,
+  ])
+  for (const mark of ['held', 'encrypted']) expect(passes(`${mark}=true`, { [mark]: true })).toBe(true)
+  const plain = { metadata: {}, forkedFrom: undefined }
+  expect(['title=', 'fork~', 'model~'].map((where) => passes(where, {}, plain))).toEqual([true, false, false])
+  expect(passes([])).toBe(true)
+  for (const where of ['id', '=a', '']) expect(() => filterOf({ where: [where] })).toThrow('--where takes FIELD=VALUE')
+})
+
+it('an id is meant by its beginning, or by its beginning and end around an ellipsis', () => {
+  expect(['abc', 'ab…yz', 'ab...yz', 'ab…', ''].map(idStart)).toEqual(['abc', 'ab', 'ab', 'ab', ''])
+  const meant = (given: string): readonly string[] =>
+    ['abyz', 'abcyz', 'abzy', 'aby'].filter((id) => matchesIdPattern(given, id))
+  expect(['ab', 'ab…yz', 'ab...z', 'aby…yz', '…y', 'x'].map(meant)).toEqual([
+    ['abyz', 'abcyz', 'abzy', 'aby'],
+    ['abyz', 'abcyz'],
+    ['abyz', 'abcyz'],
+    [],
+    ['abzy', 'aby'],
+    [],
+  ])
+})
+
+it('suggestions are at most three, and say nothing of a word that is like none', () => {
+  expect(nearest('fork', ['fork1', 'fork2', 'FORK3', 'fork4', 'folk'])).toEqual(['fork1', 'fork2', 'FORK3'])
+  expect(nearest('abcdef', ['bacdfe', 'abcdefghi', 'xyz'])).toEqual(['abcdefghi'])
+  expect(nearest('abcdef', ['bacdfe', 'abxdxf', 'abcxxx'])).toEqual(['bacdfe', 'abxdxf'])
+  expect(didYouMean('lits', ['list', 'lit'], (name) => name)).toBe('; did you mean list or lit?')
+  expect(didYouMean('lits', ['show'])).toBe('')
 })
 
 it('suggestions are the names with the fewest typing errors', () => {

@@ -4,6 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import { RecentMap } from 'indelible/sequence/kit'
 import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
 import { pagesOf, reasonOf } from 'indelible/task/kit'
@@ -53,7 +54,7 @@ interface KnownKey {
 export class Vault {
   readonly #ring: KeyRing
   readonly #store: Store
-  readonly #known = new Map<string, KnownKey>()
+  #known = new RecentMap<string, KnownKey>(mostKnown)
   #destroyed = destroyedCount
 
   constructor(ring: KeyRing, store: Store) {
@@ -82,7 +83,7 @@ export class Vault {
   }
 
   #forgetDestroyed(): void {
-    if (this.#destroyed !== destroyedCount) this.#known.clear()
+    if (this.#destroyed !== destroyedCount) this.#known = new RecentMap(mostKnown)
     this.#destroyed = destroyedCount
   }
 
@@ -262,9 +263,6 @@ export class Vault {
 
   #keep(name: string, secret: Uint8Array): void {
     this.#known.set(name, { secret, seen: Date.now() })
-    if (this.#known.size <= mostKnown) return
-    const [oldest] = this.#known.keys()
-    if (oldest !== undefined) this.#known.delete(oldest)
   }
 }
 

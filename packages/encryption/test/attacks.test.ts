@@ -172,7 +172,7 @@ describe('a changed encrypted row', () => {
     const { head } = await ok(bare.info('s'))
     const [row] = await ok(bare.read('s'))
     await ok(bare.append('s', { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
-    await fault('DamagedLog', session.append(user('more')))
+    await fault('NoKey', session.append(user('more')))
   })
 
   it('does not exist in an unencrypted log', async () => {
@@ -261,6 +261,17 @@ describe('changed metadata of an encrypted session', () => {
     const page = await ok(store.list({ limit: 1000 }))
     expect([page.logs.some(({ id }) => id === 's'), page.damaged?.map(({ id }) => id)]).toEqual([false, ['s']])
     await ok(openSession(store, 'f'))
+  })
+
+  it('ends the appends of a session that was opened before', async () => {
+    const bare = await family()
+    const store = withKeys(bare, ring)
+    const session = await ok(openSession(store, 's'))
+    const { meta, version, head } = await ok(bare.info('s'))
+    await ok(ownStore(bare).update('s', { expected: version, meta: { ...meta, clear: { user: 'eve' } } }))
+    await fault('DamagedLog', describeSession(store, 's'))
+    await fault('NoKey', session.append(user('more')))
+    expect((await ok(bare.info('s'))).head).toEqual(head)
   })
 
   it('is not trusted if added in plain', async () => {

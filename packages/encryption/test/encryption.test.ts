@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -328,6 +328,68 @@ describe('session keys', () => {
     expect(put.cause).toMatchObject({ _tag: 'NoKey' })
     await fault('NoKey', lacking.getBlocks([id as never]))
     await fault('NoKey', lacking.hasBlocks([id as never]))
+  })
+
+  it('that are damaged, of another scope, or whose key ring fails are a fault with the reason', async () => {
+    const store = memoryStore()
+    await new Vault(ring, store).make('k')
+    const log = await ok(store.info('indelible.key.k'))
+    const why = async (change: object, keys = ring): Promise<string> => {
+      const { version } = await ok(store.info(log.id))
+      await ok(ownStore(store).update(log.id, { expected: version, meta: { ...log.meta, ...change } }))
+      const got = await new Vault(keys, store).get('k', 's')
+      if (isLeft(got) && got.left._tag === 'NoKey') expect(got.left).toMatchObject({ id: 's', key: 'k' })
+      return isLeft(got) && got.left._tag === 'NoKey' ? got.left.reason : got._tag
+    }
+    for (const field of ['by', 'scope', 'wrapped']) expect(await why({ [field]: 1 })).toBe('the key k is damaged')
+    expect(await why({ scope: 'x' })).toMatch(/^the key k is wrapped for the scope "x", and this is "default": copy/)
+    const byId = (): never => {
+      throw new Error('offline')
+    }
+    expect(await why({}, { current: newHostKey('two'), byId })).toBe(
+      'the key ring failed when it was asked for the host key "one": offline',
+    )
+    expect(await why({}, { current: newHostKey('two'), byId: () => new Uint8Array(31) })).toMatch(
+      /does not open the key k/,
+    )
+    expect(await why({})).toBe('Right')
+  })
+
+  it('in a store that fails are not taken for missing ones, and its faults keep their kinds', async () => {
+    const memory = memoryStore()
+    const io = { _tag: 'Io', operation: 'read', cause: 'it is gone' } as const
+    for (const given of [
+      io,
+      { _tag: 'Closed' },
+      { _tag: 'Busy' },
+      { _tag: 'DamagedLog', id: 'k', position: 0, reason: 'x' },
+    ]) {
+      const failing = storeTask(async () => left(given as never), 'x') as never
+      const vault = new Vault(ring, { ...memory, info: () => failing, create: () => failing, list: () => failing })
+      const faultOf = (operation: string): object =>
+        left(given._tag === 'DamagedLog' ? { _tag: 'Io', operation, cause: given } : given)
+      expect(await vault.get('k', 's')).toEqual(faultOf('read a key'))
+      expect(await vault.isThere('k', 's')).toEqual(faultOf('read a key'))
+      expect(await vault.destroy('k', 's')).toEqual(faultOf('read a key'))
+      expect(await vault.make('k')).toEqual(faultOf('store a key'))
+      expect(await vault.getOrMake('k')).toEqual(faultOf('store a key'))
+      expect(await vault.mark('s')).toEqual(faultOf('record that a log is encrypted'))
+      expect(await vault.isMarked('s')).toEqual(faultOf('read whether a log is encrypted'))
+      expect(await vault.check()).toEqual(faultOf('list keys'))
+      expect(await vault.rotate()).toEqual(faultOf('list keys'))
+      const there = new Vault(ring, memory)
+      const name = `k ${given._tag}`.replaceAll(' ', '')
+      await there.make(name)
+      const stuck = new Vault(ring, { ...memory, create: () => failing })
+      expect(await stuck.destroy(name, 's')).toEqual(faultOf('record that a key is destroyed'))
+      const kept = new Vault(ring, { ...memory, remove: () => failing, update: () => failing })
+      expect(
+        await new Vault(keyRing([newHostKey('two'), host]), { ...memory, update: () => failing }).rotate(),
+      ).toEqual(faultOf('store a key'))
+      expect(await kept.destroy(name, 's')).toEqual(faultOf('remove a key'))
+      expect(await there.destroy(name, 's')).toEqual(right(true))
+      expect(await there.destroy(name, 's')).toEqual(right(false))
+    }
   })
 
   it('up to ten thousand are kept in memory, evicting the oldest', async () => {

@@ -805,6 +805,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const [store, other] = [await open({ schema }), await open({ schema })]
     const { head } = await done(store.create({ id: 'log', encrypt: false }))
+    const second = await done(store.create({ id: 'second', encrypt: false }))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }) // a poll comes when time passes, which it does not
     const wakes: unknown[] = []
     const heard = async (): Promise<void> => {
@@ -817,6 +818,16 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await vi.advanceTimersByTimeAsync(20) // the other one gathers changes for so long
     await appended
     const { length } = wakes
+    const ofSecond: unknown[] = []
+    const endSecond = await done(store.watch('second', () => ofSecond.push(0)))
+    await done(other.append('second', { expected: second.head, rows: [row('x')] }))
+    const appendedSecond = (async () => {
+      while (ofSecond.length === 0) await new Promise(setImmediate)
+    })()
+    await vi.advanceTimersByTimeAsync(20)
+    await appendedSecond
+    expect(wakes.length).toBe(length) // each change is named once
+    endSecond()
     await vi.advanceTimersByTimeAsync(5200)
     expect(wakes.length - length).toBeLessThanOrEqual(2) // 26, if it did not trust its notifications
     end()

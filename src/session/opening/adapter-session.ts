@@ -2,6 +2,7 @@
 import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
 import { describeSession, openOrCreateSession, openSession, type Session, type MessagesAndNotes } from '../index.ts'
 import { storeFaultText } from '../../store/fault.ts'
+import { RecentMap } from '../../sequence/index.ts'
 import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 
@@ -82,13 +83,10 @@ const mostOpen = 64
 
 /** The sessions of a store. Each is opened once and then reused. */
 export const adapterSessions = (store: Store): ((id: string, mark: SessionMark) => AdapterSession) => {
-  const opened = new Map<string, AdapterSession>()
+  const opened = new RecentMap<string, AdapterSession>(mostOpen)
   return (id, mark) => {
     const kept = opened.get(id) ?? adapterSession(store, id, mark)
-    opened.delete(id)
     opened.set(id, kept)
-    const [oldest] = opened.keys()
-    if (opened.size > mostOpen && oldest !== undefined) opened.delete(oldest)
     return kept
   }
 }

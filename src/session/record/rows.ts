@@ -1,7 +1,7 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isLeft, left, ownField, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, left, ownField, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -14,14 +14,19 @@ import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions } from '../session.ts'
 import type { StepRows } from './step.ts'
 
+/** A message alone is a list of one. */
+export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
+  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
   mirror: Mirror,
-  given: readonly Appendable[],
+  messages: Appendable | readonly Appendable[],
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
   const { redactor } = mirror
+  const given = listOf(messages)
   const recording = new Recording()
   for (let index = 0; index < given.length; index++) {
     const whole = decodeMessage(given[index])

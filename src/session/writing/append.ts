@@ -14,6 +14,7 @@ import {
   retractFrom,
   checkNoteInput,
   retractLast,
+  listOf,
   messageRows,
   reachOf,
   retractionRows,
@@ -125,7 +126,7 @@ export class Appending {
         return unread === undefined ? makeSummary : left(unread)
       }
       if (this.#writer.called !== before) return left(selfAppending)
-      const rows = messageRows(this.#mirror, listOf(makeSummary.right), page, this.#store)
+      const rows = messageRows(this.#mirror, makeSummary.right, page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
@@ -155,7 +156,7 @@ export class Appending {
   /** Retract all messages from a position, and append their replacements. */
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<AppendedMessages>> {
     const { instead = [], page } = options
-    const rows = messageRows(this.#mirror, listOf(instead), page, this.#store)
+    const rows = messageRows(this.#mirror, instead, page, this.#store)
     return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
   }
 
@@ -243,9 +244,6 @@ const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'Damage
   return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
 }
 
-export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
-  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
-
 const copyAppendInput = (
   given: AppendInput,
 ): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
@@ -257,5 +255,5 @@ const copyAppendInput = (
     (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
   const together = given as MessagesAndNotes
-  return { messages: ownField(together, 'messages') ?? [], notes: ownField(together, 'notes') ?? [] }
+  return { messages: listOf(ownField(together, 'messages') ?? []), notes: ownField(together, 'notes') ?? [] }
 }

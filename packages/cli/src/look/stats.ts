@@ -229,14 +229,15 @@ const tableLines = (
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
-  // Narrow columns get their full width, the others share the rest. Short ids are not truncated again.
+  // Narrow columns get their full width, the others share the rest. Short ids come first, so that they stay whole.
   const shown = [...widths]
   let room = roomBeside() + 2
   const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
     (x, y) => Number(by[y] === 'session') - Number(by[x] === 'session') || (widths[x] ?? 0) - (widths[y] ?? 0),
   )
   for (const [index, column] of order.entries()) {
-    const share = by[column] === 'session' ? Infinity : Math.floor(room / (order.length - index)) - 2
+    const rest = order.slice(index + 1).reduce((sum, other) => sum + Math.min(widths[other] ?? 0, fewest) + 2, 0)
+    const share = by[column] === 'session' ? room - rest - 2 : Math.floor(room / (order.length - index)) - 2
     shown[column] = Math.max(8, Math.min(widths[column] ?? 0, share))
     room -= (shown[column] ?? 0) + 2
   }

@@ -26,7 +26,7 @@ const valuesOf = (info: SessionInfo, marks: Marks, name: string): readonly Json[
   const own = Object.hasOwn(fields, name) ? fields[name] : undefined
   if (own !== undefined) return own(info, marks)
   let found: Json | undefined = info.metadata as Json
-  for (const step of name.split('.')) found = isObject(found) ? found[step] : undefined
+  for (const step of name.split('.')) found = isObject(found) && Object.hasOwn(found, step) ? found[step] : undefined
   return found === undefined ? [] : Array.isArray(found) ? (found as readonly Json[]) : [found]
 }
 
