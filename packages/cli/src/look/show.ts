@@ -1,4 +1,5 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
+import { present } from 'indelible/json/kit'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { pairCalls } from 'indelible/message'
 import { withPlace } from '../sources/advice.ts'
@@ -23,7 +24,8 @@ detected from its content; - reads standard input. With --store the argument is
 a session id. Without it, it is one if it is neither a file nor looks like a
 file name. For a session, notes may have changed the page kinds. Retracted messages are
 not printed; positions are those of the record. The time (UTC) is that of the
-append, or, for an imported message, the time in its file. If the shared
+append, or, for an imported message, the time in its file. Of a damaged
+message only the reason is printed, and the exit code is 1. If the shared
 messages of an encrypted fork can't be read any more, only its own messages are
 printed.
 
@@ -44,7 +46,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     to: { value: 'N', help: 'stop before position N' },
     all: { help: 'the whole record, with retracted messages' },
     full: { help: 'with N: also print data for programs: meta, raw parts, base64' },
-    json: { help: 'one JSON object per line, for programs' },
+    json: { help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }' },
     ...storeOption,
   },
   examples: ['indelible show session.jsonl --kind evidence --from -20'],
@@ -62,14 +64,14 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     pickOf(values)
 
     if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease } = await readableConversation(path, call)
+    const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)
     const options = {
       kinds,
       from,
       to: to ?? Infinity,
       columns: terminal.columns,
       paint: terminal.paint,
-      ...(timeOf && { timeOf }),
+      ...present({ timeOf, damaged }),
     }
 
     if (values['json'] === true) return terminal.printJsonLines(timelineJson(view, options))
@@ -102,14 +104,14 @@ const rangeOf = (given: string): GivenRange => {
 const showMessage = async (path: string, given: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
   const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
-  const { view, timeOf, left, notes = [] } = found
+  const { view, timeOf, left, damaged, notes = [] } = found
   const { length } = view
   const position = positionIn(path, length, given.first)
   const { paint, columns } = terminal
   const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)
     return terminal.printJsonLines(
-      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...(timeOf && { timeOf }) }),
+      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...present({ timeOf, damaged }) }),
     )
   const page = {
     view,
@@ -119,7 +121,7 @@ const showMessage = async (path: string, given: GivenRange, call: Call): Promise
     full: values['full'] === true,
     columns: terminal.shows ? columns : Infinity,
     paint,
-    ...(timeOf && { timeOf }),
+    ...present({ timeOf, damaged }),
   }
   function* pages(): Generator<string> {
     for (let at = position; at < end; at++) {
