@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, openSession, orThrow, toolCall, toolResult, user } from 'indelible'
 import type { Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -14,6 +14,7 @@ import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/real-transcripts.ts'
+import { recordCalls } from './page/recorded.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
@@ -294,6 +295,71 @@ describe('times in show', () => {
     )
     expect(info?.appended).toBe(new Date(last?.at ?? 0).toISOString())
     expect(indelible(['list', '--sort', 'size', ...store]).status).toBe(2)
+  })
+})
+
+describe('show --call', () => {
+  let path = ''
+  let id = ''
+  const show = (...args: readonly string[]) => indelible(['show', id, ...args, '--store', path], { columns: 120 })
+  beforeAll(async () => {
+    path = join(folder, 'calls.db')
+    const store = await sqliteStore({ path })
+    id = await recordCalls(store, [
+      { input: 12_000, cached: 0 },
+      { input: 13_500, cached: 12_000 },
+      { input: 16_000, cached: 0, how: 'tools' },
+      { input: 18_000, cached: 1_000, how: 'shortened' },
+      { input: 18_500, cached: 17_000, how: 'beside' },
+    ])
+    await store.close()
+  })
+  it('prints what a call cost, why the cache broke, and what changed since the call before', () => {
+    const { status, stdout, stderr } = show('--call', '3')
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^call 3 of 4, gpt-5\.5, \d{4}-\d\d-\d\d .* UTC, answered by message 6$/m)
+    expect(stdout).toMatch(/^ {2}cost {5}\$0\.\d+ at list prices$/m)
+    expect(stdout).toMatch(/^ {2}input {4}16,000 tokens: 0 cached \(0 %\), 16,000 not$/m)
+    expect(stdout).toMatch(
+      /^ {2}cache {4}broke\n {2}why {6}The tool list changed: \+search\. 13\.5K tokens were sent again/m,
+    )
+    expect(stdout).toMatch(
+      /^compared with call 2:\n {2}tool search \(new\)\n[^]*"name": "search"[^]*\n {2}2 unchanged tools\n {2}4 unchanged messages\n {2}\+ assistant {2}heard 4\n {2}\+ user {2}Go on: step 1\.\n$/m,
+    )
+  })
+  it('shows only the message that was edited, not those that follow it', () => {
+    const { stdout } = show('--call', '4')
+    expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
+    expect(stdout).not.toContain('message 2 of the request')
+  })
+  it('--json has the same, and a negative number counts from the end', () => {
+    const [line] = show('--call', '-2', '--json').lines
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      ...{ call: 3, calls: 4, model: 'gpt-5.5', answer: 6, input: 16_000, cached: 0, uncached: 16_000, output: 150 },
+      ...{ inputBy: { tools: 13_500, new: 2_500 }, cacheBreak: 'The tool list changed: +search.' },
+      ...{ comparedWith: { call: 2 }, changed: [{ name: 'tool search', before: '' }] },
+      messages: [{ same: 4 }, { after: { role: 'assistant' } }, { after: { role: 'user' } }],
+    })
+  })
+  it('says of a fork’s first call that it is compared with a shared one', () => {
+    const fork = indelible(['list', '--json', '--where', 'id~fork', '--store', path]).lines[0] ?? ''
+    const { id: name } = JSON.parse(fork) as { readonly id: string }
+    const { stdout } = indelible(['show', name, '--call', '-1', '--store', path], { columns: 200 })
+    expect(stdout).toContain(
+      `the last that this fork shares with ${id}; the call before may be another one of that session:`,
+    )
+  })
+  it('there is no such call', () => {
+    expect(show('--call', '9')).toMatchObject({
+      status: 1,
+      stderr: `indelible: ${id}: there is no call 9: it has 4 calls\n`,
+    })
+    expect(show('--call', '0').status).toBe(2)
+    expect(show('1', '--call', '1').status).toBe(2)
+  })
+  it.each([40, 80, 200])('fits %i columns', (columns) => {
+    const { lines } = indelible(['show', id, '--call', '3', '--store', path], { columns })
+    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
 })
 

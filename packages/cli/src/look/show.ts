@@ -8,6 +8,7 @@ import { Misuse, wholeNumber, type Call, type Command } from '../terminal/comman
 import { readableConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
+import { showCall } from './show-call.ts'
 import { positionIn, storeOption } from '../sources/place.ts'
 import { stateLines } from './run-state.ts'
 import { timeline, timelineJson } from '../terminal/timeline.ts'
@@ -16,7 +17,7 @@ export const show: Command = {
   name: 'show',
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
-  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]'],
+  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]', 'show SESSION --call N'],
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
@@ -32,6 +33,9 @@ printed.
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
+With --call the N-th model call of a session is printed: what it cost, how much of its input was cached,
+whether the provider's cache broke and why, and how its request differs from that of the call before.
+
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,
 as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
@@ -44,25 +48,32 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     },
     from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
     to: { value: 'N', help: 'stop before position N' },
+    call: { value: 'N', help: 'the N-th model call of a session, from 1; a negative N counts from the end' },
     all: { help: 'the whole record, with retracted messages' },
-    full: { help: 'with N: also print data for programs: meta, raw parts, base64' },
+    full: {
+      help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference',
+    },
     json: { help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }' },
     ...storeOption,
   },
-  examples: ['indelible show session.jsonl --kind evidence --from -20'],
+  examples: ['indelible show session.jsonl --kind evidence --from -20', 'indelible show 0f3c8a1d --call 3'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
-    if (at === undefined && values['full'] === true)
+    const number = wholeNumber('--call', values['call'], undefined)
+    if (number === 0) throw new Misuse('show --call counts calls from 1')
+    if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
+    if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])
     const from = wholeNumber('--from', values['from'], 0)
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
+    if (number !== undefined) return showCall(path, number, call)
     if (at !== undefined) return showMessage(path, at, call)
     const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)
     const options = {

@@ -31,8 +31,8 @@ export const context: Command = {
   purpose: 'print the context that a model would be sent',
   usage: ['context [options] FILE', 'context [options] SESSION'],
   about: `Derives the context of the next model call from a conversation and
-prints its messages. It is derived when you ask: a recorded call may have been sent something else.
-Each message is shown with its source: the positions in the
+prints its messages. It is derived when you ask: a recorded call may have been sent something else, which
+"indelible show SESSION --call N" describes. Each message is shown with its source: the positions in the
 record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
