@@ -33,7 +33,7 @@ export const bundle = async ({
     resolve: { conditions },
     ssr: {
       resolve: { conditions },
-      noExternal: [/^(@msgpack|@noble|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/],
+      noExternal: [/^(@msgpack|@noble|diff|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/],
     },
     build: {
       ssr: true,

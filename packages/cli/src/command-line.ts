@@ -24,9 +24,13 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     if (values['help'] === true) return (await terminal.printWhole(commandHelp(command, terminal.columns))) ?? 0
     if (positionals.length > 0 && command.usage.every((usage) => usage === `${command.name} [options]`))
       throw new Misuse(`${command.name} takes no arguments, but got ${positionals.join(', ')}`)
-    const { tell } = terminal
+    const { tell, tellDamage } = terminal
     const advice = (line: string): string => withPlace(line, values, commands)
-    terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
+    terminal = {
+      ...terminal,
+      tell: (texts) => tell(Array.from(texts, advice)),
+      tellDamage: (texts) => tellDamage(texts.map(advice)),
+    }
     return (await command.run({ values, positionals, terminal }, commands)) ?? (terminal.hasDamage() ? 1 : 0)
   } catch (error) {
     if (error instanceof Interrupted) return 130

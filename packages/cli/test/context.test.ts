@@ -24,7 +24,7 @@ describe('indelible context', () => {
     const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the whole record: [\d,]+\); policy:paged, epoch:\d, degraded\n/,
+      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the whole record: [\d,]+\); policy:paged, epoch:\d, degraded\nderived from the record now; a recorded call may have been sent something else\n/,
     )
     expect(stdout).toMatch(/^0 full +system +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[Messages \d+–\d+ are shortened /m)

@@ -1,9 +1,10 @@
 /** The command as a person runs it: a real process, its output, its exit code. */
 import { spawn } from 'node:child_process'
+import { DatabaseSync } from 'node:sqlite'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { createSession, openSession, orThrow, user } from 'indelible'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { assistant, createSession, openSession, orThrow, toolCall, toolResult, user } from 'indelible'
 import type { Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
@@ -13,6 +14,7 @@ import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/real-transcripts.ts'
+import { recordCalls } from './page/recorded.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
@@ -296,6 +298,130 @@ describe('times in show', () => {
   })
 })
 
+describe('show --call', () => {
+  let path = ''
+  let id = ''
+  const show = (...args: readonly string[]) => indelible(['show', id, ...args, '--store', path], { columns: 120 })
+  beforeAll(async () => {
+    path = join(folder, 'calls.db')
+    const store = await sqliteStore({ path })
+    id = await recordCalls(store, [
+      { input: 12_000, cached: 0 },
+      { input: 13_500, cached: 12_000 },
+      { input: 16_000, cached: 0, how: 'tools' },
+      { input: 18_000, cached: 1_000, how: 'shortened' },
+      { input: 18_500, cached: 17_000, how: 'beside' },
+    ])
+    await store.close()
+  })
+  it('prints what a call cost, why the cache broke, and what changed since the call before', () => {
+    const { status, stdout, stderr } = show('--call', '3')
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^call 3 of 4, gpt-5\.5, \d{4}-\d\d-\d\d .* UTC, answered by message 6$/m)
+    expect(stdout).toMatch(/^ {2}cost {5}\$0\.\d+ at list prices$/m)
+    expect(stdout).toMatch(/^ {2}input {4}16,000 tokens: 0 cached \(0 %\), 16,000 not$/m)
+    expect(stdout).toMatch(
+      /^ {2}cache {4}broke\n {2}why {6}The tool list changed: \+search\. 13\.5K tokens were sent again/m,
+    )
+    expect(stdout).toMatch(
+      /^compared with call 2:\n {2}tool search \(new\)\n[^]*"name": "search"[^]*\n {2}2 unchanged tools\n {2}4 unchanged messages\n {2}\+ assistant {2}heard 4\n {2}\+ user {2}Go on: step 1\.\n$/m,
+    )
+  })
+  it('shows only the message that was edited, not those that follow it', () => {
+    const { stdout } = show('--call', '4')
+    expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
+    expect(stdout).not.toContain('message 2 of the request')
+  })
+  it('--json has the same, and a negative number counts from the end', () => {
+    const [line] = show('--call', '-2', '--json').lines
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      ...{ call: 3, calls: 4, model: 'gpt-5.5', answer: 6, input: 16_000, cached: 0, uncached: 16_000, output: 150 },
+      ...{ inputBy: { tools: 13_500, new: 2_500 }, cacheBreak: 'The tool list changed: +search.' },
+      ...{ comparedWith: { call: 2 }, changed: [{ name: 'tool search', before: '' }] },
+      messages: [{ same: 4 }, { after: { role: 'assistant' } }, { after: { role: 'user' } }],
+    })
+  })
+  it('says of a fork’s first call that it is compared with a shared one', () => {
+    const fork = indelible(['list', '--json', '--where', 'id~fork', '--store', path]).lines[0] ?? ''
+    const { id: name } = JSON.parse(fork) as { readonly id: string }
+    const { stdout } = indelible(['show', name, '--call', '-1', '--store', path], { columns: 200 })
+    expect(stdout).toContain(
+      `the last that this fork shares with ${id}; the call before may be another one of that session:`,
+    )
+  })
+  it('there is no such call', () => {
+    expect(show('--call', '9')).toMatchObject({
+      status: 1,
+      stderr: `indelible: ${id}: there is no call 9: it has 4 calls\n`,
+    })
+    expect(show('--call', '0').status).toBe(2)
+    expect(show('1', '--call', '1').status).toBe(2)
+  })
+  it.each([40, 80, 200])('fits %i columns', (columns) => {
+    const { lines } = indelible(['show', id, '--call', '3', '--store', path], { columns })
+    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+})
+
+describe('a session with an altered message', () => {
+  let made = 0
+  const altered = async (type: 'tool_call' | 'tool_result') => {
+    const path = join(folder, `${type} ${made++}.db`)
+    const store = await sqliteStore({ path })
+    const call = [assistant(toolCall('c1', 'weather', '{"city":"Oslo"}')), toolResult('c1', 'it is cold')]
+    await createSession(store, { id: 's', messages: [user('is it cold?'), ...call, assistant('Yes.')] })
+    await store.close()
+    const db = new DatabaseSync(path)
+    db.exec(
+      `update row set body = replace(replace(body, 'Oslo', 'Rome'), 'cold', 'warm') where body like '%"${type}"%'`,
+    )
+    db.close()
+    return (...args: readonly string[]) => indelible([...args, '--store', path], { columns: 120 })
+  }
+  const reason = 'the row was altered after it was appended'
+  const json = ({ lines }: ReturnType<typeof indelible>) =>
+    lines.slice(0, -1).map((line) => JSON.parse(line) as { readonly [name: string]: unknown })
+
+  it('a damaged call has no role and no page kind, and its result is not said to have no call', async () => {
+    const run = await altered('tool_call')
+    const shown = run('show', 's')
+    expect(shown.stdout).toMatch(RegExp(`^ +1 .*damaged {3,}${reason}$`, 'm'))
+    expect(shown.stdout).toMatch(/◂ c1 it is cold call may be in damaged 1$/m)
+    expect(shown.stdout).toMatch(/^evidence +1 .*\nconversation +2 .*\ndamaged +1\nall +4 /m)
+    expect(run('show', 's', '1-2').stdout).toMatch(
+      /^1 {2}damaged [^]*◂ c1 {2}its call may be in message 1, which is damaged\n/m,
+    )
+    expect(json(run('show', 's', '--json'))[1]).toEqual({ position: 1, at: expect.any(Number), damaged: reason })
+    expect(run('diff', 's', 's').stdout).not.toContain('user       [message')
+    const context = run('context', 's', '--explain')
+    expect(context.stdout).toMatch(/^1 damaged {2,}\d+ {2}\[message 1 is damaged/m)
+    expect(context.stdout).toMatch(/^the call of the result in message 2 may be in message 1, which is damaged$/m)
+    expect(context.stdout).toMatch(RegExp(`^ +1 {2}damaged +full +damaged: ${reason}$`, 'm'))
+    expect(json(run('context', 's', '--json'))[0]).toMatchObject({ damaged: [{ position: 1, reason }] })
+  })
+  it('a call whose result is damaged is not said to have none', async () => {
+    const run = await altered('tool_result')
+    expect(run('show', 's').stdout).toMatch(/▸ weather .* result may be in damaged 2$[^]*^open calls: none$/m)
+    expect(run('show', 's', '1').stdout).toContain('▸ weather  its result may be in message 2, which is damaged')
+    expect(json(run('show', 's', '--json'))[1]?.['calls']).toEqual([{ id: 'c1', name: 'weather' }])
+    expect(run('context', 's').stdout).toMatch(/^the result of the call in message 1 may be in message 2, /m)
+  })
+  it('every command that prints it ends with 1, and says on standard error what is damaged', async () => {
+    const run = await altered('tool_result')
+    for (const args of [['show'], ['show', '--json'], ['context'], ['export', '--to', 'openai-chat'], ['replay']]) {
+      const { status, stderr, stdout } = run(args[0] as string, 's', ...args.slice(1))
+      expect([args, status, stdout === '']).toEqual([args, 1, false])
+      expect(stderr).toContain(`s: row 2 (message 2) is damaged: ${reason}`)
+    }
+    const found = run('search', 'warm', '--json')
+    expect([found.status, json(found)]).toEqual([
+      1,
+      [{ session: 's', damaged: 'not all of its messages were searched' }],
+    ])
+    expect(found.stderr).toContain('s is damaged: not all of its messages were searched')
+  })
+})
+
 describe('a session with a message that another program wrote, and that is none', () => {
   const made = async (name: string) => {
     const path = join(folder, name)
@@ -314,7 +440,7 @@ describe('a session with a message that another program wrote, and that is none'
     const { path, store } = await made('robot.db')
     await store.close()
     const { stdout, stderr } = indelible(['show', 's', '--store', path], { columns: 200 })
-    expect(stdout).toMatch(/ the first\n.*\[message 1 is damaged/)
+    expect(stdout).toMatch(/ the first\n.* 1 .*damaged {2,}\S/)
     expect(stderr).toContain('s: row 1 (message 1) is damaged')
     const exported = indelible(['export', 's', '--to', 'openai-chat', '--store', path])
     expect(exported).toMatchObject({ status: 1, stdout: expect.stringContaining('[message 1 is damaged') as string })

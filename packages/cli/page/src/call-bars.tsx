@@ -2,16 +2,8 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import {
-  causes,
-  figuresIn,
-  sumsOfFile,
-  costsMore,
-  sumsOf,
-  type CallFigures,
-  type CallSums,
-  type Cause,
-} from './call-figures.ts'
+import { causes, costsMore, sumsOf, type CallFigures, type CallSums, type Cause } from '../../src/view/call-figures.ts'
+import { figuresIn, sumsOfFile } from './call-figures.ts'
 import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Facts, Legend } from './field.tsx'

@@ -1,7 +1,7 @@
 /** Policies beside each other: what each costs in money, call by call. */
 import { estimateTokens, modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
 import { callDollars } from 'indelible/context/kit'
-import type { ModelCall } from './calls.ts'
+import type { ModelCall } from '../../src/view/model-calls.ts'
 import type { Series } from './derive-contexts.ts'
 import type { SessionRecord } from './record.ts'
 

@@ -16,22 +16,10 @@ import { isLeft } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
 import { residencyLevels, type PageKind } from 'indelible/pages'
-import type { NoteAtRow } from './record.ts'
+import type { CallPlace, NoteAtRow } from '../../src/view/model-calls.ts'
+import type { ContextMessage } from '../../src/view/sent-pairs.ts'
 
 export const policies: readonly Policy[] = [paged(), window]
-
-/** The position of a call in the record: how many messages and how many rows came before it. */
-export interface CallPlace {
-  readonly len: number
-  readonly end: number
-}
-
-/** One message of a context, and where it comes from. */
-export interface ContextMessage {
-  readonly message: Message
-  /** `foreign`: the record has no such message; the program that called wrote it. */
-  readonly source: ContextSource | { readonly type: 'foreign' }
-}
 
 /** A context as one thread gives it to another. */
 export interface SentContext {

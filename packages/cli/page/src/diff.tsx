@@ -1,19 +1,10 @@
 /** Changes of text, as lines that went and lines that came. */
-import { diffLines } from 'diff'
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { linesOf, longest, type Line } from '../../src/view/line-changes.ts'
 import { countText, visibleText } from './format-text.ts'
 
-interface Line {
-  readonly sign: ' ' | '+' | '-' | '@'
-  readonly text: string
-}
-
-/** Texts that are longer together are not compared: that would take too long. */
-const longest = 200_000
 const mostLines = 80
-/** Equal lines that are shown around a change. */
-const linesAround = 3
 
 /** What became of a text. */
 export const Change = ({ before, after }: { readonly before: string; readonly after: string }): VNode => {
@@ -73,21 +64,3 @@ const Lines = ({ lines }: { readonly lines: readonly Line[] }): VNode => {
 }
 
 const classes = { ' ': 'same', '+': 'came', '-': 'went', '@': 'place' } as const
-
-const linesOf = (before: string, after: string): readonly Line[] => {
-  if (before.length + after.length > longest) return [...signLines(before, '-'), ...signLines(after, '+')]
-  const lines = diffLines(before, after).flatMap(({ value, added, removed }) =>
-    signLines(value.replace(/\n$/, ''), added ? '+' : removed ? '-' : ' '),
-  )
-  const near = lines.map(() => false)
-  for (const [index, { sign }] of lines.entries())
-    if (sign !== ' ') near.fill(true, Math.max(0, index - linesAround), index + linesAround + 1)
-  const kept: Line[] = []
-  for (const [index, line] of lines.entries())
-    if (near[index] === true) kept.push(line)
-    else if (near[index - 1] !== false && index > 0) kept.push({ sign: '@', text: '⋯' })
-  return kept
-}
-
-const signLines = (text: string, sign: Line['sign']): readonly Line[] =>
-  text.split('\n').map((line) => ({ sign, text: line }))

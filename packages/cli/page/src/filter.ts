@@ -2,7 +2,8 @@
 import type { Message } from 'indelible/message'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { breaksOf } from './call-figures.ts'
-import { isGap, type Entry, type NoteAtRow, type SessionRecord } from './record.ts'
+import { isGap, type NoteAtRow } from '../../src/view/model-calls.ts'
+import { type Entry, type SessionRecord } from './record.ts'
 
 export type Filter = 'all' | 'user' | 'prose' | 'errors' | 'erased' | 'breaks' | PageKind
 

@@ -2,13 +2,13 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { namedTools } from '@indelible/recorder/kit'
 import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { requestFields, type ShownContext } from './sent-context.ts'
-import { pairsWithCall, pairsWithRecord, comparedText, valueText, type Pair } from './sent-pairs.ts'
+import { changedParts, requestFields, type ChangedPart, type UnchangedTools } from '../../src/view/changed-parts.ts'
+import { pairsWithCall, pairsWithRecord, comparedText, valueText, type Pair } from '../../src/view/sent-pairs.ts'
+import type { ShownContext } from './sent-context.ts'
 import { countText, groupedNumber, oneLine, visibleText } from './format-text.ts'
 import { sidesOf, type Piece } from './text-sides.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
@@ -339,62 +339,6 @@ export const BesideMessages = ({
       )}
     </>
   )
-}
-
-/** A part of a request that is not what the call before had. */
-interface ChangedPart {
-  readonly type: 'part'
-  readonly name: string
-  readonly before: string
-  readonly after: string
-}
-
-/** Tools of both calls that are not shown. */
-interface UnchangedTools {
-  readonly type: 'tools'
-  readonly count: number
-}
-
-const changedParts = (
-  before: ShownContext['request'],
-  after: ShownContext['request'],
-): readonly (ChangedPart | UnchangedTools)[] =>
-  requestFields.flatMap((name) => {
-    const part = partOf(name, valueText(before?.[name]), valueText(after?.[name]))
-    if (part.before === part.after) return []
-    const tools = name === 'tools' ? changedTools(namedTools(before?.tools), namedTools(after?.tools)) : []
-    return tools.length > 0 ? tools : [part]
-  })
-
-const partOf = (name: string, before: string, after: string): ChangedPart => ({ type: 'part', name, before, after })
-
-type NamedTool = ReturnType<typeof namedTools>[number]
-
-/** The tools that differ, each by itself, and how many do not. Empty if the names and definitions are the same. */
-const changedTools = (
-  old: readonly NamedTool[],
-  current: readonly NamedTool[],
-): readonly (ChangedPart | UnchangedTools)[] => {
-  const [before, after] = [textsByName(old), textsByName(current)]
-  const names = [...new Set([...after.keys(), ...before.keys()])]
-  const [oldOrder, order] = [
-    [...before.keys()].filter((name) => after.has(name)),
-    [...after.keys()].filter((name) => before.has(name)),
-  ]
-  const parts = [
-    partOf('order of the tools', oldOrder.join('\n'), order.join('\n')),
-    ...names.map((name) => partOf(`tool ${oneLine(name, 80)}`, before.get(name) ?? '', after.get(name) ?? '')),
-  ].filter((part) => part.before !== part.after)
-  const count = names.filter((name) => before.get(name) === after.get(name)).length
-  return parts.length === 0 || count === 0 ? parts : [...parts, { type: 'tools', count }]
-}
-
-/** The definitions of each tool as text. Tools may share a name. */
-const textsByName = (tools: readonly NamedTool[]): ReadonlyMap<string, string> => {
-  const texts = new Map<string, string>()
-  for (const { name, definition } of tools)
-    texts.set(name, [...(texts.has(name) ? [texts.get(name)] : []), valueText(definition)].join('\n'))
-  return texts
 }
 
 const PartRow = ({ part: { name, before, after } }: { readonly part: ChangedPart }): VNode => {

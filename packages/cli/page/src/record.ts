@@ -9,6 +9,7 @@ import { decodeNote, foldPages, retractedBy, type Note } from 'indelible/notes/k
 import type { PageKind } from 'indelible/pages'
 import type { BlockId } from 'indelible/proof/kit'
 import { sourceTimeOf } from '@indelible/transcripts'
+import type { NoteAtRow } from '../../src/view/model-calls.ts'
 import type { ViewedRow, ViewedSession } from '../../src/view/protocol.ts'
 import { Join } from './join.ts'
 import { withBlockChecks, reasonOf, ReadFailure, retryUntilAnswered, type LiveState, type Source } from './source.ts'
@@ -45,19 +46,6 @@ export interface DamagedRow {
 export interface NamedBlock {
   readonly row: number
   readonly state: 'good' | 'altered' | 'missing'
-}
-
-/** A note of the record, and where it stands. */
-export interface NoteAtRow {
-  readonly row: number
-  /** The index among the notes. */
-  readonly index: number
-  /** The message that it stands after; -1 before all of them. */
-  readonly after: number
-  readonly at: number | undefined
-  readonly note: Note
-  /** What is wrong with its row, or with what it names. */
-  readonly damage?: string
 }
 
 /** How many rows one call reads. The first is small: it is looked at while the rest comes. */
@@ -414,9 +402,6 @@ const messageWithoutBlocks = ({ text }: DecodedRow): Message => {
 /** Why the text of a message is no longer what it was: of one that a call was sent, say. Undefined if it is. */
 export const lossOf = (entry: Entry | undefined): 'erased' | 'damaged' | undefined =>
   entry?.state === 'erased' || entry?.state === 'damaged' ? entry.state : undefined
-
-/** Whether a message is not there to be read: not in this file, or without a key. */
-export const isGap = (state: Entry['state']): boolean => state === 'left-out' || state === 'encrypted'
 
 /** The role of a message; of one that can't be read at all, that it is damaged. */
 export const roleOf = ({ message, state }: Entry): string =>

@@ -1,19 +1,16 @@
 /** What a call was sent, as it was recorded or as the worker of the page derives it. */
 import type { ContextSource, DerivedBy } from 'indelible/context'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
-import { decodeMessage, type Message } from 'indelible/message'
+import { isObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'
-import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import { detailsOf } from '@indelible/recorder'
-import { sentEntries } from '@indelible/recorder/kit'
-import { notesOf, placeOf, type ModelCall } from './calls.ts'
-import type { ContextMessage, SentContext } from './derive-contexts.ts'
+import type { RequestParts } from '../../src/view/changed-parts.ts'
+import { notesOf, placeOf, type ModelCall } from '../../src/view/model-calls.ts'
+import type { ContextMessage } from '../../src/view/sent-pairs.ts'
+import { sentRequest } from '../../src/view/sent-request.ts'
+import type { SentContext } from './derive-contexts.ts'
 import type { SessionRecord } from './record.ts'
-import type { Source } from './source.ts'
 import { workerOf } from './worker-client.ts'
-
-/** What a request has beside its messages, in the order in which providers cache it. */
-export const requestFields = ['tools', 'system', 'parameters'] as const
 
 export interface ShownContext {
   readonly messages: readonly ContextMessage[]
@@ -26,7 +23,7 @@ export interface ShownContext {
   /** Why the prefix ended, where a recorder saw it. */
   readonly broke?: string
   /** What a recorded request had beside its messages. */
-  readonly request?: { readonly [name in (typeof requestFields)[number]]?: unknown }
+  readonly request?: RequestParts
   /** What is known of a context that was derived. */
   readonly derived?: Omit<SentContext, 'messages' | 'levels'>
 }
@@ -56,89 +53,20 @@ const recordedContext = async (
   call: ModelCall,
   before: ModelCall | undefined,
 ): Promise<ShownContext | undefined> => {
-  const session = notesOf(record)
   const { source } = record
-  const entries = call.receipt && sentEntries(session, call.receipt.note)
-  const details = call.receipt && detailsOf(call.receipt.note, session)
-  if (entries === undefined || details === undefined) return undefined
-  const earlier = before?.receipt === undefined ? [] : (sentEntries(session, before.receipt.note) ?? [])
-  const { system, tools, parameters, broke } = details
-  const beside = [system, tools].filter((id) => id !== undefined)
-  const ids = [...entries.filter(isBlockId), ...beside]
-  const found = await source.blocks(ids)
-  const bytes = new Map(ids.map((id, index) => [id, found[index]]))
-  let prefix = 0
-  // Providers cache tools and system first: where these changed, no message of the call before is in the cache.
-  if (broke === undefined || broke.where === 'messages')
-    while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
-  const missing = messageOfText(`This message is ${missingWords(source)}.`)
-  const messages = entries.map((entry) => {
-    if (typeof entry === 'number') return entry
-    const block = bytes.get(entry)
-    return block === 'altered' ? alteredMessage : (messageIn(block) ?? missing)
-  })
-  const view = record.view()
-  const present = new Set<number>()
-  let next = 0
-  const positionOf = (one: number | Message): number | undefined => {
-    const recorded = typeof one === 'number' ? undefined : view.at(next)
-    const position = typeof one === 'number' ? one : recorded && hasSameContent(one, recorded) ? next : undefined
-    if (position !== undefined) {
-      present.add(position)
-      next = position + 1
-    }
-    return position
-  }
-  const positions = messages.map(positionOf)
-  const valueOf = (id: BlockId): unknown => {
-    const block = bytes.get(id)
-    return block instanceof Uint8Array ? jsonIn(block) : block === 'altered' ? alteredWords : missingWords(source)
-  }
+  const missing = source.exported ? 'not in this file' : 'missing from the store'
+  const sent = await sentRequest(record, { blocks: source.blocks, missing }, call, before)
+  if (sent === undefined) return undefined
+  const { messages, entries, prefix, broke, request } = sent
+  const present = new Set(messages.flatMap((one) => (one.source.type === 'clone' ? [one.source.position] : [])))
   return {
-    messages: messages.map((one, index) => {
-      const position = positions[index]
-      return {
-        message: typeof one === 'number' ? (record.entries[one]?.message ?? missing) : one,
-        source: position === undefined ? { type: 'foreign' } : { type: 'clone', position },
-      }
-    }),
+    messages,
     levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
     prefix,
-    sums: () => workerOf(record).ask('sums', call.len, { messages, prefix }),
-    ...(broke !== undefined && { broke: broke.because }),
-    request: {
-      ...(system !== undefined && { system: valueOf(system) }),
-      ...(tools !== undefined && { tools: valueOf(tools) }),
-      ...(parameters !== undefined && { parameters }),
-    },
+    sums: () => workerOf(record).ask('sums', call.len, { messages: entries, prefix }),
+    ...(broke !== undefined && { broke }),
+    request,
   }
-}
-
-/** Whether a sent message is a recorded one in another form: a text for a list of parts, say, or without its reasoning. */
-const hasSameContent = (sent: Message, recorded: Message): boolean =>
-  sent.role === recorded.role && contentText(sent) === contentText(recorded)
-
-const contentText = ({ content }: Message): string =>
-  JSON.stringify(
-    content.filter(({ type }) => type !== 'reasoning'),
-    (key, value: unknown) => (key === 'meta' ? undefined : value),
-  )
-
-const alteredWords = 'altered: the stored bytes are not what was recorded'
-const missingWords = ({ exported }: Source): string => (exported ? 'not in this file' : 'missing from the store')
-
-const messageOfText = (text: string): Message => ({ role: 'developer', content: [{ type: 'text', text }] })
-const alteredMessage = messageOfText(`This message was ${alteredWords}.`)
-
-const jsonIn = (bytes: Uint8Array): unknown => {
-  const parsed = parseJson(new TextDecoder().decode(bytes))
-  return isLeft(parsed) ? 'not JSON' : parsed.right
-}
-
-const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
-  if (bytes === undefined) return undefined
-  const message = decodeMessage(jsonIn(bytes))
-  return isLeft(message) ? undefined : message.right
 }
 
 /** What a policy sends, after what it has sent for the call before; a sentence where the budget is too small. */

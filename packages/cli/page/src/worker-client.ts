@@ -2,9 +2,11 @@
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
-import type { CallPlace, Epoch, Questions, Series } from './derive-contexts.ts'
+import type { CallPlace } from '../../src/view/model-calls.ts'
+import type { Epoch, Questions, Series } from './derive-contexts.ts'
 import { memoizeByKey } from './memo.ts'
-import type { Entry, NoteAtRow, SessionRecord } from './record.ts'
+import type { NoteAtRow } from '../../src/view/model-calls.ts'
+import type { Entry, SessionRecord } from './record.ts'
 
 /** Messages to the worker. */
 export type ToWorker =

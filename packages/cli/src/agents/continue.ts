@@ -16,7 +16,7 @@ import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from
 import { storeOption } from '../sources/place.ts'
 import { runProgram } from '../terminal/program.ts'
 import { tokensOf } from '../model/replay.ts'
-import { lossLines, readLossLines, repairLines } from '../terminal/report.ts'
+import { leftOutLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
 import { countText, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
 const names = nativePrograms.join(', ')
@@ -142,7 +142,7 @@ const recentMs = 10_000
 
 const foundInTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
   const { format, messages, pages, damage, losses, origin } = transcript
-  terminal.tellDamage(title, damage)
+  terminal.tellDamage(leftOutLines(title, damage))
   terminal.tell(readLossLines(losses, terminal.columns))
   if (isOfSubAgent(transcript))
     terminal.tell([`${title}: is the session of a sub-agent: it continues without its parent`])

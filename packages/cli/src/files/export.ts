@@ -59,9 +59,11 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
       let damaged: readonly DamagedRow[] = []
       const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
         damaged = session.damaged ?? []
-        terminal.tell(damageLines(id, damaged))
+        terminal.tellDamage(damageLines(id, damaged))
         return session
       }
+      const read = to === 'html' ? await readSession(store, id)() : undefined
+      if (read !== undefined && !isLeft(read)) readable(read.right) // without a key, the file has the rows as they are stored
       const { lines, repairs, losses }: Pick<ConvertedLines, 'lines' | 'repairs' | 'losses'> =
         to === 'html'
           ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
@@ -80,7 +82,9 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
           `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${countText(losses.length, 'loss', 'losses')}`}`,
         ])
       if (damaged.length > 0)
-        throw new Unreadable(`${id}: the export has placeholders for ${countText(damaged.length, 'damaged row')}`)
+        throw new Unreadable(
+          `${id}: the export has ${to === 'html' ? '' : 'placeholders for '}${countText(damaged.length, 'damaged row')}`,
+        )
     })
   },
 }

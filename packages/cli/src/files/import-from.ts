@@ -10,7 +10,7 @@ import { unreadable } from '../sources/input.ts'
 import { importNew, type ImportResult } from './import-new.ts'
 import { allSessions } from '../sources/sessions.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
-import { tellReadLosses } from '../terminal/report.ts'
+import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
 import { onStop } from '../terminal/program.ts'
 import { countText } from '../terminal/screen.ts'
 import { redactTranscript } from '@indelible/transcripts'
@@ -126,7 +126,7 @@ const importSource = async (
     if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
     // A database has a source for each of its conversations.
     if (program !== 'opencode') count = read.right.count
-    if (isWhole) terminal.tellDamage(source.path, read.right.damage)
+    if (isWhole) terminal.tellDamage(leftOutLines(source.path, read.right.damage))
     const whole = isWhole ? read.right : withoutLastAnswer(read.right)
     const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
     if (transcript.messages.length === 0) continue

@@ -11,7 +11,7 @@ import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../
 import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { sessionFields } from '../sources/sessions.ts'
-import { tellReadLosses } from '../terminal/report.ts'
+import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
 import { countText } from '../terminal/screen.ts'
 import { importTranscript, redactTranscript } from '@indelible/transcripts'
 
@@ -168,12 +168,12 @@ const importOne = async (
   }
   const [damaged] = transcript.damage
   if (damaged !== undefined && transcript.messages.length === 0) {
-    terminal.tellDamage(nameOf(path), transcript.damage)
+    terminal.tellDamage(leftOutLines(nameOf(path), transcript.damage))
     throw new Unreadable(`${pathOf(path)}: none of its messages can be read; nothing was stored`)
   }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before
-  terminal.tellDamage(nameOf(path), transcript.damage)
+  terminal.tellDamage(leftOutLines(nameOf(path), transcript.damage))
   tellReadLosses(info.id, transcript.losses, terminal)
   if (values['json'] === true) return terminal.printJson([sessionFields(info)])
   await terminal.print([

@@ -7,6 +7,7 @@ import { namedConversation, type NamedConversation } from '../sources/conversati
 import { pickOf } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { noDamage } from '../terminal/damaged.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const diff: Command = {
@@ -42,8 +43,8 @@ The exit code is 0 even if they differ.`,
       return terminal.printJson([
         {
           ...parted,
-          a: { name: a, messages: left.view.length, differs: differingMessages(left.view, parted) },
-          b: { name: b, messages: right.view.length, differs: differingMessages(right.view, parted) },
+          a: { name: a, messages: left.view.length, differs: differingMessages(left, parted) },
+          b: { name: b, messages: right.view.length, differs: differingMessages(right, parted) },
         },
       ])
     await terminal.print(report(left, right, parted, limit, terminal))
@@ -81,11 +82,15 @@ const comparedPart = (part: Part): object => {
   return rest.type === 'tool_result' ? { ...rest, callId: '', name: '' } : rest
 }
 
-const differingMessages = (view: View<Message>, { same, sameAtEnd }: Comparison): readonly object[] =>
-  [...view.slice(same, view.length - sameAtEnd)].map((message, index) => ({
-    position: view.positionAt(same + index),
-    message,
-  }))
+const differingMessages = (
+  { view, damaged = noDamage }: NamedConversation,
+  { same, sameAtEnd }: Comparison,
+): readonly object[] =>
+  [...view.slice(same, view.length - sameAtEnd)].map((message, index) => {
+    const position = view.positionAt(same + index) as number
+    const damage = damaged.get(position)
+    return damage === undefined ? { position, message } : { position, damaged: damage }
+  })
 
 function* report(
   a: NamedConversation,
@@ -102,16 +107,16 @@ function* report(
   const [ofA, ofB] = [a.view.length - same - sameAtEnd, b.view.length - same - sameAtEnd]
   if (ofA === 0 && ofB === 0) return yield `the same: ${countText(same, 'message')}`
   yield same === 0 ? 'they diverge at the first message' : `the same: the first ${countText(same, 'message')}`
-  if (same > 0) yield* lines(a.view, same - 1, same, ' ', 'dim', terminal)
+  if (same > 0) yield* lines(a, same - 1, same, ' ', 'dim', terminal)
   if (ofA === 0) yield paint('dim', sameAtEnd === 0 ? '< ends here' : '< has no message here')
-  else yield* differenceLines(a.view, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
+  else yield* differenceLines(a, same, a.view.length - sameAtEnd, limit, '<', 'red', terminal)
   if (ofB === 0) yield paint('dim', sameAtEnd === 0 ? '> ends here' : '> has no message here')
-  else yield* differenceLines(b.view, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
+  else yield* differenceLines(b, same, b.view.length - sameAtEnd, limit, '>', 'green', terminal)
   if (sameAtEnd > 0) yield `the same again: the last ${countText(sameAtEnd, 'message')}`
 }
 
 function* differenceLines(
-  view: View<Message>,
+  of: NamedConversation,
   from: number,
   to: number,
   limit: number,
@@ -119,12 +124,12 @@ function* differenceLines(
   style: 'red' | 'green',
   terminal: Terminal,
 ): Generator<string> {
-  yield* lines(view, from, Math.min(to, from + limit), mark, style, terminal)
+  yield* lines(of, from, Math.min(to, from + limit), mark, style, terminal)
   if (to - from > limit) yield terminal.paint('dim', `${mark} … and ${groupedNumber(to - from - limit)} more`)
 }
 
 function* lines(
-  view: View<Message>,
+  { view, damaged = noDamage }: NamedConversation,
   from: number,
   to: number,
   mark: string,
@@ -133,7 +138,9 @@ function* lines(
 ): Generator<string> {
   for (let index = from; index < to; index++) {
     const message = view.at(index) as Message
-    const start = `${mark} ${padStart(String(view.positionAt(index)), 4)}  ${padEnd(message.role, 9)}  `
-    yield paint(style, start + fitColumns(gistOf(message), Math.max(10, columns - widthOf(start))))
+    const position = view.positionAt(index) as number
+    const damage = damaged.get(position)
+    const start = `${mark} ${padStart(String(position), 4)}  ${padEnd(damage === undefined ? message.role : 'damaged', 9)}  `
+    yield paint(style, start + fitColumns(damage ?? gistOf(message), Math.max(10, columns - widthOf(start))))
   }
 }

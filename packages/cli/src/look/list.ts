@@ -9,7 +9,7 @@ import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { allSessions, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
+import { allSessions, damagedText, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -20,6 +20,7 @@ export const list: Command = {
 or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
 is encrypted, and how many messages were erased from it. The last activity of an
 imported conversation is the time in its file, until something is appended here.
+A session that can't be read because it is damaged is named on standard error, and the exit code is 1.
 On a terminal long ids are shortened. Commands accept a unique beginning of an
 id, except those that can't be undone.`,
   options: {
@@ -56,6 +57,7 @@ id, except those that can't be undone.`,
         damaged.push(...entries.map((entry) => ({ store, entry })))
       }
       const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
+      terminal.tellDamage(damaged.map(({ entry }) => damagedText(entry)))
       if (values['json'] === true) {
         const scopeField = ({ scope }: Store): object => (all ? { scope } : {})
         return terminal.printJson([
@@ -64,7 +66,6 @@ id, except those that can't be undone.`,
         ])
       }
       await printTable(listed, terminal, all)
-      await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
       if (hasSessions)
         return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session matches --where'])

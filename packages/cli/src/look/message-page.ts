@@ -7,6 +7,7 @@ import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from '../terminal/command.ts'
+import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText, groupedNumber, oneLine, widthOf } from '../terminal/screen.ts'
 import { plainText } from '../terminal/timeline.ts'
 
@@ -20,6 +21,8 @@ export interface MessagePage {
   readonly left: readonly Range[]
   readonly notes: Iterable<Note>
   readonly timeOf?: (position: number) => number | undefined
+  /** The damaged messages. Default: none. */
+  readonly damaged?: DamagedMessages
   /** Whether to show data for programs too: `meta`, raw parts, base64. */
   readonly full: boolean
   /** The width of the terminal; Infinity without a terminal. */
@@ -29,15 +32,26 @@ export interface MessagePage {
 
 /** The message at a position: its metadata, then each of its parts in full. */
 export function* messagePage(page: MessagePage): Generator<string> {
-  const { view, calls, position, left, notes, timeOf, full, columns, paint } = page
+  const { view, calls, position, left, notes, timeOf, damaged = noDamage, full, columns, paint } = page
   const message = view.at(position) as Message
   const time = sourceTimeOf(message) ?? timeOf?.(position)
+  const damage = damaged.get(position)
+  const lacks = (look: 'before' | 'after', otherwise: string): string => {
+    const near = damagedNear(view, damaged, position, look)
+    return near === undefined
+      ? otherwise
+      : `its ${look === 'before' ? 'call' : 'result'} may be in message ${near}, which is damaged`
+  }
   const isRetracted = left.some(({ from, to }) => from <= position && position < to)
   const facts: readonly (readonly [style: Style, text: string])[] = [
     ['bold', `${position}`],
-    ['bold', message.role],
-    ['none', view.pages.at(position) as PageKind],
-    ['none', countText(estimateTokens(message), 'token')],
+    ...(damage === undefined
+      ? ([
+          ['bold', message.role],
+          ['none', view.pages.at(position) as PageKind],
+          ['none', countText(estimateTokens(message), 'token')],
+        ] as const)
+      : [['red', 'damaged'] as const]),
     ...(time === undefined
       ? []
       : [['none', `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`] as const]),
@@ -53,16 +67,17 @@ export function* messagePage(page: MessagePage): Generator<string> {
   }
   for (const row of rows) yield row.map(([style, text]) => paint(style, text)).join('  ')
   for (const note of notesOn(notes, position)) yield paint('dim', `note: ${note}`)
+  if (damage !== undefined) return yield* ['', oneLine(damage)]
   for (const [index, part] of message.content.entries()) {
     yield ''
     if (part.type === 'tool_call') {
       const answer = calls.find((call) => call.position === position && call.part === index)?.answer
-      yield `${paint('cyan', '▸')} ${paint('bold', oneLine(part.name))}  ${paint(answer === undefined ? 'red' : 'dim', answer === undefined ? 'no result' : `→ ${answer.position}`)}${full ? paint('dim', `  ${oneLine(part.id)}`) : ''}`
+      yield `${paint('cyan', '▸')} ${paint('bold', oneLine(part.name))}  ${paint(answer === undefined ? 'red' : 'dim', answer === undefined ? lacks('after', 'no result') : `→ ${answer.position}`)}${full ? paint('dim', `  ${oneLine(part.id)}`) : ''}`
       yield* jsonOrText(part.arguments)
     } else if (part.type === 'tool_result') {
       const call = calls.find(({ answer }) => answer?.result === part)
       const name = call?.name ?? part.name ?? part.callId
-      yield `${paint('cyan', '◂')} ${paint('bold', oneLine(name))}${part.isError === true ? paint('red', ' failed') : ''}  ${call === undefined ? paint('red', 'has no call') : paint('dim', `← ${call.position}`)}`
+      yield `${paint('cyan', '◂')} ${paint('bold', oneLine(name))}${part.isError === true ? paint('red', ' failed') : ''}  ${call === undefined ? paint('red', lacks('before', 'has no call')) : paint('dim', `← ${call.position}`)}`
       for (const inner of part.content) yield* partLines(inner, full)
     } else {
       if (part.type !== 'text') yield paint('dim', `(${part.type})`)

@@ -53,7 +53,8 @@ shell leaves them as they are. Put words that begin with a dash after --:
 
 In Chinese, Japanese, Korean and Thai, any characters that follow each other are
 found. With an index ("indelible index") a search takes milliseconds; without
-one, the messages are read one by one.`,
+one, the messages are read one by one. If a session is damaged, and not all of
+its messages were searched, the exit code is 1.`,
   options: {
     sort: { value: 'ORDER', help: 'relevance, or time: the newest session first (default: relevance)' },
     in: { value: 'WHERE', help: 'messages, tools (their calls and results), or all (default: all)' },
@@ -63,7 +64,7 @@ one, the messages are read one by one.`,
     since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
     until: { value: 'TIME', help: 'only messages appended before' },
     limit: { value: 'N', help: 'print at most N messages (default: 20)' },
-    json: { help: 'one JSON object for each message, and for each session with a reason why it was notSearched' },
+    json: { help: 'one JSON object for each message, and for each session that is damaged or was notSearched' },
     index: { help: 'first create the index, if the store has none' },
     ...storeOption,
     ...allScopesOption,
@@ -105,13 +106,13 @@ one, the messages are read one by one.`,
       if (found.length > limit) told.more = true
       await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
       if (values['json'] === true)
-        for (const reason of ['damaged', 'encrypted'] as const)
-          await terminal.printJson([...told[reason]].map((id) => ({ session: id, notSearched: reason })))
+        await terminal.printJson([
+          ...[...told.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
+          ...[...told.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
+        ])
       await tell(told, limit, scopes.length, began, call)
-      if (typeof values['session'] === 'string' && told.damaged.size + told.encrypted.size > 0)
-        throw new Unreadable(
-          `${values['session']}: ${told.damaged.size > 0 ? 'not all of its messages were' : 'was not'} searched`,
-        )
+      if (typeof values['session'] === 'string' && told.encrypted.size > 0)
+        throw new Unreadable(`${values['session']}: was not searched`)
     })
   },
 }
@@ -161,13 +162,13 @@ const tell = async (told: SearchTotals, limit: number, scopes: number, began: nu
     lines.push(
       `${countText(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
-  if (told.damaged.size > 0) lines.push(damagedText(told.damaged))
   if (told.encrypted.size > 0)
     lines.push(
       `${countText(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
     )
   if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slowMs)
     lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
+  if (told.damaged.size > 0) terminal.tellDamage([damagedText(told.damaged)])
   terminal.tell(lines)
 }
 
@@ -366,7 +367,7 @@ messages one by one. Erasing a message also removes it from the index.`,
           damaged.add(id)
       }
       const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
-      if (damaged.size > 0) terminal.tell([damagedText(damaged)])
+      if (damaged.size > 0) terminal.tellDamage([damagedText(damaged)])
       await terminal.print([rows === 0 ? all : `${groupedNumber(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
       if (encrypted.size > 0)
         terminal.tell([`not indexed: ${countText(encrypted.size, 'encrypted session')}: ${sessionNames(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore

@@ -1,4 +1,5 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
+import { present } from 'indelible/json/kit'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { pairCalls } from 'indelible/message'
 import { withPlace } from '../sources/advice.ts'
@@ -7,6 +8,7 @@ import { Misuse, wholeNumber, type Call, type Command } from '../terminal/comman
 import { readableConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
+import { showCall } from './show-call.ts'
 import { positionIn, storeOption } from '../sources/place.ts'
 import { stateLines } from './run-state.ts'
 import { timeline, timelineJson } from '../terminal/timeline.ts'
@@ -15,7 +17,7 @@ export const show: Command = {
   name: 'show',
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
-  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]'],
+  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]', 'show SESSION --call N'],
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
@@ -23,12 +25,16 @@ detected from its content; - reads standard input. With --store the argument is
 a session id. Without it, it is one if it is neither a file nor looks like a
 file name. For a session, notes may have changed the page kinds. Retracted messages are
 not printed; positions are those of the record. The time (UTC) is that of the
-append, or, for an imported message, the time in its file. If the shared
+append, or, for an imported message, the time in its file. Of a damaged
+message only the reason is printed, and the exit code is 1. If the shared
 messages of an encrypted fork can't be read any more, only its own messages are
 printed.
 
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
+
+With --call the N-th model call of a session is printed: what it cost, how much of its input was cached,
+whether the provider's cache broke and why, and how its request differs from that of the call before.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,
@@ -42,34 +48,41 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     },
     from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
     to: { value: 'N', help: 'stop before position N' },
+    call: { value: 'N', help: 'the N-th model call of a session, from 1; a negative N counts from the end' },
     all: { help: 'the whole record, with retracted messages' },
-    full: { help: 'with N: also print data for programs: meta, raw parts, base64' },
-    json: { help: 'one JSON object per line, for programs' },
+    full: {
+      help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference',
+    },
+    json: { help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }' },
     ...storeOption,
   },
-  examples: ['indelible show session.jsonl --kind evidence --from -20'],
+  examples: ['indelible show session.jsonl --kind evidence --from -20', 'indelible show 0f3c8a1d --call 3'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
-    if (at === undefined && values['full'] === true)
+    const number = wholeNumber('--call', values['call'], undefined)
+    if (number === 0) throw new Misuse('show --call counts calls from 1')
+    if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
+    if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])
     const from = wholeNumber('--from', values['from'], 0)
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
+    if (number !== undefined) return showCall(path, number, call)
     if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease } = await readableConversation(path, call)
+    const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)
     const options = {
       kinds,
       from,
       to: to ?? Infinity,
       columns: terminal.columns,
       paint: terminal.paint,
-      ...(timeOf && { timeOf }),
+      ...present({ timeOf, damaged }),
     }
 
     if (values['json'] === true) return terminal.printJsonLines(timelineJson(view, options))
@@ -102,14 +115,14 @@ const rangeOf = (given: string): GivenRange => {
 const showMessage = async (path: string, given: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
   const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
-  const { view, timeOf, left, notes = [] } = found
+  const { view, timeOf, left, damaged, notes = [] } = found
   const { length } = view
   const position = positionIn(path, length, given.first)
   const { paint, columns } = terminal
   const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)
     return terminal.printJsonLines(
-      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...(timeOf && { timeOf }) }),
+      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...present({ timeOf, damaged }) }),
     )
   const page = {
     view,
@@ -119,7 +132,7 @@ const showMessage = async (path: string, given: GivenRange, call: Call): Promise
     full: values['full'] === true,
     columns: terminal.shows ? columns : Infinity,
     paint,
-    ...(timeOf && { timeOf }),
+    ...present({ timeOf, damaged }),
   }
   function* pages(): Generator<string> {
     for (let at = position; at < end; at++) {

@@ -11,6 +11,7 @@ import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { dollarsText } from '../terminal/money.ts'
+import { leftOutLines } from '../terminal/report.ts'
 import {
   countText,
   fitColumns,
@@ -96,7 +97,7 @@ const spendingOf = async (
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
-    terminal.tellDamage(nameOf(name), damage)
+    terminal.tellDamage(leftOutLines(nameOf(name), damage))
     return usesOf(origin).map((use) => ({ session: name, use }))
   }
   if (name !== undefined)

@@ -1,7 +1,7 @@
 /** `indelible tail SESSION`: messages and notes as they are stored, by this process or any other. */
 import { FaultError } from 'indelible'
 import type { Message } from 'indelible/message'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/json/kit'
 import { describeSession, follow, readRange, type SessionFault } from 'indelible/session'
 import type { Store, StoredRow, StoreFault } from 'indelible/store'
 import { isRecorded } from 'indelible/store/kit'
@@ -11,6 +11,7 @@ import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 import { onStop } from '../terminal/program.ts'
 import { gistOf } from '../terminal/timeline.ts'
+import { placeText } from '../view/about.ts'
 
 export const tail: Command = {
   name: 'tail',
@@ -20,7 +21,7 @@ export const tail: Command = {
   about: `Prints the last rows of a session, then each new row as soon as a process of
 this machine stores it (with PostgreSQL: a process of any machine). A row is a
 message or a note, and its position counts both; times are in UTC. The text of
-a damaged row is not shown. The command ends when the session is sealed, or with Ctrl-C.`,
+a damaged row is not shown, and makes the exit code 1. The command ends when the session is sealed, or with Ctrl-C.`,
   options: {
     from: { value: 'N', help: 'start at row N; a negative N counts from the end (default -10)' },
     json: {
@@ -40,10 +41,14 @@ a damaged row is not shown. The command ends when the session is sealed, or with
         const { head } = await valueOrUnreadable(describeSession(store, id))
         const from = given < 0 ? Math.max(0, head.size + given) : given
         if (terminal.watched) terminal.tell([`${id}: prints new rows until Ctrl-C`])
-        for await (const row of follow({ store, id }, { from, signal: abort.signal }))
+        for await (const row of follow({ store, id }, { from, signal: abort.signal })) {
+          const content = await contentOf(store, id, row)
           await (values['json'] === true
-            ? terminal.printJson([await jsonOf(store, id, row)])
-            : terminal.print([await lineOf(store, id, row, terminal)]))
+            ? terminal.printJson([jsonOf(row, content)])
+            : terminal.print([lineOf(row, content, terminal)]))
+          if ('damaged' in content)
+            terminal.tellDamage([`${id}: ${placeText({ row: row.position })} is damaged: ${content.damaged}`])
+        }
       })
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
@@ -70,16 +75,12 @@ const contentOf = async (store: Store, id: string, row: StoredRow): Promise<Cont
   return { message: view.at(0) as Message } // a followed row exists
 }
 
-const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<object> => {
-  const { body: _, ...place } = row
-  return { ...place, ...(await contentOf(store, id, row)) }
-}
+const jsonOf = (row: StoredRow, content: Content): object => present({ ...row, body: undefined, ...content })
 
-const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
+const lineOf = (row: StoredRow, content: Content, { columns, paint }: Terminal): string => {
   const position = paint('dim', padStart(String(row.position), 5))
   const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
   const room = Math.max(10, columns - 28)
-  const content = await contentOf(store, id, row)
   const [style, name, text]: readonly [Style, string, string] =
     content.message !== undefined
       ? [content.message.role === 'user' ? 'bold' : 'none', content.message.role, gistOf(content.message)]

@@ -6,7 +6,7 @@ import { titleOf } from '../view/about.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { storeOption, withStore } from '../sources/place.ts'
 import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
-import { sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
+import { damagedText, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 
 export const tree: Command = {
   name: 'tree',
@@ -29,7 +29,7 @@ session. A session without forks is not printed, unless you name it.`,
       const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
       const damaged: DamagedEntry[] = []
       const nodes = forest((await sessionsIn(store, damaged)).toReversed(), await marksIn(store, terminal))
-      terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
+      terminal.tellDamage(damaged.map(damagedText))
       const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
       if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flattenTree(root, 0)]))
       if (roots.length === 0) return terminal.tell(['there are no forks yet; "indelible fork SESSION" creates one'])

@@ -12,7 +12,7 @@ import {
 } from 'indelible/context'
 import { memoizeEstimator } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
-import type { Message } from 'indelible/message'
+import { openCalls, pairCalls, type Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
 import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
@@ -22,6 +22,7 @@ import { residencyReason } from './residency-reason.ts'
 import { storeOption } from '../sources/place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
+import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { gistOf } from '../terminal/timeline.ts'
 
 export const context: Command = {
@@ -30,7 +31,8 @@ export const context: Command = {
   purpose: 'print the context that a model would be sent',
   usage: ['context [options] FILE', 'context [options] SESSION'],
   about: `Derives the context of the next model call from a conversation and
-prints its messages. Each message is shown with its source: the positions in the
+prints its messages. It is derived when you ask: a recorded call may have been sent something else, which
+"indelible show SESSION --call N" describes. Each message is shown with its source: the positions in the
 record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
@@ -45,7 +47,7 @@ summaries of a session are used.`,
     at: { value: 'N', help: 'use only the messages before position N' },
     explain: { help: 'give the reason for the level of every page' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
-    json: { help: 'one JSON object, for programs' },
+    json: { help: 'one JSON object, for programs; "sent" is false: the context was derived, not recorded' },
     ...storeOption,
   },
   examples: ['indelible context session.jsonl --budget 16k --explain'],
@@ -55,7 +57,7 @@ summaries of a session are used.`,
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
-    const { view: whole, title, notes = [] } = await namedConversation(path, call)
+    const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(path, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
     const derived = deriveContext(view, {
       budget,
@@ -63,17 +65,21 @@ summaries of a session are used.`,
       notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
     if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
-    const explained = values['explain'] === true ? explainPages(derived.right, view, policy) : undefined
+    const explained = values['explain'] === true ? explainPages(derived.right, view, damaged, policy) : undefined
     if (values['json'] === true)
       return terminal.printJson([
         {
+          sent: false,
           ...summaryOf(derived.right),
           messages: derived.right.messages,
           sources: derived.right.sources,
           ...(explained && { pages: explained }),
+          ...(damaged.size > 0 && {
+            damaged: Array.from(damaged, ([position, reason]) => ({ position, reason })),
+          }),
         },
       ])
-    await terminal.print([title, ...listing(derived.right, view, terminal.columns)])
+    await terminal.print([title, ...listing(derived.right, view, damaged, terminal.columns)])
     return terminal.print(
       explained === undefined ? [] : ['', ...explained.flatMap((page) => explanationLines(page, terminal.columns))],
     )
@@ -99,20 +105,26 @@ const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest 
   digest,
 })
 
-function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
+function* listing(
+  context: DerivedContext,
+  view: View<Message>,
+  damaged: DamagedMessages,
+  columns: number,
+): Generator<string> {
   const all = [...view].reduce((sum, message) => sum + estimate(message), 0)
   yield `context: ${countText(context.messages.length, 'message')}, ${groupedNumber(context.tokens)} of ${groupedNumber(context.budget)} tokens (the whole record: ${groupedNumber(all)}); ${context.provenance.join(', ')}`
+  yield* wrapText('derived from the record now; a recorded call may have been sent something else', columns)
   yield ''
-  const rows = Array.from(
-    context.messages,
-    (message, index) =>
-      [
-        sourceText(context.sources.at(index) as ContextSource),
-        message.role,
-        groupedNumber(estimate(message)),
-        gistOf(message),
-      ] as const,
-  )
+  const rows = Array.from(context.messages, (message, index) => {
+    const source = context.sources.at(index) as ContextSource
+    const isDamaged = source.type === 'clone' && damaged.has(source.position)
+    return [
+      isDamaged ? `${source.position} damaged` : sourceText(source),
+      isDamaged ? '' : message.role,
+      groupedNumber(estimate(message)),
+      gistOf(message),
+    ] as const
+  })
   const widest = (column: 0 | 1 | 2, heading: string): number =>
     rows.reduce((most, row) => Math.max(most, widthOf(row[column])), heading.length)
   const [from, role, tokens] = [widest(0, 'source'), widest(1, 'role'), widest(2, 'tokens')]
@@ -121,6 +133,25 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
     const facts = `${padEnd(row[0], from)}  ${padEnd(row[1], role)}  ${padStart(row[2], tokens)}`
     yield fitColumns(isBelow ? facts : `${facts}  ${row[3]}`, columns)
     if (isBelow) yield fitColumns(`  ${row[3]}`, columns)
+  }
+  if (damaged.size === 0) return
+  const answered = new Set(pairCalls(view).flatMap(({ answer }) => answer?.result ?? []))
+  for (const [index, { content }] of [...view].entries())
+    if (content.some((part) => part.type === 'tool_result' && !answered.has(part))) {
+      const near = damagedNear(view, damaged, index, 'before')
+      if (near !== undefined)
+        yield* wrapText(
+          `the call of the result in message ${view.positionAt(index)} may be in message ${near}, which is damaged`,
+          columns,
+        )
+    }
+  for (const { position } of openCalls(view)) {
+    const near = damagedNear(view, damaged, position, 'after')
+    if (near !== undefined)
+      yield* wrapText(
+        `the result of the call in message ${view.positionAt(position)} may be in message ${near}, which is damaged`,
+        columns,
+      )
   }
 }
 
@@ -140,19 +171,27 @@ const sourceText = (source: ContextSource): string => {
 
 interface ExplainedPage {
   readonly position: number
-  readonly role: Message['role']
-  readonly page: PageKind
+  /** The role and the page kind of a message that is not damaged. */
+  readonly role?: Message['role']
+  readonly page?: PageKind
   readonly residency: ResidencyLevel
-  readonly minimum: ResidencyLevel
+  readonly minimum?: ResidencyLevel
   readonly reason: string
 }
 
 /** The reason for the level of each page. */
-const explainPages = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly ExplainedPage[] =>
+const explainPages = (
+  context: DerivedContext,
+  view: View<Message>,
+  damaged: DamagedMessages,
+  { name }: Policy,
+): readonly ExplainedPage[] =>
   Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number
     const page = view.pages.at(index) as PageKind
     const residency = context.residency.at(position) as ResidencyLevel
+    const damage = damaged.get(position)
+    if (damage !== undefined) return { position, residency, reason: `damaged: ${damage}` }
     const minimum = minFidelity(page)
     const { role } = view.at(index) as Message
     return { position, role, page, residency, minimum, reason: residencyReason(context, position, page, name) }
@@ -163,7 +202,7 @@ const explanationLines = (
   { position, role, page, residency, reason }: ExplainedPage,
   columns: number,
 ): readonly string[] => {
-  const facts = `${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}`
+  const facts = `${padStart(String(position), 5)}  ${padEnd(role ?? 'damaged', 9)}  ${padEnd(page ?? '', 12)}  ${padEnd(residency, 10)}`
   if (widthOf(facts) + 2 + widthOf(reason) <= columns) return [`${facts}  ${reason}`]
   const indent = ' '.repeat(Math.min(7, Math.max(0, columns - 20)))
   return [

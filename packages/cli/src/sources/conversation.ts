@@ -21,6 +21,7 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { placeText } from '../view/about.ts'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
+import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
 import { findSessionId } from './sessions.ts'
 import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
@@ -32,6 +33,8 @@ export interface NamedConversation extends Conversation {
   readonly lease?: Lease | undefined
   /** Its notes; empty for a file. */
   readonly notes?: Sequence<Note>
+  /** Its damaged messages; the view has a placeholder for each. */
+  readonly damaged?: DamagedMessages
 }
 
 /**
@@ -142,7 +145,7 @@ export const storedConversation = async (
   { values, terminal }: Call,
 ): Promise<NamedConversation> => {
   const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
-  terminal.tell(damageLines(id, session.damaged))
+  terminal.tellDamage(damageLines(id, session.damaged))
   const pages = session.pages()
   const history = createHistory<Message>()
   for (const message of session.view()) history.append(message, pages[history.len])
@@ -155,6 +158,7 @@ export const storedConversation = async (
     left,
     view: values['all'] === true ? record : omitRanges(record, left),
     notes,
+    damaged: damagedMessages(session.damaged),
     timeOf: session.timeOf,
     title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${countText(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
   }

@@ -22,6 +22,7 @@ import { assembleTranscript } from '@indelible/transcripts/kit'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
+import { leftOutLines } from '../terminal/report.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 
 /** The single FILE argument of a command. Throws Misuse. */
@@ -159,7 +160,7 @@ export const readConversation = async (
 ): Promise<Conversation> => {
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
   const { messages, pages, moments, damage } = transcript
-  terminal.tellDamage(nameOf(path), damage)
+  terminal.tellDamage(leftOutLines(nameOf(path), damage))
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const left = retractedIn(transcript)

@@ -36,6 +36,9 @@ export const sessionsIn = async (store: Store, damaged?: DamagedEntry[]): Promis
   return infos
 }
 
+/** A line about a session that can't be read. */
+export const damagedText = ({ id, reason }: DamagedEntry): string => `${oneLine(id)} is damaged: ${reason}`
+
 /** The fields of a session for programs. */
 export const sessionFields = (info: SessionInfo): object =>
   present({

@@ -1,6 +1,5 @@
 /** The type of a command, and the errors that its user can fix. */
 import type { Interface } from 'node:readline'
-import type { Damage } from '@indelible/transcripts'
 import type { Progress } from './progress.ts'
 
 /** A command as data: it drives the parsing of arguments, and generates help, advice and docs/command-line.md. */
@@ -71,8 +70,8 @@ export interface Terminal {
   readonly say: (text: string) => void
   /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
-  /** Report the damaged lines that were skipped, once for each file. The exit code is then 1. */
-  readonly tellDamage: (name: string, damage: readonly Damage[]) => void
+  /** The same for damage, because of which the output is incomplete: each line once. The exit code is then 1. */
+  readonly tellDamage: (lines: readonly string[]) => void
   /** Whether damage was reported. */
   readonly hasDamage: () => boolean
   readonly tellJson: (value: unknown) => void

@@ -11,7 +11,6 @@ import type { Interface, ReadLineOptions } from 'node:readline'
 import { inspect } from 'node:util'
 import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
-import { leftOutLine } from './report.ts'
 import { escapeUnprintable, wrapHanging, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
@@ -136,11 +135,11 @@ export const terminalOf = (around: Surroundings): Terminal => {
     printJsonLines: (texts) => lines(texts, escapeUnprintable),
     say: (text) => void stdout.write(renderText(text, printableLines)),
     tell,
-    tellDamage: (name, damage) => {
-      if (damage.length === 0) return
-      const line = leftOutLine(name, damage)
-      if (!damaged.has(line)) tell([line])
-      damaged.add(line)
+    tellDamage: (texts) => {
+      for (const text of texts) {
+        if (!damaged.has(text)) tell([text])
+        damaged.add(text)
+      }
     },
     hasDamage: () => damaged.size > 0,
     tellJson: (value) => void stderr.write(`${escapeUnprintable(JSON.stringify(value))}\n`),

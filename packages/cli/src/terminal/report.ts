@@ -18,11 +18,14 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
   if (damage.length > mostShown) yield `  … and ${groupedNumber(damage.length - mostShown)} more`
 }
 
-/** A single line about damage, for commands that continue with the rest. */
-export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
+/** A single line about damage, if any, for commands that continue with the rest. */
+export const leftOutLines = (name: string, damage: readonly Damage[]): readonly string[] => {
+  if (damage.length === 0) return []
   const lines = damage.slice(0, mostPlaces).map(({ line }) => groupedNumber(line))
   const more = damage.length > mostPlaces ? ', …' : ''
-  return `${name}: ${countText(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
+  return [
+    `${name}: ${countText(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`,
+  ]
 }
 
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {

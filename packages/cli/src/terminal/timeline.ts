@@ -7,6 +7,7 @@ import { erasedMark } from 'indelible/message/kit'
 import { pageKinds, type PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from './command.ts'
+import { damagedNear, noDamage, type DamagedMessages } from './damaged.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 
 export interface TimelineOptions {
@@ -17,6 +18,8 @@ export interface TimelineOptions {
   readonly to: number
   /** When the message at a position was stored, in milliseconds since 1970. Default: unknown. */
   readonly timeOf?: (position: number) => number | undefined
+  /** The damaged messages. Default: none. */
+  readonly damaged?: DamagedMessages
   /** The width of the terminal in columns. */
   readonly columns: number
   readonly paint: Paint
@@ -24,7 +27,7 @@ export interface TimelineOptions {
 
 /** The timeline's lines: one or more for every message shown, then totals of the whole conversation. */
 export function* timeline(view: View<Message>, options: TimelineOptions): Generator<string> {
-  const { paint } = options
+  const { paint, damaged = noDamage } = options
   const { answers, calls } = pairing(view)
   const positionWidth = Math.max(3, String(Math.max(0, (view.positionAt(view.length) ?? 0) - 1)).length)
   const tokensWidth = 7
@@ -47,7 +50,8 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   let day = ''
   yield paint('dim', (narrow ? header : [...header, padStart('tokens', tokensWidth), 'content']).join('  ').trimEnd())
 
-  for (const { position, message, page, time } of messages) {
+  for (const { position, index, message, page, time } of messages) {
+    const damage = damaged.get(position)
     const moment = timed && time !== undefined ? new Date(time).toISOString() : undefined
     if (moment !== undefined && moment.slice(0, 10) !== day) {
       day = moment.slice(0, 10)
@@ -56,12 +60,23 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
     const first = [
       paint('dim', padStart(String(position), positionWidth)),
       ...(timed ? [paint('dim', padEnd(moment?.slice(11, 19) ?? '', timeWidth))] : []),
-      paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
-      paint(colours[page], padEnd(page, kindWidth)),
-      ...(narrow ? [] : [padStart(groupedNumber(estimateTokens(message)), tokensWidth)]),
+      ...(damage === undefined
+        ? [
+            paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
+            paint(colours[page], padEnd(page, kindWidth)),
+            ...(narrow ? [] : [padStart(groupedNumber(estimateTokens(message)), tokensWidth)]),
+          ]
+        : [paint('red', padEnd('damaged', roleWidth)), padEnd('', kindWidth + (narrow ? 0 : tokensWidth + 2))]),
     ].join('  ')
-    const lines = contentLines(message, position, room, { answers, calls, paint })
-    if (narrow) yield first
+    const lacks = (look: 'before' | 'after', otherwise: string): string => {
+      const near = damagedNear(view, damaged, index, look)
+      return near === undefined ? otherwise : `${look === 'before' ? 'call' : 'result'} may be in damaged ${near}`
+    }
+    const lines =
+      damage === undefined
+        ? contentLines(message, position, room, { answers, calls, lacks, paint })
+        : [fitColumns(oneLine(damage), room)]
+    if (narrow) yield first.trimEnd()
     for (const [index, line] of lines.entries())
       yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
     if (lines.length === 0)
@@ -69,21 +84,29 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   }
 
   yield ''
-  yield* totals(view, paint, options.columns)
+  yield* totals(view, damaged, paint, options.columns)
 }
 
 /**
  * One JSON object a line: `{ position, role, page, at?, sourceTime?, tokens, calls?, message }`.
  * `at` is when the message was stored, `sourceTime` its time in the imported file, both in
- * milliseconds since 1970; `calls` has the position of each call's result.
+ * milliseconds since 1970; `calls` has the position of each call's result: null without one, and
+ * absent if it may be in a damaged message. A damaged message is `{ position, at?, damaged }`.
  */
 export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
+  const { damaged = noDamage } = options
   const { calls } = pairing(view)
-  for (const { position, message, page } of rowsToShow(view, options)) {
+  for (const { position, index, message, page } of rowsToShow(view, options)) {
     const [at, sourceTime] = [options.timeOf?.(position), sourceTimeOf(message)]
-    const made = calls
-      .get(position)
-      ?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
+    const damage = damaged.get(position)
+    if (damage !== undefined) {
+      yield JSON.stringify({ position, ...present({ at }), damaged: damage })
+      continue
+    }
+    const made = calls.get(position)?.map(({ id, name, answer }) => {
+      const isUnknown = answer === undefined && damagedNear(view, damaged, index, 'after') !== undefined
+      return { id, name, answeredAt: isUnknown ? undefined : (answer?.position ?? null) } // JSON leaves out undefined
+    })
     yield JSON.stringify({
       position,
       role: message.role,
@@ -137,15 +160,16 @@ const pairing = (view: View<Message>): Pairing => {
 }
 
 /** With the time from the imported file if it has one; otherwise the session's. */
-function* rowsToShow(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
+function* rowsToShow(view: View<Message>, { kinds, from, to, timeOf, damaged = noDamage }: TimelineOptions) {
   const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
   const range = view.slice(indexOf(from), indexOf(to))
+  const first = range.length === 0 ? 0 : view.before(range.positionAt(0) as number)
   let index = 0
   for (const message of range) {
     const page = range.pages.at(index) as PageKind
     const position = range.positionAt(index) as number
-    if (kinds.length === 0 || kinds.includes(page))
-      yield { position, message, page, time: sourceTimeOf(message) ?? timeOf?.(position) }
+    if (kinds.length === 0 || (kinds.includes(page) && !damaged.has(position)))
+      yield { position, index: first + index, message, page, time: sourceTimeOf(message) ?? timeOf?.(position) }
     index += 1
   }
 }
@@ -154,20 +178,29 @@ const contentLines = (
   message: Message,
   position: number,
   room: number,
-  { answers, calls, paint }: Pairing & { readonly paint: Paint },
+  {
+    answers,
+    calls,
+    lacks,
+    paint,
+  }: Pairing & {
+    /** The words for a result without its call (`before` it), or a call without its result (`after` it). */
+    readonly lacks: (look: 'before' | 'after', otherwise: string) => string
+    readonly paint: Paint
+  },
 ): readonly string[] => {
   const made = new Map(calls.get(position)?.map((paired) => [paired.part, paired]))
   const lines: string[] = []
   for (const [index, part] of message.content.entries()) {
     if (part.type === 'tool_call') {
       const answer = made.get(index)?.answer
-      const where = answer === undefined ? ' no result' : ` → ${answer.position}`
+      const where = answer === undefined ? ` ${lacks('after', 'no result')}` : ` → ${answer.position}`
       const call = fitColumns(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
       lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
     } else if (part.type === 'tool_result') {
       const call = answers.get(part)
       const name = fitColumns(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
-      const from = call === undefined ? ' has no call' : ''
+      const from = call === undefined ? ` ${lacks('before', 'has no call')}` : ''
       const label = part.isError === true ? `${name} failed` : name
       const body = part.content.map(plainText).join(' ')
       const size = room < 30 ? '' : lineCount(body)
@@ -230,35 +263,40 @@ const lineCount = (text: string): string => {
   return lines > 1 ? ` (${groupedNumber(lines)} lines)` : ''
 }
 
-function* totals(view: View<Message>, paint: Paint, columns: number): Generator<string> {
-  const tokens = new Map<PageKind, number>()
-  let all = 0
+function* totals(view: View<Message>, damaged: DamagedMessages, paint: Paint, columns: number): Generator<string> {
+  const sums = new Map<PageKind, { count: number; tokens: number }>()
+  let [all, lost] = [0, 0]
   for (const [index, message] of [...view].entries()) {
+    if (damaged.has(view.positionAt(index) as number)) {
+      lost += 1
+      continue
+    }
     const page = view.pages.at(index) as PageKind
     const estimate = estimateTokens(message)
-    tokens.set(page, (tokens.get(page) ?? 0) + estimate)
+    const { count, tokens } = sums.get(page) ?? { count: 0, tokens: 0 }
+    sums.set(page, { count: count + 1, tokens: tokens + estimate })
     all += estimate
   }
   const row = (name: string, count: string, sum: string, rest: string): string =>
     `${name}  ${padStart(count, 8)}${columns < wideTotals ? '' : `  ${padStart(sum, 7)}${rest}`}`.trimEnd()
   yield paint('dim', row(padEnd('page', kindWidth), 'messages', 'tokens', '  share'))
   for (const kind of pageKinds) {
-    const count = view.pages.count(kind)
-    if (count === 0) continue
-    const sum = tokens.get(kind) ?? 0
-    const share = all === 0 ? 0 : sum / all
+    const sum = sums.get(kind)
+    if (sum === undefined) continue
+    const share = all === 0 ? 0 : sum.tokens / all
     const bar = paint(colours[kind], '▪'.repeat(Math.round(share * Math.max(0, Math.min(24, columns - 40)))))
     const percent = padStart(`${Math.round(share * 100)} %`, 5)
     yield row(
       paint(colours[kind], padEnd(kind, kindWidth)),
-      groupedNumber(count),
-      groupedNumber(sum),
+      groupedNumber(sum.count),
+      groupedNumber(sum.tokens),
       `  ${percent}  ${bar}`,
     )
   }
+  if (lost > 0) yield row(paint('red', padEnd('damaged', kindWidth)), groupedNumber(lost), '', '')
   yield row(padEnd('all', kindWidth), groupedNumber(view.length), groupedNumber(all), '')
   yield ''
-  const open = openCalls(view)
+  const open = openCalls(view).filter(({ position }) => damagedNear(view, damaged, position, 'after') === undefined)
   if (open.length === 0) yield 'open calls: none'
   else {
     yield paint('red', `open calls: ${groupedNumber(open.length)} without a result`)

@@ -1,7 +1,14 @@
 /** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
 import { diffArrays } from 'diff'
 import type { Message } from 'indelible/message'
-import type { ContextMessage } from './derive-contexts.ts'
+import type { ContextSource } from 'indelible/context'
+
+/** One message of a context, and where it comes from. */
+export interface ContextMessage {
+  readonly message: Message
+  /** `foreign`: the record has no such message; the program that called wrote it. */
+  readonly source: ContextSource | { readonly type: 'foreign' }
+}
 
 /** A row of two columns. */
 export type Pair =
@@ -66,13 +73,15 @@ export const pairsWithCall = (
   before: readonly ContextMessage[],
   messages: readonly ContextMessage[],
 ): readonly Pair[] => {
-  const [earlier, later] = [before.map(keyOf), messages.map(keyOf)]
+  const most = Math.min(before.length, messages.length)
   let start = 0
-  while (start < later.length && earlier[start] === later[start]) start++
+  while (start < most && isSame(before[start], messages[start])) start++
   let end = 0
-  while (end < later.length - start && end < earlier.length - start && earlier.at(-1 - end) === later.at(-1 - end))
-    end++
-  const [old, fresh] = [earlier.slice(start, earlier.length - end), later.slice(start, later.length - end)]
+  while (end < most - start && isSame(before.at(-1 - end), messages.at(-1 - end))) end++
+  const [old, fresh] = [
+    before.slice(start, before.length - end).map(textOf),
+    messages.slice(start, messages.length - end).map(textOf),
+  ]
   const changes = diffArrays(old, fresh, { maxEditLength: mostEdits }) ?? [
     { value: old, removed: true, added: false },
     { value: fresh, removed: false, added: true },
@@ -105,12 +114,15 @@ export const pairsWithCall = (
     }
   }
   flush()
-  addSame(later.length - end, later.length)
+  addSame(messages.length - end, messages.length)
   return pairs
 }
 
-const keyOf = ({ message, source }: ContextMessage): string =>
-  source.type === 'clone' && source.mended !== true ? `#${source.position}` : JSON.stringify(message)
+/** Whether two messages say the same: as the same message of the record, or as another one with the same content. */
+const isSame = (a: ContextMessage | undefined, b: ContextMessage | undefined): boolean =>
+  a !== undefined && b !== undefined && (a.message === b.message || textOf(a) === textOf(b))
+
+const textOf = ({ message: { role, name, content } }: ContextMessage): string => JSON.stringify([role, name, content])
 
 /** A message as a text that can be compared. */
 export const comparedText = ({ role, content }: Message): string =>

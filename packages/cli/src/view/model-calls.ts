@@ -1,9 +1,45 @@
 /** The model calls of a record: by their receipts; in a record without any, by its answers. */
 import { detailsOf } from '@indelible/recorder'
 import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import type { CallPlace } from './derive-contexts.ts'
-import { isGap, type NoteAtRow, type SessionRecord } from './record.ts'
+import type { Note, ReceiptNote } from 'indelible/notes/kit'
+import type { Message } from 'indelible/message'
+import type { ViewedRow, ViewedSession } from './protocol.ts'
+
+/** A note of a record, and its place. */
+export interface NoteAtRow {
+  readonly row: number
+  /** The index among the notes. */
+  readonly index: number
+  /** The message that it stands after; -1 before all of them. */
+  readonly after: number
+  readonly at: number | undefined
+  readonly note: Note
+  /** What is wrong with its row, or with what it names. */
+  readonly damage?: string
+}
+
+/** The part of a record that its calls are found in: the page's record, or a session that a command reads. */
+export interface CallRecord {
+  readonly info: { readonly value: Pick<ViewedSession, 'created' | 'forkedFrom' | 'metadata'> }
+  readonly entries: readonly {
+    readonly position: number
+    readonly row: number
+    readonly at: number | undefined
+    readonly message: Message
+    readonly state: ViewedRow['state'] | 'damaged'
+  }[]
+  readonly notes: readonly NoteAtRow[]
+}
+
+/** The position of a call in the record: how many messages and how many rows came before it. */
+export interface CallPlace {
+  readonly len: number
+  readonly end: number
+}
+
+/** Whether a message is not there to be read: not in this file, or without a key. */
+export const isGap = (state: CallRecord['entries'][number]['state']): boolean =>
+  state === 'left-out' || state === 'encrypted'
 
 export interface ModelCall {
   /** How many messages the record had before it. */
@@ -19,13 +55,13 @@ export interface ModelCall {
 export const keyOf = ({ receipt, answer }: ModelCall): number => receipt?.index ?? answer
 
 /** The tokens of an imported call: what its file says beside the answer. Undefined where there is a receipt. */
-export const countedIn = (record: SessionRecord, { receipt, answer }: ModelCall): CallUsage | undefined => {
+export const countedIn = (record: CallRecord, { receipt, answer }: ModelCall): CallUsage | undefined => {
   const message = receipt === undefined ? record.entries[answer]?.message : undefined
   return message && callUsageOf(message)
 }
 
 /** The calls, in order. */
-export const callsOf = (record: SessionRecord): readonly ModelCall[] => {
+export const callsOf = (record: CallRecord): readonly ModelCall[] => {
   const receipts = record.notes.filter(isReceipt)
   if (receipts.length > 0)
     return receipts.map((receipt) => ({
@@ -42,14 +78,14 @@ export const callsOf = (record: SessionRecord): readonly ModelCall[] => {
 }
 
 /** An answer that failed is none: where it would be, a later call may have its own. */
-const isAnswered = (record: SessionRecord, { note, after }: NoteAtRow & { readonly note: ReceiptNote }): boolean => {
+const isAnswered = (record: CallRecord, { note, after }: NoteAtRow & { readonly note: ReceiptNote }): boolean => {
   const at = record.entries[note.len]
   if (at === undefined || (at.state === undefined && at.message.role !== 'assistant')) return false
   return after >= note.len || detailsOf(note, notesOf(record))?.error === undefined
 }
 
 /** The notes of a record, as receipts are read beside them. */
-export const notesOf = (record: SessionRecord): Parameters<typeof detailsOf>[1] =>
+export const notesOf = (record: CallRecord): Parameters<typeof detailsOf>[1] =>
   ({ notes: () => ({ at: (index: number) => record.notes[index]?.note }) }) as unknown as Parameters<
     typeof detailsOf
   >[1]
@@ -58,7 +94,7 @@ const isReceipt = (placed: NoteAtRow): placed is NoteAtRow & { readonly note: Re
   placed.note.type === 'receipt'
 
 /** The position of a call in the record, to derive its context. */
-export const placeOf = (record: SessionRecord, { len, answer, receipt }: ModelCall): CallPlace => ({
+export const placeOf = (record: CallRecord, { len, answer, receipt }: ModelCall): CallPlace => ({
   len,
   end: receipt?.note.head?.size ?? record.entries[answer]?.row ?? Infinity,
 })

@@ -1,0 +1,224 @@
+/** `indelible show SESSION --call N`: what a model call cost, whether the cache broke, and how it differs from the call before. */
+import { present } from 'indelible/json/kit'
+import { isErased, type Message } from 'indelible/message'
+import type { Note } from 'indelible/notes/kit'
+import type { Store } from 'indelible/store'
+import { sourceTimeOf } from '@indelible/transcripts'
+import { sessionIn, storedConversation, type NamedConversation } from '../sources/conversation.ts'
+import { valueOrUnreadable, withStore } from '../sources/place.ts'
+import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { noDamage } from '../terminal/damaged.ts'
+import { dollarsText } from '../terminal/money.ts'
+import { countText, fitColumns, groupedNumber, oneLine, wrapHanging } from '../terminal/screen.ts'
+import { gistOf } from '../terminal/timeline.ts'
+import { figuresOf, isFirstOwn, type CallFigures } from '../view/call-figures.ts'
+import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
+import { atLeast, share } from '../view/format-text.ts'
+import { linesOf } from '../view/line-changes.ts'
+import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
+import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
+import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
+import { sentRequest, type SentRequest } from '../view/sent-request.ts'
+
+/** Print the call with a number, from 1; a negative one counts from the end. Throws Unreadable if there is none. */
+export const showCall = (name: string, number: number, call: Call): Promise<void> =>
+  withStore(call, {}, async (store) => {
+    const { values, terminal } = call
+    const id = await sessionIn(store, name, call)
+    const found = await storedConversation(store, id, { ...call, values: { ...values, all: true } })
+    const record = await callRecord(store, id, found)
+    const calls = callsOf(record)
+    const figures = figuresOf(record, calls)
+    const index = number < 0 ? calls.length + number : number - 1
+    const [shown, one] = [calls[index], figures[index]]
+    if (figures.length === 0)
+      throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
+    if (shown === undefined || one === undefined)
+      throw new Unreadable(`${id}: there is no call ${number}: it has ${countText(calls.length, 'call')}`)
+    const before = calls[index - 1]
+    const blocks = {
+      blocks: (ids: Parameters<typeof blocksOf>[1]) => blocksOf(store, ids),
+      missing: 'missing from the store',
+    }
+    const request = await sentRequest(record, blocks, shown, before)
+    const earlier = before && (await sentRequest(record, blocks, before, undefined))
+    const compared = request && earlier && compare(earlier, request)
+    const forkedFrom = isFirstOwn(record, shown.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
+    if (values['json'] === true) return terminal.printJson([callJson(one, shown, calls.length, compared, forkedFrom)])
+    await terminal.print([found.title])
+    await terminal.print(figureLines(one, shown, calls.length, terminal))
+    return terminal.print(
+      differenceLines(one, compared, forkedFrom, {
+        columns: terminal.columns,
+        paint: terminal.paint,
+        most: values['full'] === true ? Infinity : mostLines,
+      }),
+    )
+  })
+
+/** The record as the page has it, read from a store. Cost: O(messages and notes). */
+const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {
+  const { view, timeOf, session, damaged = noDamage } = found
+  const info = await sessionOf(store, id)
+  const altered = new Map((session?.damaged ?? []).map(({ row, reason }) => [row, reason]))
+  const rows = await valueOrUnreadable(store.read(id, { only: 'note' }))
+  const notes = rows.map(({ position: row, index, at, body }): NoteAtRow => {
+    const note = altered.has(row) ? undefined : noteIn(body)
+    return { row, index, after: row - index - 1, at, note: note ?? damagedNote(altered.get(row)) }
+  })
+  const ofNotes = new Set(rows.map(({ position }) => position))
+  let row = 0
+  const entries = Array.from(view, (message: Message, position) => {
+    while (ofNotes.has(row)) row++
+    const state = damaged.has(position) ? ('damaged' as const) : isErased(message) ? ('erased' as const) : undefined
+    return { position, row: row++, at: sourceTimeOf(message) ?? timeOf?.(position), message, state }
+  })
+  return { info: { value: info }, entries, notes }
+}
+
+const damagedNote = (reason = 'the row is not a note'): Note => ({
+  type: 'application',
+  namespace: 'indelible.damaged',
+  content: { reason },
+})
+
+interface Compared {
+  readonly parts: readonly (ChangedPart | UnchangedTools)[]
+  readonly pairs: readonly Pair[]
+  readonly messages: SentRequest['messages']
+}
+
+const compare = (before: SentRequest, { messages, request }: SentRequest): Compared => ({
+  parts: changedParts(before.request, request),
+  pairs: pairsWithCall(before.messages, messages),
+  messages,
+})
+
+const callJson = (
+  one: CallFigures,
+  { answer, isAnswered }: ModelCall,
+  calls: number,
+  compared: Compared | undefined,
+  forkedFrom: string | undefined,
+): object => ({
+  call: one.number,
+  calls,
+  model: one.model,
+  at: one.at ?? null,
+  answer: isAnswered ? answer : null,
+  counted: one.isCounted,
+  undercounted: one.isUndercounted,
+  input: one.input,
+  cached: one.cached ?? null,
+  uncached: one.cached === undefined ? null : one.input - one.cached,
+  output: one.output,
+  dollars: one.dollars ?? null,
+  inputBy: Object.fromEntries(one.parts),
+  cacheBreak: one.broke ?? null,
+  why: one.why,
+  ...present({ failed: one.failed, repeats: one.repeats }),
+  ...(compared && {
+    comparedWith: { call: one.number - 1, ...(forkedFrom !== undefined && { lastSharedWith: forkedFrom }) },
+    changed: compared.parts.flatMap((part) =>
+      part.type === 'part' ? [{ name: part.name, before: part.before, after: part.after }] : [],
+    ),
+    messages: compared.pairs.flatMap((pair): object[] =>
+      pair.type === 'pair'
+        ? [present({ before: messageOf(pair.left), after: messageAt(compared, pair.right) })]
+        : [{ same: pair.to - pair.from }],
+    ),
+  }),
+})
+
+const messageOf = (left: Extract<Pair, { readonly type: 'pair' }>['left']): Message | undefined =>
+  left !== undefined && 'message' in left ? left.message : undefined
+
+const messageAt = ({ messages }: Compared, index: number | undefined): Message | undefined =>
+  index === undefined ? undefined : messages[index]?.message
+
+function* figureLines(
+  one: CallFigures,
+  { answer, isAnswered }: ModelCall,
+  calls: number,
+  { columns }: Terminal,
+): Generator<string> {
+  const { number, model, at, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, broke, why } =
+    one
+  const facts = [
+    `call ${groupedNumber(number)} of ${groupedNumber(calls)}`,
+    model === '' ? [] : oneLine(model),
+    at === undefined ? [] : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+    isAnswered ? `answered by message ${answer}` : 'no answer was recorded',
+  ]
+  const lines = [
+    [
+      'cost',
+      dollars === undefined
+        ? isCounted
+          ? 'not known: the model has no known list price'
+          : 'not known'
+        : `${atLeast(isUndercounted)}${dollarsText(dollars)} at list prices`,
+    ],
+    [
+      'input',
+      input === 0 && !isCounted
+        ? 'not counted'
+        : `${countText(input, 'token')}${isCounted ? '' : ' by estimate'}${cached === undefined ? '; the provider did not count cached ones' : `: ${groupedNumber(cached)} cached (${share(cached, input)}), ${groupedNumber(input - cached)} not`}`,
+    ],
+    ['output', isCounted ? `${atLeast(isUndercounted)}${countText(output, 'token')}` : 'not counted'],
+    ['cache', broke !== undefined ? 'broke' : cached === undefined ? 'not known' : 'did not break'],
+    ['why', why],
+    ['failed', failed ?? ''],
+    ['repeats', repeats === undefined ? '' : `the failed call ${groupedNumber(repeats)}`],
+  ] as const
+  yield* wrapHanging(facts.flat().join(', '), columns)
+  for (const [name, text] of lines) if (text !== '') yield* wrapHanging(`  ${name.padEnd(7)}  ${text}`, columns, 11)
+}
+
+/** The most lines of one difference. */
+const mostLines = 40
+
+function* differenceLines(
+  { number }: CallFigures,
+  compared: Compared | undefined,
+  forkedFrom: string | undefined,
+  { columns, paint, most }: Pick<Terminal, 'columns' | 'paint'> & { readonly most: number },
+): Generator<string> {
+  if (number === 1) return
+  yield ''
+  if (compared === undefined) {
+    yield* wrapHanging(
+      'It is not compared with the call before: no recorder has kept the messages of both. "indelible view" derives contexts again.',
+      columns,
+    )
+    return
+  }
+  yield* wrapHanging(
+    forkedFrom === undefined
+      ? `compared with call ${groupedNumber(number - 1)}:`
+      : `compared with call ${groupedNumber(number - 1)}, the last that this fork shares with ${oneLine(forkedFrom)}; the call before may be another one of that session:`,
+    columns,
+  )
+  const change = function* (name: string, before: string, after: string): Generator<string> {
+    yield fitColumns(`  ${oneLine(name)}${before === '' ? ' (new)' : after === '' ? ' (removed)' : ''}`, columns)
+    const lines = linesOf(before, after).filter(({ sign, text }) => text !== '' || sign === ' ')
+    for (const { sign, text } of lines.slice(0, most))
+      yield paint(
+        sign === '+' ? 'green' : sign === '-' ? 'red' : 'dim',
+        fitColumns(`    ${sign === '@' ? ' ' : sign} ${text.replaceAll('\t', '    ')}`, columns),
+      )
+    if (lines.length > most) yield paint('dim', `    … and ${countText(lines.length - most, 'more line')} (--full)`)
+  }
+  for (const part of compared.parts)
+    if (part.type === 'part') yield* change(part.name, part.before, part.after)
+    else yield `  ${countText(part.count, 'unchanged tool')}`
+  for (const pair of compared.pairs) {
+    if (pair.type === 'same') yield `  ${countText(pair.to - pair.from, 'unchanged message')}`
+    if (pair.type !== 'pair') continue
+    const [before, after] = [messageOf(pair.left), messageAt(compared, pair.right)]
+    if (before !== undefined && after !== undefined)
+      yield* change(`message ${pair.right} of the request`, comparedText(before), comparedText(after))
+    else if (after !== undefined) yield paint('green', fitColumns(`  + ${after.role}  ${gistOf(after)}`, columns))
+    else if (before !== undefined) yield paint('red', fitColumns(`  - ${before.role}  ${gistOf(before)}`, columns))
+  }
+}

@@ -1,0 +1,252 @@
+/** What each recorded call was sent, what of it was not cached and why, and what it cost. */
+import { callDollars } from 'indelible/context/kit'
+import { pricesOf } from 'indelible/context'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import { hasFailed } from 'indelible/session/kit'
+import { detailsOf, type CallDetails } from '@indelible/recorder'
+import { CacheWatch } from './cache-breaks.ts'
+import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
+import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './format-text.ts'
+
+/**
+ * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
+ * `tools`, `system`, `messages`: sent again, because that part of the request changed. `model`: sent again, because the call
+ * before went to another model. `missed`: sent again unchanged, and not in the cache. `again`: sent again, and the receipt does
+ * not say why. `uncounted`: nobody counted cached ones.
+ */
+export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'again' | 'uncounted'
+
+/** The causes in the order in which a bar stacks them, from its foot, each with its words in a legend. */
+export const causes: { readonly [cause in Cause]: string } = {
+  cached: 'cached',
+  new: 'new',
+  tools: 'tools changed',
+  system: 'system changed',
+  messages: 'messages changed',
+  model: 'another model',
+  missed: 'lost from the cache',
+  again: 'sent again',
+  uncounted: 'cache not counted',
+}
+
+/** One recorded call. */
+export interface CallFigures {
+  /** Its number among the calls, from 1. */
+  readonly number: number
+  /** What names it in an address. */
+  readonly key: number
+  /** The position of its answer, of a call without a receipt: an imported one. */
+  readonly imported: number | undefined
+  readonly model: string
+  /** When it was sent: milliseconds since 1970; undefined if that is not known. */
+  readonly at: number | undefined
+  /** Input tokens by the provider's count; without one, by the estimate, and 0 without either. */
+  readonly input: number
+  readonly output: number
+  /** Whether the answer holds more tokens than were counted. */
+  readonly isUndercounted: boolean
+  /** Whether the provider counted the tokens. */
+  readonly isCounted: boolean
+  /** The input tokens by cause. Their sum is `input`. */
+  readonly parts: ReadonlyMap<Cause, number>
+  /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  /** Why the cached prefix ended; undefined where it did not. */
+  readonly broke: string | undefined
+  /** Why there is no whole answer; undefined where there is one. */
+  readonly failed: string | undefined
+  /** The number of the failed call whose request this one repeats. */
+  readonly repeats: number | undefined
+  /** US dollars at list prices; undefined if they are not known. */
+  readonly dollars: number | undefined
+  /** Where most of the money or the tokens went, in a sentence. */
+  readonly why: string
+}
+
+/** The figures of all calls with a receipt, in order; of an imported session, of those that its file counts. Cost: O(calls). */
+export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): readonly CallFigures[] => {
+  const session = notesOf(record)
+  const figures: CallFigures[] = []
+  const cache = new CacheWatch()
+  let last: { readonly at: number | undefined } | undefined
+  let broken: CallDetails['broke']
+  let digest: string | undefined
+  for (const [index, call] of calls.entries()) {
+    const { receipt, answer } = call
+    const counted = countedIn(record, call)
+    const said = receipt?.note ?? counted ?? uncountedCall
+    const { usage, model } = said
+    const details = receipt && detailsOf(receipt.note, session)
+    const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
+    const input = usage?.input ?? receipt?.note.estimated ?? 0
+    const before = figures.at(-1)
+    // A call without figures passes its break on to the one that repeats it.
+    broken = details?.broke ?? broken
+    const parts = new Map<Cause, number>()
+    const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
+    let broke = details?.broke && sentence(details.broke.because)
+    let elsewhere = false
+    const sent = usage && cache.next(model, usage, broken !== undefined)
+    if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
+    else if (broken !== undefined && isFirstOwn(record, receipt, calls[index - 1]?.receipt)) {
+      add('cached', Math.min(input, usage.cacheRead))
+      add(broken.where, input - usage.cacheRead)
+      broke ??= sentence(broken.because)
+      elsewhere = true
+    } else {
+      const cause = broken?.where ?? (sent.other !== undefined ? 'model' : details === undefined ? 'again' : 'missed')
+      add('cached', Math.min(input, usage.cacheRead))
+      add('new', input - usage.cacheRead - sent.again)
+      add(cause, sent.again)
+      if (broken !== undefined) broke ??= sentence(broken.because)
+      else if (sent.broke)
+        broke =
+          sent.other !== undefined
+            ? `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
+            : details === undefined
+              ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
+              : `Nothing changed, but the prefix was no longer in the provider’s cache${pauseText(last?.at, at)}.`
+    }
+    const failed = failureOf(details)
+    const repeats =
+      before?.failed !== undefined && digest === receipt?.note.contextDigest
+        ? (before.repeats ?? before.number)
+        : undefined
+    const prices = usage === undefined ? undefined : pricesOf(model)
+    const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
+    figures.push({
+      number: index + 1,
+      key: keyOf(call),
+      imported: receipt === undefined ? answer : undefined,
+      model,
+      at,
+      input,
+      output: usage?.output ?? 0,
+      isUndercounted: counted?.undercounted === true,
+      isCounted: usage !== undefined,
+      parts,
+      cached: usage?.cacheRead,
+      broke,
+      failed,
+      repeats,
+      dollars,
+      why: costReason(said, parts, broke, { isFirst: last === undefined, elsewhere }),
+    })
+    if (usage !== undefined) {
+      last = { at }
+      broken = undefined
+    }
+    digest = receipt?.note.contextDigest
+  }
+  return figures.some(({ model }) => model !== '') ? figures : []
+}
+
+/**
+ * Whether a call is the first of a fork. If its prefix broke, the call before it is in the other session: a recorder forks
+ * where a program edits what it sent.
+ */
+export const isFirstOwn = (record: CallRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
+  const { forkedFrom, created } = record.info.value
+  return forkedFrom !== undefined && (own?.at ?? 0) >= created && (before?.at ?? 0) < created
+}
+
+/** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
+const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
+
+const failureOf = (details: CallDetails | undefined): string | undefined => {
+  if (details === undefined || !hasFailed({ ...details })) return undefined
+  const { error, status, cut } = details
+  const what =
+    status !== undefined && status >= 400 ? `HTTP ${status}` : cut === true ? 'the answer broke off' : 'no answer'
+  return error === undefined ? what : `${what}: ${oneLine(error, 120)}`
+}
+
+const pauseText = (before: number | undefined, at: number | undefined): string =>
+  before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
+
+/** Names the largest of the three: what was cached, what was not, and the answer. */
+const costReason = (
+  { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
+  parts: ReadonlyMap<Cause, number>,
+  broke: string | undefined,
+  { isFirst, elsewhere }: { readonly isFirst: boolean; readonly elsewhere: boolean },
+): string => {
+  if (usage === undefined) return broke ?? ''
+  const cached = parts.get('cached') ?? 0
+  const prices = pricesOf(model)
+  const rates = prices?.long !== undefined && usage.input > prices.long.above ? prices.long : prices
+  const { input = 1, cacheRead = 0.1, cacheWrite = 1, output = 5 } = rates ?? {}
+  const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
+  const paid = {
+    cached: cached * cacheRead,
+    fresh: written * cacheWrite + (usage.input - cached - written) * input,
+    answer: usage.output * output,
+  }
+  if (paid.answer > paid.cached && paid.answer > paid.fresh)
+    return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+  const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
+  if (broke !== undefined && again === 0) return broke
+  if (broke !== undefined && elsewhere)
+    return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
+  if (broke !== undefined)
+    return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
+  if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`
+  if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
+  if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
+  return again > fresh
+    ? `${tokensText(again)} were sent again, and were not in the cache.`
+    : `The new tokens cost most: ${compactNumber(fresh)}.`
+}
+
+const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
+  let sum = 0
+  for (const [cause, tokens] of parts) if (cause !== 'cached' && cause !== 'new' && cause !== 'uncounted') sum += tokens
+  return sum
+}
+
+/** The sums of all calls. */
+export interface CallSums {
+  readonly calls: number
+  readonly input: number
+  /** Of `input`: from the cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  readonly output: number
+  /** Whether answers hold more tokens than were counted: the output and the cost are more. */
+  readonly isUndercounted: boolean
+  readonly breaks: number | undefined
+  readonly failed: number
+  /** US dollars of the calls whose price is known; undefined if none is. */
+  readonly dollars: number | undefined
+  /** How many calls with tokens have no known price. */
+  readonly unpriced: number
+  /** The one that cost most; if no price is known, the one with most input that was not cached. */
+  readonly dearest: CallFigures | undefined
+}
+
+export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  let cached: number | undefined
+  let dollars: number | undefined
+  let dearest: CallFigures | undefined
+  for (const one of figures) {
+    if (one.isCounted) {
+      sums.input += one.input
+      if (one.cached !== undefined) cached = (cached ?? 0) + one.cached
+      sums.output += one.output
+      if (one.dollars === undefined) sums.unpriced++
+      else dollars = (dollars ?? 0) + one.dollars
+    }
+    if (one.broke !== undefined) sums.breaks++
+    if (one.failed !== undefined) sums.failed++
+    if (one.input > 0 && (dearest === undefined || costsMore(one, dearest))) dearest = one
+  }
+  const isKnown = sums.breaks > 0 || figures.every((one) => one.cached !== undefined)
+  const isUndercounted = figures.some((one) => one.isUndercounted)
+  return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
+}
+
+/** A known price goes before none. */
+export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
+  one.dollars !== undefined || other.dollars !== undefined
+    ? (one.dollars ?? -1) > (other.dollars ?? -1)
+    : one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
