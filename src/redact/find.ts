@@ -1,5 +1,6 @@
 /** Finds what to redact in a text or in JSON, keeping JSON valid. */
 import { isBlockId } from '../proof/kit.ts'
+import { markOf } from './mark.ts'
 import {
   clipSpan,
   isFound,
@@ -29,10 +30,10 @@ export class Finder {
 
   /** The spans to redact in a text. */
   inText(text: string): readonly Span[] {
-    const strings = this.#own.length > 0 ? stringsOf(text) : undefined
+    const strings = this.#own.length > 0 ? stringsOf(text, true) : undefined
     const spans = search(text, strings === undefined ? this.#all : this.#known)
     if (strings === undefined && !spans.some(isFound)) return []
-    const inside = strings ?? stringsOf(text)
+    const inside = strings ?? stringsOf(text, false)
     return inside === undefined ? mergeSpans(spans) : this.#inStrings(text, inside, spans)
   }
 
@@ -55,7 +56,7 @@ export class Finder {
     return span === undefined ? [] : [span]
   }
 
-  /** Known formats may include text before a string. A user's rule sees each string separately. */
+  /** Known formats may include text before a string. A user's rule sees each string, and each value with its key. */
   #inStrings(text: string, strings: readonly WrittenString[], spans: readonly Span[], beside = false): readonly Span[] {
     const outer = mergeSpans(spans)
     let next = 0
@@ -73,8 +74,13 @@ export class Finder {
         across.push(clipSpan(outer[at] as Span, start, end) as Span)
       if (this.#own.length === 0 && !across.some(isFound)) return []
       const said = readString(body)
-      const isJson = stringsOf(said) !== undefined
-      const inside = spansInEscaped(isJson ? this.inText(said) : search(said, this.#own, this.#all), body, jsonEscapes)
+      const isJson = stringsOf(said, false) !== undefined
+      const alone = isJson ? this.inText(said).map(escapeReplacement) : search(said, this.#own, this.#all)
+      const member = this.#inMember(text, string, said)
+      const [rule] = [...alone, ...member].flatMap(({ rule = [] }) => rule)
+      if (string.isNumber) return rule === undefined ? [] : [numberSpan(start, end, rule)]
+      const within = member.filter((span) => !isJson || (span.start === 0 && span.end === said.length))
+      const inside = spansInEscaped([...alone, ...within], body, jsonEscapes)
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
       const all = [...inside.map((span) => shiftSpan(span, start)), ...whole]
       const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal spans, keep a found one
@@ -82,7 +88,27 @@ export class Finder {
     })
     return withDistinctKeys(text, strings, found)
   }
+
+  /** The spans of a value that the user's rules find together with its key and quotes. */
+  #inMember(text: string, { start, from, isNumber }: WrittenString, said: string): readonly Span[] {
+    const before = text.slice(from, start)
+    return search(`${before}${said}${isNumber ? '' : '"'}`, this.#own, this.#all).flatMap(
+      (span) => clipSpan(shiftSpan(span, -before.length), 0, said.length) ?? [],
+    )
+  }
 }
+
+/** The span of a number. JSON stays valid only if the mark is a string. */
+const numberSpan = (start: number, end: number, rule: string): Span => {
+  const found = { rule, length: end - start }
+  return { start, end, clean: { text: `"${markOf(found)}"`, found: [found] } }
+}
+
+/** A span of JSON that is written in a string of other JSON. */
+const escapeReplacement = (span: Span): Span =>
+  span.clean === undefined
+    ? span
+    : { ...span, clean: { ...span.clean, text: JSON.stringify(span.clean.text).slice(1, -1) } }
 
 /** The value of a JSON string, given the text between its quotes. */
 const readString = (body: string): string => (body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body)

@@ -4,13 +4,13 @@ import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import { indelibleMetaOf } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
-import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
+import { checkedOptions, textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
 
 /** Removes secrets from data before it is recorded, and counts them. */
 export interface Redactor extends TextRedactor {
   /**
    * A message without secrets in its texts, reasoning, call arguments, results, file names, URLs and `meta`. Ids,
-   * tool names, signatures and binary file data are kept. Changed reasoning loses its signature, which would no
+   * names of tools and speakers, signatures and binary file data are kept. Changed reasoning loses its signature, which would no
    * longer be valid. `meta.indelible.redacted` counts the removed secrets by rule.
    *
    * @returns a message with marks; the message itself if it has no secrets
@@ -33,17 +33,22 @@ export type Redact = true | RedactOptions | Redactor
  * Makes a redactor. One that is shared by several sessions counts for all of them.
  *
  * @param given options; true for the defaults. A redactor is returned as is
- * @throws TypeError if a rule has no name or no pattern
+ * @throws TypeError if it is none of these, an option is unknown, or a rule has no name or no pattern
  * @example
  * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })
  * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'
  */
 export const createRedactor = (given: Redact = true): Redactor => {
-  const options = (given === true ? {} : given) as RedactOptions
-  if (hasOwn(options, 'message')) return given as Redactor
+  if (isRedactor(given)) return given
+  const options = checkedOptions(given)
   const { onRedacted: _, ...silent } = options
-  return redactorWith(textRedactor(ownFields(options)), redactorWith(textRedactor(ownFields(silent))))
+  return redactorWith(textRedactor(options), redactorWith(textRedactor(ownFields(silent))))
 }
+
+const methods = ['text', 'textFrom', 'json', 'ready', 'counts', 'message', 'note', 'quiet'] as const
+
+const isRedactor = (given: unknown): given is Redactor =>
+  isObject(given) && methods.every((name) => hasOwn(given, name))
 
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const { text, textFrom, json, ready, counts } = inner

@@ -1,5 +1,5 @@
 /** Redacts text and JSON: replaces each secret with a mark that states its rule and length. */
-import { textOfJson, type Json } from '../json/index.ts'
+import { describe, isObject, optionsOf, textOfJson, type Json, type OptionNames } from '../json/index.ts'
 import { isBlockId } from '../proof/kit.ts'
 import { Finder } from './find.ts'
 import type { Redacted } from './mark.ts'
@@ -20,7 +20,8 @@ export interface RedactOptions {
 export interface TextRedactor {
   /**
    * A text without secrets, including those written with escapes (`\n`, `\u0067`, `%67`) or in the base64 of a
-   * `data:` URL. A JSON object or array stays valid JSON: its strings and keys are redacted.
+   * `data:` URL. A JSON object or array stays valid JSON: its strings and keys are redacted, and a number that one of
+   * your rules finds becomes a string.
    *
    * Cost    linear in the text (bench: redact)
    *
@@ -36,7 +37,7 @@ export interface TextRedactor {
    */
   readonly textFrom: (text: string, from: number) => string
   /**
-   * JSON without secrets: all strings and keys are redacted, at any depth.
+   * JSON without secrets: all strings and keys are redacted, at any depth. Numbers are kept.
    *
    * @returns a copy with marks; the value itself if it has no secrets
    */
@@ -141,20 +142,52 @@ const contextBefore = 64
 /** The first characters of a secret may also match the end of the token before it. */
 const longestPrefix = 'secret_access_key'.length
 
-const checkedRule = (rule: RedactRule): RedactRule => {
+/** The options of a redactor. Throws TypeError if they are not `true` or an object with the known options. */
+export const checkedOptions = (given: unknown): RedactOptions => {
+  if (given !== true && !isPlain(given))
+    throw new TypeError(
+      `redact takes true, options (${Object.keys(optionNames).join(', ')}) or a redactor of createRedactor, found ${describe(given)}`,
+    )
+  const options = optionsOf<RedactOptions>('redact', given === true ? {} : given, optionNames)
+  const { rules = [], secrets = true, onRedacted = String } = options
+  if (!Array.isArray(rules)) throw new TypeError(`redact takes \`rules\` as an array, found ${describe(rules)}`)
+  if (typeof secrets !== 'boolean')
+    throw new TypeError(`redact takes \`secrets\` as a boolean, found ${describe(secrets)}`)
+  if (typeof onRedacted !== 'function')
+    throw new TypeError(`redact takes \`onRedacted\` as a function, found ${describe(onRedacted)}`)
+  return options
+}
+
+/** An object literal of any realm: an instance of a class, such as a RegExp or a Promise, has other prototypes. */
+const isPlain = (given: unknown): given is object => {
+  if (!isObject(given)) return false
+  const prototype = Object.getPrototypeOf(given) as object | null
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+const optionNames: OptionNames<RedactOptions> = { rules: true, secrets: true, onRedacted: true }
+const ruleNames: OptionNames<RedactRule> = { name: true, pattern: true, words: true, spaces: true }
+
+const checkedRule = (given: RedactRule): RedactRule => {
+  const rule = optionsOf('a redaction rule', given, ruleNames)
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))
     throw new TypeError(
       `a redaction rule needs a name of letters, digits and hyphens, found ${JSON.stringify(rule.name)}`,
     )
   if (!(rule.pattern instanceof RegExp))
     throw new TypeError(`the redaction rule ${rule.name} needs a pattern: a RegExp`)
+  if (
+    !(rule.words === undefined || (Array.isArray(rule.words) && rule.words.every((word) => typeof word === 'string')))
+  )
+    throw new TypeError(`the redaction rule ${rule.name} needs its words as an array of strings`)
   return rule
 }
 
 /** A separate regular expression: the user's has its own state, and matches must be global. */
 const patternOf = ({ name, words, pattern: { source, flags } }: RedactRule, overlap: number): Pattern => {
   const indices = source.includes('(?<secret>') ? 'd' : ''
-  return { name, words, overlap, pattern: new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`) }
+  const pattern = new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`)
+  return { name, words: pattern.ignoreCase ? words?.map((word) => word.toLowerCase()) : words, overlap, pattern }
 }
 
 /** The maximum length of a private key whose end is awaited. */

@@ -6,7 +6,7 @@ export interface RedactRule {
   readonly name: string
   /** What to remove: the whole match, or its group named `secret`, if it has one. */
   readonly pattern: RegExp
-  /** Only texts with one of these words are searched. Default: all texts. */
+  /** Only texts with one of these words are searched, in any case if the pattern has the flag `i`. Default: all texts. */
   readonly words?: readonly string[]
   /**
    * Whether the pattern can match white space. If so, streaming text is not journaled until its
@@ -61,7 +61,7 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token('aws-access-key-id', ['AKIA', 'ASIA', 'ABIA', 'ACCA'], /(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}/g),
   {
     name: 'aws-secret-access-key',
-    words: ['ecret', 'ECRET'],
+    words: ['secret'],
     spaces: false,
     pattern: /secret[_-]?access[_-]?key\W{1,6}(?<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
   },
@@ -103,8 +103,8 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
     // Starts where a run of letters starts, and only if a token can follow, so that each run is read twice at most.
     /(?<![\w-])(?=[\w-]{13,}\.eyJ[\w-]{10,}\.[\w-]{10})[\w-]*?(?<secret>eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]{10,}){1,20})/g,
   ),
-  token('bearer-token', ['earer', 'EARER'], /bearer\s{1,4}(?<secret>[\w.~+/-]{20,}=*)/gi),
-  token('basic-credentials', ['asic', 'ASIC'], /authorization\W{1,6}basic\s{1,4}(?<secret>[A-Za-z0-9+/]{8,}=*)/gi),
+  token('bearer-token', ['bearer'], /bearer\s{1,4}(?<secret>[\w.~+/-]{20,}=*)/gi),
+  token('basic-credentials', ['basic'], /authorization\W{1,6}basic\s{1,4}(?<secret>[A-Za-z0-9+/]{8,}=*)/gi),
   token(
     'url-password',
     ['://'],

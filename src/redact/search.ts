@@ -5,6 +5,7 @@ import { markOf, type Redacted } from './mark.ts'
 /** A rule prepared for searching. */
 export interface Pattern {
   readonly name: string
+  /** Lower case if the pattern ignores case. */
   readonly words: readonly string[] | undefined
   /** With the global flag, and with indices if it has a group `secret`. */
   readonly pattern: RegExp
@@ -164,7 +165,10 @@ export const spanOfBase64 = (data: string, rules: readonly Pattern[]): Span | un
 }
 
 const matchesOf = ({ name, words, pattern, overlap }: Pattern, text: string): readonly Span[] => {
-  if (words !== undefined && !words.some((word) => text.includes(word))) return []
+  if (words !== undefined) {
+    const searched = pattern.ignoreCase ? text.toLowerCase() : text
+    if (!words.some((word) => searched.includes(word))) return []
+  }
   const found: Span[] = []
   pattern.lastIndex = 0
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {

@@ -1,11 +1,14 @@
-/** Locates the strings of a JSON text. */
+/** Locates the strings and numbers of a JSON text. */
 import { endOfString, jsonIn } from '../json/index.ts'
 
-/** A string in JSON text, between its quotes. */
+/** A string in JSON text, between its quotes, or a number. */
 export interface WrittenString {
   readonly start: number
   readonly end: number
+  /** Where its key begins, with the quotes; without a key, where it begins itself. */
+  readonly from: number
   readonly isKey: boolean
+  readonly isNumber: boolean
   /** The key whose value it is. */
   readonly name: string | undefined
   /** Its object or array. */
@@ -33,18 +36,19 @@ const foreign: ReadonlySet<string> = new Set([
   'toolUseResult',
 ])
 
-/** The strings of a JSON object or array; undefined for any other text. */
-export const stringsOf = (text: string): readonly WrittenString[] | undefined => {
-  return /^\s*[[{]/.test(text) && jsonIn(text) !== undefined ? stringsIn(text) : undefined
+/** The strings of a JSON object or array, and its numbers if wanted; undefined for any other text. */
+export const stringsOf = (text: string, numbers: boolean): readonly WrittenString[] | undefined => {
+  return /^\s*[[{]/.test(text) && jsonIn(text) !== undefined ? stringsIn(text, numbers) : undefined
 }
 
 /** The strings of a JSON text, in order. Not recursive: a text can be nested deeper than the call stack. */
-export const stringsIn = (text: string): readonly WrittenString[] => {
+export const stringsIn = (text: string, numbers = false): readonly WrittenString[] => {
   const strings: WrittenString[] = []
   const around: Container[] = []
   let within: Container = { isForeign: false }
   let name: string | undefined
-  const token = /["{}[\],]/g
+  let from = 0
+  const token = numbers ? /["{}[\],]|-?\d[\d.eE+-]*/g : /["{}[\],]/g
   const colon = /\s*:/y
   for (let found = token.exec(text); found !== null; found = token.exec(text)) {
     const [sign] = found
@@ -53,14 +57,20 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
       const end = endOfString(text, start) as number
       token.lastIndex = colon.lastIndex = end + 1
       const isKey = colon.test(text)
-      strings.push({ start, end, isKey, name, within })
-      name = text.slice(start, end) // of a value until the next comma or bracket
+      if (name === undefined) from = start - 1
+      strings.push({ start, end, from, isKey, isNumber: false, name: isKey ? undefined : name, within })
+      name = isKey ? text.slice(start, end) : undefined
       continue
     }
     if (sign === '{' || sign === '[') {
       around.push(within)
       within = { isForeign: within.isForeign || (name !== undefined && foreign.has(name)) }
-    } else if (sign !== ',') within = around.pop() as Container
+    } else if (sign === '}' || sign === ']') within = around.pop() as Container
+    else if (sign !== ',') {
+      const { index: start } = found
+      const end = token.lastIndex
+      strings.push({ start, end, from: name === undefined ? start : from, isKey: false, isNumber: true, name, within })
+    }
     name = undefined
   }
   return strings

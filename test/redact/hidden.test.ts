@@ -265,6 +265,36 @@ describe('a custom redaction rule', () => {
     }
   })
 
+  it('finds numbers in JSON text, which stays JSON, and keeps those of data', () => {
+    const redactor = createRedactor({ rules: [{ name: 'card', pattern: /\d{16}/ }] })
+    const card = '"[redacted card, 16 characters]"'
+    const json = (number: string): string => `{"card": ${number}, "list":[1,${number},-2.5e3],"n":{"":${number}}}`
+    expect(redactor.text(json('4111111111111111'))).toBe(json(card))
+    const nested = (number: string): string => JSON.stringify({ said: json(number) })
+    expect(redactor.text(nested('4111111111111111'))).toBe(nested(card))
+    expect(redactor.counts().get('card')).toBe(6)
+    expect(redactor.json({ card: 4111111111111111 })).toEqual({ card: 4111111111111111 })
+  })
+
+  it('sees a value of JSON together with its key, and keeps the key', () => {
+    const mark = '[redacted pin, 6 characters]'
+    const rule = (pattern: RegExp): ReturnType<typeof createRedactor> =>
+      createRedactor({ rules: [{ name: 'pin', pattern }], secrets: false })
+    expect(rule(/"pin":\s*"(?<secret>\d+)"/).message(user('{"a":[1],"pin": "123456"}')).content).toEqual([
+      text(`{"a":[1],"pin": "${mark}"}`),
+    ])
+    expect(rule(/"pin": \d+/).text('{"pin": 123456, "n": 1}')).toBe(`{"pin": "${mark}", "n": 1}`)
+    expect(rule(/\S+@\S+/).text('{"to":"me@x.y","n":1}')).toBe(`{"to":"${mark}","n":1}`)
+    expect(rule(/"hidden"/).text('["hidden", "hidden ones"]')).toBe(`["${mark}", "hidden ones"]`)
+    const lines = JSON.stringify({ text: 'one\nsecret', more: 'x' })
+    expect(rule(/secret.*/).text(lines)).toBe(lines.replace('secret', mark))
+  })
+
+  it('finds its words in any case if its pattern ignores case', () => {
+    const redactor = createRedactor({ rules: [{ name: 'pin', pattern: /pin \d+/i, words: ['Pin'] }] })
+    expect(redactor.text('my PIN 1234')).toBe('my [redacted pin, 8 characters]')
+  })
+
   it('is matched against each JSON string separately', () => {
     const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
     expect(redactor.text('{"a":"secret: x","b":"\\u0073ecret: \\"y\\"","c":"no"}')).toBe(

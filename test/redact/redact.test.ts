@@ -162,6 +162,30 @@ describe('a redactor', () => {
     expect(() => createRedactor({ rules: [{ name: 'x', pattern: 'x' as never }] })).toThrow(TypeError)
   })
 
+  it('refuses what it would ignore', async () => {
+    const refused: readonly (readonly [unknown, string])[] = [
+      [{ rule: [] }, 'redact has no option "rule". Did you mean `rules`? Its options: rules, secrets, onRedacted'],
+      [{ text: String }, 'redact has no option "text". Its options: rules, secrets, onRedacted'],
+      ...[[], [{ name: 'x', pattern: /x/ }], 'yes', 1, false, null, () => true, /x/, Promise.resolve(true)].map(
+        (given) =>
+          [given, 'redact takes true, options (rules, secrets, onRedacted) or a redactor of createRedactor'] as const,
+      ),
+      [{ rules: { name: 'x' } }, '`rules` as an array'],
+      [{ secrets: 'no' }, '`secrets` as a boolean'],
+      [{ onRedacted: true }, '`onRedacted` as a function'],
+      [{ rules: [{ name: 'x', pattern: /x/, word: ['x'] }] }, 'a redaction rule has no option "word"'],
+      [{ rules: [{ name: 'x', pattern: /x/, words: 'x' }] }, 'rule x needs its words as an array'],
+    ]
+    for (const [redact, message] of refused) {
+      expect(() => createRedactor(redact as never)).toThrow(TypeError)
+      expect(() => createRedactor(redact as never)).toThrow(message)
+      expect(() => historyHandler([], { redact: redact as never })).toThrow(message)
+      expect(() => createSession(memoryStore(), { redact: redact as never })).toThrow(message)
+    }
+    const redactor = createRedactor()
+    expect(createRedactor(redactor)).toBe(redactor)
+  })
+
   it('redacts a message except ids, names, signatures and bytes, and counts in meta', () => {
     const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
     const whole: Message = {
