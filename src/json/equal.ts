@@ -22,3 +22,14 @@ export const jsonEqual = (left: unknown, right: unknown): boolean => {
   }
   return true
 }
+
+/** A copy of plain JSON data with the keys of each object in one order, so that equal data has equal JSON text. */
+export const sortKeys = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sortKeys)
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, field]) => [name, sortKeys(field)]),
+  )
+}

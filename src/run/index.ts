@@ -18,6 +18,7 @@ export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './lau
 export { inputsOf, type Input, type InputState } from './inputs/input.ts'
 export { resume, type ResumeOptions } from './resume.ts'
 export { run } from './run.ts'
+export { settleOpen } from './settle-open.ts'
 export { turn, type SessionRunOptions, type TurnOptions } from './turn.ts'
 export type { UnfinishedChoice, UnfinishedPolicy } from './start.ts'
 export { type InputMismatch, type NoModel, type RunFailure, type RunFault, type TurnFault } from './fault.ts'

@@ -39,7 +39,8 @@ export interface RunOptions extends ContextOptions, Decisions {
   readonly view: Settled<Sequence<Message>>
   /**
    * A step to continue before the model is called: `open` in the result of a run that ended with
-   * `approval`. `view` is the record before that step. Default: none.
+   * `approval`. `view` is the record before that step. Within a process one run continues it: a second one ends with
+   * `HandlerFailed` before anything runs. Default: none.
    */
   readonly open?: OpenAnswer
   /**

@@ -30,13 +30,14 @@ import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { approvalOf, denialOf, withApproval, type Decisions, type OpenAnswer } from './open-answer.ts'
+import { approvalOf, denialOf, viewDigestOf, withApproval, type Decisions, type OpenAnswer } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
+import { settledResults } from './settle-open.ts'
 import type { Tool } from './tool.ts'
 import { askHandler, notifyHandler } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
@@ -191,19 +192,7 @@ export class Loop {
     if (cut === undefined) return undefined
     // A new message instead of decisions denies the waiting calls.
     const left = cut.message === undefined ? undefined : this.#open
-    const results = new Map(left?.results.map((result) => [result.callId, result]))
-    const messages =
-      left === undefined
-        ? []
-        : this.#stepMessages(
-            left.response,
-            callsOf(left.response.message).map(
-              (call) =>
-                results.get(call.id) ??
-                errorResult(call, notRunText('Something else was said instead of an approval.')),
-            ),
-          )
-    return this.#endCut(cut, messages)
+    return this.#endCut(cut, left === undefined ? [] : this.#stepMessages(left.response, settledResults(left)))
   }
 
   /** Runs one step. Returns a stop reason, or undefined to continue. */
@@ -524,6 +513,7 @@ export class Loop {
       const left = [...waiting].map((call) => withApproval(this.#deltaId, call))
       this.#open = Object.freeze({
         step: this.#deltaId,
+        viewDigest: viewDigestOf(this.#work.view()),
         response,
         results: inOrder(),
         calls: Object.freeze(left),

@@ -1,6 +1,6 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
-import { isLeft } from '../json/index.ts'
-import { decodeMessage, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { isLeft, sortKeys } from '../json/index.ts'
+import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import type { ModelResponse } from './response.ts'
 
@@ -14,6 +14,8 @@ export interface WaitingCall extends ToolCallPart {
 export interface OpenAnswer {
   /** The id of the step and of its later delta. */
   readonly step: string
+  /** The digest of the messages before the step, so that no other view is taken for them. */
+  readonly viewDigest: string
   /** The model's answer. */
   readonly response: ModelResponse
   /** The results so far. */
@@ -63,25 +65,45 @@ export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<De
   return { approve: [...approve], deny: [...deny] }
 }
 
-/** Throws a TypeError if `open` is not from a result, or if there are decisions without it. */
-export const checkOpen = (open: OpenAnswer | undefined, { approve = [], deny = [] }: Decisions): void => {
+/** The digest of the messages before a step; that of equal messages is equal, whatever the order of their fields. */
+export const viewDigestOf = (view: Sequence<Message>): string => rangeDigest(Array.from(view, sortKeys))
+
+/** Throws a TypeError if `open` is not from a result or belongs to another view, or if decisions come without it. */
+export const checkOpen = (
+  open: OpenAnswer | undefined,
+  view: Sequence<Message>,
+  { approve = [], deny = [] }: Decisions,
+): void => {
   if (open === undefined && approve.length + deny.length > 0)
     throw new TypeError('run: `approve` and `deny` are decisions about the calls of `open`; pass result.open too')
   if (open === undefined) return
-  const { step, response, results, calls } = Object(open) as Partial<OpenAnswer>
+  checkStep('run', open)
+  if (open.viewDigest !== viewDigestOf(view))
+    throw new TypeError(
+      'run: `view` is not the record before the step of `open`: it has that step already, has grown or differs. Pass the `messages` of the result that has `open`; nothing was run',
+    )
+}
+
+/** Throws a TypeError if a step is not from a result. */
+export const checkStep = (call: string, open: OpenAnswer): void => {
+  const { step, viewDigest, response, results, calls } = Object(open) as Partial<OpenAnswer>
   const isCall = (call: unknown): boolean => typeof (Object(call) as Partial<WaitingCall>).approval === 'string'
   const wrong =
     typeof step !== 'string'
       ? 'step'
-      : isLeft(decodeMessage(Object(response).message))
-        ? 'response.message'
-        : !Array.isArray(results) || isLeft(decodeMessage({ role: 'tool', content: results }))
-          ? 'results'
-          : !Array.isArray(calls) || !calls.every(isCall)
-            ? 'calls'
-            : undefined
+      : typeof viewDigest !== 'string'
+        ? 'viewDigest'
+        : isLeft(decodeMessage(Object(response).message))
+          ? 'response.message'
+          : !Array.isArray(results) || isLeft(decodeMessage({ role: 'tool', content: results }))
+            ? 'results'
+            : !Array.isArray(calls) || !calls.every(isCall)
+              ? 'calls'
+              : undefined
   if (wrong !== undefined)
-    throw new TypeError(`run: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`)
+    throw new TypeError(
+      `${call}: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`,
+    )
 }
 
 /** The text for the model about a denied call; undefined if it was not denied. */

@@ -42,7 +42,7 @@ export interface RunResult {
   readonly stopReason: StopReason
   /** The messages of the run's view, followed by those of its deltas, refused ones included. Frozen. */
   readonly messages: readonly Message[]
-  /** The waiting step, if the run ended with `approval`. */
+  /** The waiting step, if the run ended with `approval`. It is not in `messages`; `settleOpen` makes messages of it. */
   readonly open?: OpenAnswer
 }
 

@@ -1,6 +1,7 @@
 /** `run`: a model and tools on a settled view, as a stream of events. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
+import { continueOnce } from './continue-once.ts'
 import { checkOpen } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
@@ -14,7 +15,8 @@ import { settingNames, launchRun, type RunOptions, type RunStream } from './laun
  * Cost    per step one pass over the view (to settle it), and a copy of each added message (bench: run)
  *
  * @param options the model, the record, the tools, handlers and limits
- * @throws TypeError if two tools have the same name, a limit or parameter is invalid, or `open` is not from a result
+ * @throws TypeError if two tools have the same name, a limit or parameter is invalid, or `open` is not from a result or
+ * belongs to another view
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
@@ -22,8 +24,9 @@ import { settingNames, launchRun, type RunOptions, type RunStream } from './laun
 export const run = (given: RunOptions): RunStream => {
   const options = optionsOf('run', given, optionNames)
   const { view, callIds, open } = options
-  checkOpen(open, options)
-  return launchRun<never>(options, { view, callIds, open, decisions: options }, runFaultText)
+  checkOpen(open, view, options)
+  const handlers = open === undefined ? [] : [continueOnce(open)]
+  return launchRun<never>(options, { view, callIds, open, decisions: options, handlers }, runFaultText)
 }
 
 const optionNames: OptionNames<RunOptions> = {

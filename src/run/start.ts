@@ -18,7 +18,14 @@ import { callbackFaultText, callCallback, choice, FaultError } from '../task/ind
 import { noUsage } from './result.ts'
 import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
-import { approvalOf, withApproval, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
+import {
+  approvalOf,
+  viewDigestOf,
+  withApproval,
+  type Decisions,
+  type OpenAnswer,
+  type WaitingCall,
+} from './open-answer.ts'
 import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
@@ -113,7 +120,7 @@ export const continueTurn = async (
   input: Input | undefined,
 ): Promise<Either<Fault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session)
-  const continued = kept && continuationOf(kept, tools, unfinished, decisions)
+  const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
   const rows = settleSteps(
     session,
     session.openSteps().filter(({ step }) => step !== kept?.step),
@@ -174,7 +181,7 @@ export const waitingStepOf = (
   { tools, unfinished, decisions }: Continuation,
 ): OpenAnswer | undefined => {
   const step = stepToContinue(session)
-  return step === undefined ? undefined : continuationOf(step, tools, unfinished, decisions).open
+  return step === undefined ? undefined : continuationOf(session, step, tools, unfinished, decisions).open
 }
 
 /** The step to continue: the last one, if its answer is complete and has tool calls. */
@@ -184,6 +191,7 @@ const stepToContinue = (session: Session): OpenStep | undefined => {
 }
 
 const continuationOf = (
+  session: Session,
   step: OpenStep,
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
@@ -208,6 +216,7 @@ const continuationOf = (
   }
   const open: OpenAnswer = {
     step: step.step,
+    viewDigest: viewDigestOf(session.conversation()),
     response: { message: answer, reason: 'tool_calls', usage: noUsage },
     results,
     calls: waiting,

@@ -3,6 +3,7 @@ export { sessionFaultText, sessionSentences } from './fault.ts'
 export {
   callIdsIn,
   cutAnswerNotice,
+  interruptedTool,
   messagesOf,
   remindedPosition,
   sideEffects,

@@ -1,18 +1,22 @@
 /** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { assistant, settle, textOf, toolCall, user, type Message, type View } from 'indelible'
+import { assistant, createHistory, orThrow, settle, textOf, toolCall, user, type Message, type View } from 'indelible'
+import type { Sequence, Settled } from 'indelible/message'
 import {
+  historyHandler,
   inputsOf,
   resume,
   run,
   scriptedModel,
   sessionHandler,
+  settleOpen,
   tool,
   turn,
   type Model,
   type ModelEvent,
   type RunEvent,
+  type RunOptions,
   type RunStream,
   type TurnFault,
 } from 'indelible/run'
@@ -741,5 +745,78 @@ describe('tool approvals', () => {
       ['user', 'assistant', 'tool', 'tool', 'tool', 'tool', 'assistant'],
       ['look', 'pay', 'pay', 'pay'],
     ])
+  })
+
+  describe('without a session', () => {
+    const waiting = async () => {
+      ran.length = 0
+      const history = createHistory<Message>({ from: [user('pay')] })
+      const before = orThrow(settle(history.view()))
+      const { open } = await run({ model: scriptedModel([answer]), view: before, tools }).result()
+      if (open === undefined) throw new Error('nothing waits')
+      const decided = (view: Settled<Sequence<Message>> = before, more: Partial<RunOptions> = {}) =>
+        run({
+          model: scriptedModel([assistant('ok')]),
+          view,
+          tools,
+          open: JSON.parse(JSON.stringify(open)) as typeof open,
+          approve: open.calls.map(({ approval }) => approval),
+          handlers: [historyHandler(history)],
+          ...more,
+        })
+      return { history, before, open, decided }
+    }
+
+    it('a double click runs each call once, and the record has it', async () => {
+      const { history, before, decided } = await waiting()
+      const clicks = await Promise.all([decided().result()(), decided().result()()])
+      expect(clicks).toMatchObject([
+        { right: { stopReason: 'end_turn' } },
+        { left: { _tag: 'HandlerFailed', event: 'begin', cause: { message: expect.stringContaining('once') } } },
+      ])
+      expect(await decided(before, { handlers: [] }).result()()).toMatchObject({ left: { event: 'begin' } })
+      expect([ran, history.len]).toEqual([['look', 'pay', 'pay', 'pay'], 7])
+    })
+
+    it('a run that is cancelled before it did anything leaves the step to the next', async () => {
+      const { decided } = await waiting()
+      const stream = decided()
+      stream.cancel()
+      expect((await stream.result()).stopReason).toBe('cancelled')
+      expect((await decided().result()).stopReason).toBe('end_turn')
+      expect(ran).toEqual(['look', 'pay', 'pay', 'pay'])
+    })
+
+    it('the step is refused with a view that has it already, or another one, before anything runs', async () => {
+      const { history, before, decided } = await waiting()
+      await decided().result()
+      const other = [user('pay somebody else')]
+      for (const view of [history.view(), other])
+        expect(() => decided(orThrow(settle<Sequence<Message>>(view)))).toThrow(
+          'is not the record before the step of `open`',
+        )
+      // The same messages, as another program wrote them.
+      const same = before
+        .toArray()
+        .map((message) => Object.fromEntries(Object.entries(message).toReversed()) as unknown as Message)
+      expect(await decided(orThrow(settle(same))).result()()).toMatchObject({ left: { event: 'begin' } })
+      expect(ran).toEqual(['look', 'pay', 'pay', 'pay'])
+    })
+
+    it('settleOpen keeps the finished results of a step that nobody decides any more', async () => {
+      const { before, open, decided } = await waiting()
+      const instead = orThrow(settle([...before, ...settleOpen(open), user('never mind')]))
+      expect(instead.map(textIn).slice(2)).toEqual([
+        'seen',
+        'paid 5',
+        ...Array.from({ length: 2 }, () => 'Not run. Something else was said instead of an approval.'),
+        'never mind',
+      ])
+      const [, , , c] = settleOpen({ ...open, started: ['c'] })
+      expect(c && textIn(c)).toContain('may have had side effects')
+      expect(() => decided(instead)).toThrow('has that step already')
+      expect(() => settleOpen({} as never)).toThrow('settleOpen: `open.step` is not that of a step that waits')
+      expect(ran).toEqual(['look', 'pay'])
+    })
   })
 })

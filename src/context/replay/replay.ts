@@ -1,5 +1,5 @@
 /** Replay: shows what a policy would have sent before each answer of a recorded conversation, and judges it. */
-import { isLeft, optionsOf, type OptionNames } from '../../json/index.ts'
+import { isLeft, optionsOf, sortKeys, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { toolCallsOf, type Message, type ToolCallPart } from '../../message/index.ts'
 import { foldPages, type Note } from '../../notes/kit.ts'
@@ -196,16 +196,6 @@ const callKey = ({ name, arguments: given }: ToolCallPart): string => {
   } catch {
     return `${name} ${given.trim()}`
   }
-}
-
-const sortKeys = (value: unknown): unknown => {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sortKeys)
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, field]) => [name, sortKeys(field)]),
-  )
 }
 
 /** A quantile of sorted numbers; 0 if there are none. */
