@@ -1,6 +1,6 @@
 /** All faults of the library, with their sentences. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from './json/index.ts'
+import { describe, isLeft } from './json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { codecSentences, type CodecFault } from './codecs/fault.ts'
 import {
@@ -72,7 +72,7 @@ export const faultMessage = (fault: Fault): string => sentenceOf(sentences, faul
  * @param outcome an `Either`, or a `TaskEither`, which is run once
  * @param sentence the sentence for a fault that `faultMessage` does not know. Default: its tag and its plain fields
  * @returns the value of a `Right`; for a task, a promise of it
- * @throws FaultError with the fault of a `Left`
+ * @throws FaultError with the fault of a `Left`; TypeError for another value, such as a promise
  * @example
  * const settled = orThrow(settle(session.view()))
  * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))
@@ -93,6 +93,10 @@ export function orThrow<F, A>(
   sentence: (fault: F) => string = sentenceOfAny,
 ): A | Promise<A> {
   if (typeof outcome === 'function') return outcome().then((answer) => orThrow(answer, sentence))
+  if ((outcome as Either<F, A> | null | undefined)?._tag === undefined) {
+    const found = outcome instanceof Promise ? 'a promise: await it' : describe(outcome)
+    throw new TypeError(`orThrow takes an Either or a task, found ${found}`)
+  }
   if (isLeft(outcome)) throw new FaultError(outcome.left, sentence(outcome.left))
   return outcome.right
 }

@@ -1,5 +1,5 @@
 /** Predicates and accessors for well-formed messages and parts. Use `decodeMessage` for unknown data. */
-import { filterEach, freeze } from '../json/index.ts'
+import { describe, filterEach, freeze, isArray } from '../json/index.ts'
 import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** All roles. */
@@ -36,6 +36,13 @@ export const isToolCall = (part: Part): part is ToolCallPart => part.type === 't
  */
 export const isToolResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
 
+/** The parts of a message. Throws TypeError for another value, which the compiler would have rejected. */
+const contentOf = (call: string, message: Message): readonly Part[] => {
+  const content: unknown = (message as Message | null | undefined)?.content
+  if (!isArray(content)) throw new TypeError(`${call} takes a message, found ${describe(message)}`)
+  return message.content
+}
+
 /**
  * The text parts of a message, joined without a separator.
  *
@@ -43,9 +50,10 @@ export const isToolResult = (part: Part): part is ToolResultPart => part.type ==
  * @returns the text; empty if there is none
  */
 export const textOf = (message: Message): string => {
+  const content = contentOf('textOf', message)
   let text = ''
-  for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index] as Part
+  for (let index = 0; index < content.length; index++) {
+    const part = content[index] as Part
     if (part.type === 'text') text += part.text
   }
   return text
@@ -57,7 +65,8 @@ export const textOf = (message: Message): string => {
  * @param message a message
  * @returns the calls, in order
  */
-export const toolCallsOf = (message: Message): readonly ToolCallPart[] => filterEach(message.content, isToolCall)
+export const toolCallsOf = (message: Message): readonly ToolCallPart[] =>
+  filterEach(contentOf('toolCallsOf', message), isToolCall)
 
 /**
  * The tool results of a message.
@@ -65,4 +74,5 @@ export const toolCallsOf = (message: Message): readonly ToolCallPart[] => filter
  * @param message a message
  * @returns the results, in order
  */
-export const toolResultsOf = (message: Message): readonly ToolResultPart[] => filterEach(message.content, isToolResult)
+export const toolResultsOf = (message: Message): readonly ToolResultPart[] =>
+  filterEach(contentOf('toolResultsOf', message), isToolResult)

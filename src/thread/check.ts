@@ -1,6 +1,7 @@
 /** Problems with the calls of a thread's history. They are reported, never repaired: the history's owner decides. */
 import { ownFields } from '../json/index.ts'
 import { createPairing } from '../message/kit.ts'
+import { itemsOf } from './history.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 
 /**
@@ -15,7 +16,7 @@ import type { ItemPlace, ThreadProblem } from './fault.ts'
 export const checkThread = (history: readonly unknown[]): readonly ThreadProblem[] => {
   const problems: ThreadProblem[] = []
   const pairing = createPairing<ItemPlace, number>()
-  for (const [index, item] of history.entries()) {
+  for (const [index, item] of itemsOf('checkThread', history).entries()) {
     if (!isCallItem(item)) continue
     const { callId } = item
     const place = { callId, index }

@@ -4,7 +4,7 @@
  *
  * Returned arrays are new; their items are the given ones.
  */
-import { snapshot } from '../json/index.ts'
+import { describe, optionsOf, snapshot } from '../json/index.ts'
 import type { ThreadItem, UserItem, WithUser } from './item.ts'
 
 /**
@@ -33,8 +33,9 @@ export function toThreadHistory<Item>(
   input: string | readonly Item[],
   options: { readonly deep?: boolean } = {},
 ): unknown {
-  const history = typeof input === 'string' ? [userItem(input)] : [...input]
-  return options.deep === true ? snapshot(history) : history
+  const { deep } = optionsOf('toThreadHistory', options, { deep: true })
+  const history = typeof input === 'string' ? [userItem(input)] : [...itemsOf('toThreadHistory', input)]
+  return deep === true ? snapshot(history) : history
 }
 
 /**
@@ -49,6 +50,12 @@ export function toThreadHistory<Item>(
  */
 export const appendUserMessage = <Item = ThreadItem>(history: readonly Item[], content: string): WithUser<Item>[] =>
   // The only cast: a `WithUser<Item>` is an item or a result of `userItem`.
-  [...history, userItem(content)] as WithUser<Item>[]
+  [...itemsOf('appendUserMessage', history), userItem(content)] as WithUser<Item>[]
+
+/** The items of a history. Throws TypeError for another value, which the compiler would have rejected. */
+export const itemsOf = <Item>(call: string, items: readonly Item[]): readonly Item[] => {
+  if (!Array.isArray(items)) throw new TypeError(`${call} takes an array of items, found ${describe(items)}`)
+  return items
+}
 
 const userItem = (content: string): UserItem => ({ type: 'message', role: 'user', content })

@@ -5,6 +5,7 @@
 import { describe } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { encodeThread } from './codec.ts'
+import { itemsOf } from './history.ts'
 import type { RuntimeItem } from './item.ts'
 
 /** Any object with a history. */
@@ -53,6 +54,8 @@ interface NotRunning {
  * replaceThreadHistory({ id: 't1', history: [] }, items) // { id: 't1', history: [...items] }
  */
 export const replaceThreadHistory = <T extends Thread>(thread: T, history: readonly ItemOf<T>[]): T => {
+  if (typeof thread !== 'object' || (thread as Thread | null) === null)
+    throw new TypeError(`replaceThreadHistory takes a thread, found ${describe(thread)}`)
   if (inheritsSetter(thread))
     throw new TypeError(
       'replaceThreadHistory: the class of the thread keeps `history` elsewhere, behind a setter, so a copy would have two histories; make the copy yourself, and set its `history`',
@@ -60,7 +63,12 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
   const properties = Object.getOwnPropertyDescriptors(thread) as { [key: PropertyKey]: PropertyDescriptor }
   if (Object.isFrozen(thread))
     for (const key of Reflect.ownKeys(properties)) properties[key] = thawProperty(properties[key] as PropertyDescriptor)
-  properties['history'] = { value: [...history], writable: true, enumerable: true, configurable: true }
+  properties['history'] = {
+    value: [...itemsOf('replaceThreadHistory', history)],
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  }
   // The only cast: all of T's own properties, on T's prototype.
   return Object.create(Object.getPrototypeOf(thread) as object | null, properties) as T
 }

@@ -18,6 +18,8 @@ import {
   orThrow,
   restoreHistory,
   settle,
+  textOf,
+  toolCallsOf,
   user,
   verifySession,
 } from 'indelible'
@@ -33,11 +35,13 @@ import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
 import { agentsSession } from '@indelible/openai-agents'
-import { keyRing, withKeys } from '@indelible/encryption'
+import { checkKeys, destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { toolResultsOf } from 'indelible/message'
+import { appendUserMessage, checkThread, replaceThreadHistory, toThreadHistory } from 'indelible/thread'
 import { postgresStore } from '@indelible/postgres'
 import { createCallLog, createContentStore, encodeValue, openCallLog, previewRecords } from '@indelible/records'
 import { createRecorder } from '@indelible/recorder'
-import { updateLedger, withLedger } from '@indelible/evidence'
+import { newKey, readBundle, signerOf, updateLedger, withLedger } from '@indelible/evidence'
 import { aiSdkModel, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { createPendingHistory, createRefHistory } from '@indelible/workflows/refs'
@@ -128,6 +132,7 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['encodeValue: limits', 'sizes', 'size', (o) => encodeValue(1, { limits: o })],
     ['createCallLog: limits', 'sizes', 'size', (o) => createCallLog({ limits: o })],
     ['openCallLog: limits', 'sizes', 'size', (o) => openCallLog({ store, id: 'l', limits: o })],
+    ['toThreadHistory', 'deeper', 'deep', (o) => toThreadHistory([], o)],
     ['keyValueBlocks', 'prefixes', 'prefix', (o) => keyValueBlocks({} as never, o)],
     ['blockCache', 'maxByte', 'maxBytes', (o) => blockCache(o)],
     ['createCallLog', 'limit', 'limits', (o) => createCallLog(o)],
@@ -175,6 +180,41 @@ it('a task in place of a store, and what is no list of messages, is a TypeError 
     for (const call of [settle, mend, openCalls])
       expect(() => call(wrong)).toThrow('expected messages: an array, or a view')
   expect(() => minFidelity('gossip' as 'plan')).toThrow('"gossip" is not a page kind')
+})
+
+/** Functions with a value of another type: the first words of the error, and the call. */
+const wrongValues: readonly (readonly [error: string, call: (value: never) => unknown])[] = [
+  ['textOf takes a message', textOf],
+  ['toolCallsOf takes a message', toolCallsOf],
+  ['toolResultsOf takes a message', toolResultsOf],
+  ['orThrow takes an Either or a task', (value) => orThrow(value)],
+  ['toThreadHistory takes an array of items', (value) => toThreadHistory(value)],
+  ['appendUserMessage takes an array of items', (value) => appendUserMessage(value, 'a')],
+  ['replaceThreadHistory takes an array of items', (value) => replaceThreadHistory({ history: [] }, value)],
+  ['checkThread takes an array of items', checkThread],
+  ['backupSqlite needs a path', (path) => backupSqlite({ path, to: 'b.db' })],
+  ['a transcript is read from its text or bytes', (value) => readTranscript(value)],
+  ['rotateKeys takes a store', (value) => rotateKeys(value, keyRing([newHostKey('a')]))],
+  ['checkKeys takes a key ring', (value) => checkKeys(store, value)],
+  ['destroyKey takes a key ring', (value) => destroyKey(store, 's', value)],
+  ['the name of a host key', hostKeyText],
+  ["a key's name", (value) => newKey(value)],
+]
+
+it.each(wrongValues)('a value of another type is a TypeError: %s', (error, call) => {
+  for (const value of [undefined, {}, 5] as never[]) expect(() => call(value)).toThrow(error)
+  for (const value of [undefined, {}, 5] as never[]) expect(() => call(value)).toThrow(TypeError)
+})
+
+it('orThrow of a promise says to await it; a private key that is no text is a BadKey', () => {
+  expect(() => orThrow(Promise.resolve(1) as never)).toThrow(
+    'orThrow takes an Either or a task, found a promise: await it',
+  )
+  expect(() => replaceThreadHistory(undefined as never, [])).toThrow('replaceThreadHistory takes a thread')
+  expect([signerOf(undefined as never), readBundle({} as never)]).toMatchObject([
+    { left: { _tag: 'BadKey' } },
+    { left: { _tag: 'BadBundle', reason: 'it is not a text' } },
+  ])
 })
 
 describe('an unknown option', () => {

@@ -11,8 +11,14 @@ import {
   type LedgerRow,
 } from 'indelible/store/kit'
 import type { Task } from 'indelible/task/kit'
-import type { KeyRing } from './ring.ts'
+import { checkStore } from 'indelible/session/kit'
+import { checkRing, type KeyRing } from './ring.ts'
 import { Vault, type KeyFault } from './vault.ts'
+
+const checkArguments = (call: string, store: Store, ring: KeyRing): void => {
+  checkStore(call, store)
+  checkRing(call, ring)
+}
 
 const vaultOf = (store: Store, ring: KeyRing): Vault => {
   const scoped = ring.keysIn === undefined ? right(store) : ring.keysIn.scoped(store.scope)
@@ -30,8 +36,10 @@ const vaultOf = (store: Store, ring: KeyRing): Vault => {
  * @param ring the ring: its current key, and all keys that wrapped a session key
  * @returns the number of rewrapped keys; or `NoKey`
  */
-export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
-  storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
+export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> => {
+  checkArguments('rotateKeys', store, ring)
+  return storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
+}
 
 /**
  * Check that a ring opens every session key of a scope. Nothing is changed. Do this before you
@@ -42,8 +50,10 @@ export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> 
  * @param store the store of the sessions, with or without keys
  * @returns the number of keys; or `NoKey` with the first key that the ring does not open
  */
-export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
-  storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
+export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> => {
+  checkArguments('checkKeys', store, ring)
+  return storeTask(async () => asLogFault(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
+}
 
 /**
  * Destroy the key of a session. No one can read the session any more: not its messages, notes or metadata, nor
@@ -70,8 +80,9 @@ export const destroyKey = (
   id: string,
   ring: KeyRing,
   reason: ActionReason = {},
-): Task<RemoveFault, boolean> =>
-  storeTask(async () => {
+): Task<RemoveFault, boolean> => {
+  checkArguments('destroyKey', store, ring)
+  return storeTask(async () => {
     const because = { ...reason }
     const problem = ownIdFault(id)
     if (problem !== undefined) return left(problem)
@@ -97,6 +108,7 @@ export const destroyKey = (
     })
     return isLeft(said) ? left(said.left as RemoveFault) : asLogFault(await vault.destroy(name, id))
   }, 'destroyKey')
+}
 
 /** `LogHeld` if a held session has rows of the key. */
 const heldKeyFault = async (bare: Store, { held }: LedgerContent, name: string): Promise<Either<StoreFault, void>> => {

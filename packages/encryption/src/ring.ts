@@ -36,7 +36,10 @@ export interface KeyRing {
 export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkKey({ id, key: randomBytes(32) })
 
 /** A key as text: its name, a colon, and its bytes in base64. Store it like your other secrets. */
-export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(key)}`
+export const hostKeyText = (given: HostKey): string => {
+  const { id, key } = checkKey(given)
+  return `${id}:${toBase64(key)}`
+}
 
 /**
  * Parses a key from its text.
@@ -47,6 +50,12 @@ export const hostKeyText = ({ id, key }: HostKey): string => `${id}:${toBase64(k
 export const hostKeyOf = (text: string): HostKey => {
   const [, id = '', base64 = ''] = /^([^:]*):(.*)$/.exec(text.trim()) ?? []
   return checkKey({ id, key: fromBase64(base64) ?? new Uint8Array(0) })
+}
+
+/** Throws TypeError if the value is not a key ring, which the compiler would have rejected. */
+export const checkRing = (call: string, ring: KeyRing): void => {
+  if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
+    throw new TypeError(`${call} takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
 }
 
 /**
@@ -68,7 +77,7 @@ export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'key
 }
 
 export const checkKey = (given: HostKey): HostKey => {
-  if (!(typeof given.id === 'string' && /^[\w.-]{1,100}$/.test(given.id)))
+  if (!(typeof (given as HostKey | undefined)?.id === 'string' && /^[\w.-]{1,100}$/.test(given.id)))
     throw new TypeError('the name of a host key is 1 to 100 letters, digits, dots, hyphens and underscores')
   if (!(given.key instanceof Uint8Array && given.key.length === 32))
     throw new TypeError(`the host key ${given.id} is not 32 bytes`)

@@ -1,17 +1,7 @@
 /** A store with encrypted sessions. Rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import {
-  hasField,
-  mapRight,
-  describe,
-  isLeft,
-  left,
-  optionsOf,
-  parseJson,
-  right,
-  type JsonObject,
-} from 'indelible/json/kit'
+import { hasField, mapRight, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
 import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
@@ -58,7 +48,7 @@ import {
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
-import { checkKey, type KeyRing } from './ring.ts'
+import { checkKey, checkRing, type KeyRing } from './ring.ts'
 import { rowPrefixOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
 import { deriveKey, openText, sealText } from './sealed.ts'
 import { Vault } from './vault.ts'
@@ -89,8 +79,7 @@ export interface KeysOptions {
 export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
   const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
   choice('withKeys: plain', plain, ['refuse', 'read', 'continue'])
-  if (typeof (ring as Partial<KeyRing> | undefined)?.byId !== 'function')
-    throw new TypeError(`withKeys takes a key ring, such as keyRing([…]), found ${describe(ring)}`)
+  checkRing('withKeys', ring)
   checkKey(ring.current)
   if (store.encryption !== undefined) throw new TypeError('withKeys: the store already has keys')
   const { keysIn } = ring

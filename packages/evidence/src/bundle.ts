@@ -105,6 +105,7 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
  * Errors  `BadBundle`
  */
 export const readBundle = (text: string): Either<EvidenceFault, EvidenceBundle> => {
+  if (typeof text !== 'string') return badBundle('it is not a text')
   const parsed = parseJson(text)
   if (isLeft(parsed)) return badBundle('it is not JSON')
   if (!isBundle(parsed.right)) return badBundle('it is not an evidence bundle')

@@ -137,6 +137,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
  * @param now the clock of a witness's key, in milliseconds since 1970
  */
 export const signerOf = (skey: string, now: () => number = Date.now): Either<EvidenceFault, NoteSigner> => {
+  if (typeof skey !== 'string') return badKey(`expected a text, found ${typeof skey}`) // never the value: it may be the key
   const [, name, keyId, base64] = /^PRIVATE\+KEY\+([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(skey.trim()) ?? []
   const material = base64 === undefined ? undefined : bytesOfBase64(base64)
   if (name === undefined || keyId === undefined || material === undefined || !isKeyName(name))
@@ -200,7 +201,8 @@ const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toR
 const cosignedText = (text: Uint8Array, seconds: number): Uint8Array =>
   concatBytes(utf8Of(`cosignature/v1\ntime ${seconds}\n`), text)
 
-const isKeyName = (name: string): boolean => name.isWellFormed() && /^[^\s+\p{Cc}]+$/u.test(name)
+const isKeyName = (name: string): boolean =>
+  typeof name === 'string' && name.isWellFormed() && /^[^\s+\p{Cc}]+$/u.test(name)
 
 const withType = (type: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(type, ...bytes)
 

@@ -86,6 +86,8 @@ export const readTranscripts = (
 type ReadConversation = (pick: number) => Either<TranscriptFault, Transcript>
 
 const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, ReadConversation> => {
+  if (typeof input !== 'string' && !(input instanceof Uint8Array))
+    throw new TypeError(`a transcript is read from its text or bytes, found ${describe(input)}`)
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning

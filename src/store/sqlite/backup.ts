@@ -43,6 +43,8 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
     to,
     progress = () => {},
   } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true })
+  if (typeof given !== 'string' || typeof to !== 'string')
+    throw new TypeError('backupSqlite needs a path and to: the files of the store and of its copy')
   return storeTask(async () => {
     const [path, target] = [resolve(given), resolve(to)]
     if (existsSync(target))
