@@ -4,7 +4,7 @@
  *
  * Returned arrays are new; their items are the given ones.
  */
-import { snapshot } from '../json/index.ts'
+import { describe, optionsOf, snapshot } from '../json/index.ts'
 import type { ThreadItem, UserItem, WithUser } from './item.ts'
 
 /**
@@ -33,8 +33,9 @@ export function toThreadHistory<Item>(
   input: string | readonly Item[],
   options: { readonly deep?: boolean } = {},
 ): unknown {
+  const { deep } = optionsOf('toThreadHistory', options, { deep: true })
   const history = typeof input === 'string' ? [userItem(input)] : [...input]
-  return options.deep === true ? snapshot(history) : history
+  return deep === true ? snapshot(history) : history
 }
 
 /**
@@ -44,6 +45,7 @@ export function toThreadHistory<Item>(
  * @param history the items so far; not modified
  * @param content the text, unchanged
  * @returns a new array with one more item
+ * @throws TypeError if `content` is not a string
  * @example
  * appendUserMessage(history, 'and now?').length // history.length + 1
  */
@@ -51,4 +53,8 @@ export const appendUserMessage = <Item = ThreadItem>(history: readonly Item[], c
   // The only cast: a `WithUser<Item>` is an item or a result of `userItem`.
   [...history, userItem(content)] as WithUser<Item>[]
 
-const userItem = (content: string): UserItem => ({ type: 'message', role: 'user', content })
+const userItem = (content: string): UserItem => {
+  if (typeof content !== 'string')
+    throw new TypeError(`appendUserMessage expects the text of the message, found ${describe(content)}`)
+  return { type: 'message', role: 'user', content }
+}
