@@ -632,6 +632,7 @@ export class Loop {
       ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
+      viewLength: this.#options.view.length,
       ...(stopReason === 'approval' && this.#open && { open: this.#open }),
     })
   }

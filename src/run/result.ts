@@ -42,6 +42,8 @@ export interface RunResult {
   readonly stopReason: StopReason
   /** The messages of the run's view, followed by those of its deltas, refused ones included. Frozen. */
   readonly messages: readonly Message[]
+  /** The number of messages of the run's view. They are the first of `messages`. */
+  readonly viewLength: number
   /** The waiting step, if the run ended with `approval`. It is not in `messages`; `settleOpen` makes messages of it. */
   readonly open?: OpenAnswer
 }

@@ -127,6 +127,7 @@ export class TurnTaking {
       dollars: 0,
       stopReason,
       messages: this.#session.conversation().toArray(),
+      viewLength: this.#session.conversation().length,
       ...present({ open }),
     }
     return { over: Object.freeze(result) }

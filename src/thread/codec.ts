@@ -31,14 +31,15 @@ import {
   type Meta,
   type Part,
   type ResultPart,
+  type Role,
   type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { withErasedText } from '../message/kit.ts'
+import { isRole, withErasedText } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
 import { valueOf } from '../codecs/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
-import type { ThreadItem } from './item.ts'
+import type { PartItem, ThreadItem } from './item.ts'
 
 const format = 'aioc'
 
@@ -115,7 +116,7 @@ const openOf = ({ role }: Message): Open => (role === 'assistant' || role === 't
 const joinsMessage = (item: Item | undefined, open: Open): boolean =>
   item !== undefined &&
   open !== undefined &&
-  (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : true)
+  (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : !isOwnPart(item))
 
 const messagesOf = (items: readonly Item[]): readonly Message[] => {
   const messages: Message[] = []
@@ -127,6 +128,12 @@ const messagesOf = (items: readonly Item[]): readonly Message[] => {
     if (carried !== undefined) {
       messages.push(carried.message)
       index += carried.items
+    } else if (isOwnPart(item)) {
+      // Its message was edited, or its first item was deleted.
+      if (before?.role === item.role) messages[messages.length - 1] = joinPart(before, item)
+      else messages.push(joinPart({ role: item.role, content: [] }, item))
+      index += 1
+      continue
     } else {
       if (before !== undefined && joinsMessage(item, open)) messages[messages.length - 1] = joinItem(before, item)
       else messages.push({ role: roleOf(item), content: [partOf(item)] })
@@ -143,6 +150,32 @@ const joinItem = (message: Message, item: Item): Message =>
   message.role === 'tool'
     ? withFollowers(message, [...followersOf(message), item])
     : { ...message, content: [...message.content, partOf(item)] }
+
+type OwnPart = Item & PartItem & { readonly role: Role }
+
+/** Whether an item is a part that `encodeThread` wrote. One without a role is an application's, or in its message. */
+const isOwnPart = (item: Item): item is OwnPart =>
+  item.type === 'part_item' &&
+  isRole(item.role) &&
+  Array.isArray(item.at) &&
+  item.at.every((place) => typeof place === 'number')
+
+/** Adds a separate part to its message, at its place. */
+const joinPart = (message: Message, item: OwnPart): Message => {
+  const [index = 0, slot] = item.at
+  const result = message.content[index]
+  const content =
+    slot === undefined
+      ? message.content.toSpliced(index, 0, item.part as Part)
+      : result?.type === 'tool_result'
+        ? message.content.with(index, {
+            ...result,
+            content: result.content.toSpliced(slot, 0, item.part as ResultPart),
+          })
+        : undefined
+  const joined = decodeMessage({ ...message, content })
+  return isRight(joined) ? joined.right : joinItem(message, item)
+}
 
 /** The items of unknown types that follow a tool message's results. */
 const followersOf = ({ role, meta }: Message): readonly Item[] => {
@@ -207,7 +240,7 @@ const itemsOf = (message: Message): readonly Item[] => [
   ...followersOf(message),
 ]
 
-const itemRole = ({ role }: Message): 'user' | 'assistant' | 'system' =>
+const itemRole = ({ role }: Pick<Message, 'role'>): 'user' | 'assistant' | 'system' =>
   role === 'developer' ? 'system' : role === 'tool' ? 'user' : role
 
 /** The item for a part; undefined if there is no item type for it. */
@@ -268,7 +301,7 @@ const itemsCarrying = (message: Message): readonly Item[] => {
   const items: Item[] = []
   const own: Item[] = []
   const setApart = (part: Part | ResultPart, ...at: readonly number[]): typeof ownItemPlace => {
-    own.push({ type: 'part_item', at, part } as unknown as Item)
+    own.push({ type: 'part_item', role: message.role, at, part } as unknown as Item)
     return ownItemPlace
   }
   const parts = content.map((part, index): CarriedMessage['parts'][number] => {
@@ -311,12 +344,12 @@ const carriedMessage = (
   if (first === undefined || !isKnown(first)) return undefined
   const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
   const { parts, after, ...others } = carried
-  if (!Array.isArray(parts)) return undefined
+  if (!Array.isArray(parts) || !hasRoleOf(first, others)) return undefined
   const said = (parts as readonly Json[]).map((part) => (part === ownItemPlace ? undefined : asObject(part)))
   const saying = said.find((part) => part !== undefined)
   const from = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
   const end = from + said.filter((part) => part !== undefined).length
-  const own = ownItems(items, end, ownItemPlaces(said))
+  const own = ownItems(items, end, ownItemPlaces(said), others['role'])
   let at = from
   const content: Json[] = []
   for (const [place, each] of said.entries()) {
@@ -325,7 +358,7 @@ const carriedMessage = (
       continue
     }
     const item = items[at]
-    if (item === undefined || item.type !== each['item']) return undefined
+    if (item === undefined || item.type !== each['item'] || !hasRoleOf(item, others)) return undefined
     const { rawItem: _, ...bare } = item
     const lacks = asObject(each['lacks'])
     content.push(fillPart(partOf((at === index ? bare : item) as Item), lacks, (slot) => own.partAt(place, slot)))
@@ -342,16 +375,21 @@ const carriedMessage = (
   }
 }
 
+/** Whether an item could be of a message with this role. Otherwise the item counts, as for any edited message. */
+const hasRoleOf = (item: Item, { role }: JsonObject): boolean =>
+  item.type !== 'message' || (isRole(role) && item.role === itemRole({ role }))
+
 /** The separate part items starting at an index. Deleted or invalid ones are skipped. */
 const ownItems = (
   items: readonly Item[],
   from: number,
   places: ReadonlySet<string>,
+  ownRole: Json | undefined,
 ): { readonly length: number; readonly partAt: (...at: readonly number[]) => readonly Json[] } => {
   const parts = new Map<string, readonly Json[]>()
   for (const item of items.slice(from)) {
-    const { at, part } = item as unknown as JsonObject
-    if (item.type !== 'part_item' || !places.has(String(at)) || parts.has(String(at))) break
+    const { at, part, role = ownRole } = item as unknown as JsonObject
+    if (item.type !== 'part_item' || role !== ownRole || !places.has(String(at)) || parts.has(String(at))) break
     parts.set(String(at), typeof part === 'object' ? [part] : [])
   }
   return { length: parts.size, partAt: (...at) => parts.get(String(at)) ?? [] }

@@ -45,6 +45,7 @@ export function toThreadHistory<Item>(
  * @param history the items so far; not modified
  * @param content the text, unchanged
  * @returns a new array with one more item
+ * @throws TypeError if `content` is not a string
  * @example
  * appendUserMessage(history, 'and now?').length // history.length + 1
  */
@@ -58,4 +59,8 @@ export const itemsOf = <Item>(call: string, items: readonly Item[]): readonly It
   return items
 }
 
-const userItem = (content: string): UserItem => ({ type: 'message', role: 'user', content })
+const userItem = (content: string): UserItem => {
+  if (typeof content !== 'string')
+    throw new TypeError(`appendUserMessage expects the text of the message, found ${describe(content)}`)
+  return { type: 'message', role: 'user', content }
+}

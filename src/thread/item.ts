@@ -4,7 +4,7 @@
  *
  * Source  axiastudio/aioc `src/types.ts` (`AgentInputItem`), 0.2 (2026-05)
  */
-import type { Part, ResultPart } from '../message/index.ts'
+import type { Part, ResultPart, Role } from '../message/index.ts'
 
 /** A message. */
 export interface MessageItem {
@@ -48,6 +48,8 @@ export interface ToolCallOutputItem {
 export interface PartItem {
   /** Marks a part. */
   readonly type: 'part_item'
+  /** The role of its message. Absent in items of earlier versions. */
+  readonly role?: Role
   /** The part's index in its message; for a part of a tool result, the result's index and its own. */
   readonly at: readonly number[]
   /** The part. */

@@ -2,9 +2,11 @@
  * Replaces the history in a thread: an application object with a `history` and any other
  * properties. The given thread is not modified.
  */
-import { describe } from '../json/index.ts'
+import { codecFaultText } from '../codecs/kit.ts'
+import { describe, isLeft, jsonEqual } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import { encodeThread } from './codec.ts'
+import { withErasedText } from '../message/kit.ts'
+import { decodeThread, encodeThread } from './codec.ts'
 import { itemsOf } from './history.ts'
 import type { RuntimeItem } from './item.ts'
 
@@ -32,6 +34,8 @@ export interface FinishedRun {
   readonly messages: readonly Message[]
   /** Why the run ended. Missing while it is running. */
   readonly stopReason: unknown
+  /** The number of initial messages. Default: unknown, so the thread's history is replaced without a comparison. */
+  readonly viewLength?: number
 }
 
 interface NotRunning {
@@ -49,13 +53,16 @@ interface NotRunning {
  * @param thread the thread; not modified
  * @param history the new items; the array is copied
  * @returns a new thread of the same type
+ * @throws TypeError if the thread has no array `history`, or `history` is no array
  * @throws TypeError if its class keeps the history elsewhere: `history` is an inherited accessor with a setter
  * @example
  * replaceThreadHistory({ id: 't1', history: [] }, items) // { id: 't1', history: [...items] }
  */
 export const replaceThreadHistory = <T extends Thread>(thread: T, history: readonly ItemOf<T>[]): T => {
-  if (typeof thread !== 'object' || (thread as Thread | null) === null)
-    throw new TypeError(`replaceThreadHistory takes a thread, found ${describe(thread)}`)
+  if (!Array.isArray((Object(thread) as Partial<Thread>).history))
+    throw new TypeError(
+      `replaceThreadHistory expects a thread with its items in an array \`history\`, found ${describe(thread)}`,
+    )
   if (inheritsSetter(thread))
     throw new TypeError(
       'replaceThreadHistory: the class of the thread keeps `history` elsewhere, behind a setter, so a copy would have two histories; make the copy yourself, and set its `history`',
@@ -75,20 +82,20 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
 
 /**
  * Replaces the history of a thread with that of a finished result. Messages from a run of this library become
- * thread items.
+ * thread items. Messages that were added to the thread while the run worked stay, after those of the run.
  *
- * Cost    O(own properties + items)
+ * Cost    O(own properties + items); for a run's result O(everything in them)
  * @param thread the thread; not modified
- * @param result an object with `history`, or a run's result
+ * @param result an object with `history`, which replaces that of the thread, or a run's result
  * @returns a new thread of the same type
- * @throws TypeError if the result has neither `history` nor `messages`: an Either, a promise, an unfinished run
+ * @throws TypeError if the result has neither `history` nor `messages` (an Either, a promise, an unfinished run), or the
+ * thread has messages that are neither those that the run began with nor later ones
  * @example
  * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
 export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T => {
-  const { history, messages } = Object(result) as unknown as {
+  const { history, messages, viewLength } = Object(result) as unknown as Partial<FinishedRun> & {
     readonly history?: readonly ItemOf<T>[]
-    readonly messages?: readonly Message[]
   }
   if (Array.isArray(history)) return replaceThreadHistory(thread, history)
   if (!Array.isArray(messages))
@@ -96,7 +103,28 @@ export const applyRunResultHistory = <T extends Thread>(thread: T, result: Finis
       `applyRunResultHistory expects a result with \`history\`, or a finished run's result with \`messages\` (for an Either, pass its \`right\`), found ${describe(result)}`,
     )
   // The type only allows messages if T's items include RuntimeItem. aioc threads ignore other items.
-  return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
+  const later = viewLength === undefined ? [] : laterMessages(thread, messages, viewLength)
+  return replaceThreadHistory(thread, encodeThread([...messages, ...later]) as readonly ItemOf<T>[])
+}
+
+/** The messages of a thread that a run neither began with nor added. Throws a TypeError if the run began with others. */
+const laterMessages = ({ history }: Thread, messages: readonly Message[], viewLength: number): readonly Message[] => {
+  const decoded = decodeThread(history)
+  if (isLeft(decoded))
+    throw new TypeError(
+      `applyRunResultHistory: the history of the thread can't be compared with the messages of the run: ${codecFaultText(decoded.left)}`,
+    )
+  let next = 0 // a run may begin with more, such as a system prompt
+  for (const [index, message] of decoded.right.entries()) {
+    const found = messages.findIndex((each, at) => at >= next && jsonEqual(message, withErasedText(each)))
+    if (found < 0 && next >= viewLength) return decoded.right.slice(index)
+    if (found < 0)
+      throw new TypeError(
+        `applyRunResultHistory: the run did not begin with message ${index} of the thread, which would be lost. If it may be lost, use replaceThreadHistory(thread, encodeThread(result.messages))`,
+      )
+    next = found + 1
+  }
+  return []
 }
 
 /** Whether `history` is inherited and has a setter. */

@@ -1,10 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultMessage, assistant, user } from 'indelible'
+import { assistant, faultMessage, orThrow, settle, system, user, type Message } from 'indelible'
+import { run, scriptedModel } from 'indelible/run'
 import {
   appendUserMessage,
   applyRunResultHistory,
   checkThread,
+  decodeThread,
+  encodeThread,
   replaceThreadHistory,
   toThreadHistory,
   type MessageItem,
@@ -68,6 +71,14 @@ describe('appendUserMessage', () => {
     expect(history.length).toBe(1)
     expect(Object.isFrozen(longer)).toBe(false)
   })
+})
+
+it('a text that is none, and an unknown option, are refused', () => {
+  for (const text of [undefined, user('x'), 7])
+    expect(() => appendUserMessage([], text as never)).toThrow(
+      'appendUserMessage expects the text of the message, found',
+    )
+  expect(() => toThreadHistory([], { freeze: true } as never)).toThrow('toThreadHistory has no option "freeze"')
 })
 
 describe('replaceThreadHistory', () => {
@@ -136,6 +147,13 @@ describe('replaceThreadHistory', () => {
     }
     expect(replaceThreadHistory(new Lazy(), [said('own')]).history).toStrictEqual([said('own')])
   })
+  it('refuses a thread without `history`, and a history that is no array', () => {
+    const thread = { messages: [said('a')] }
+    const expected = 'expects a thread with its items in an array `history`, found an object with "messages"'
+    expect(() => replaceThreadHistory(thread as never, [])).toThrow(expected)
+    expect(() => applyRunResultHistory(thread as never, { history: [] })).toThrow(expected)
+    expect(() => replaceThreadHistory({ history: [] }, 'abc' as never)).toThrow('takes an array of items, found "abc"') // oxfmt-ignore
+  })
   it('refuses a class that keeps its history behind a setter, where the old one would stay', () => {
     class Guarded {
       _h: ThreadItem[] = [said('old')]
@@ -159,6 +177,23 @@ describe('applyRunResultHistory', () => {
     const thread = { id: 't1', history: [said('a')] }
     const result = { finalOutput: 'done', history: deepFreeze([said('a'), said('b')]) }
     expect(applyRunResultHistory(thread, result)).toStrictEqual({ id: 't1', history: [said('a'), said('b')] })
+  })
+  it('keeps messages that were added while the run worked, and refuses a thread of other messages', async () => {
+    const view = orThrow(settle([system('Be brief.'), user('a')]))
+    const result = await run({ model: scriptedModel([assistant('b')]), view }).result()
+    const next =
+      (...history: readonly Message[]) =>
+      () =>
+        decodeThread(applyRunResultHistory({ history: encodeThread(history) }, result).history)
+    const { messages } = result
+    for (const before of [[], [user('a')], view, messages]) expect(next(...before)()).toEqual(right(messages))
+    expect(next(user('a'), user('and c?'))()).toEqual(right([...messages, user('and c?')]))
+    expect(next(...messages, user('and c?'))()).toEqual(right([...messages, user('and c?')]))
+    for (const other of [[user('x')], [user('x'), user('a')], [user('x'), ...messages]])
+      expect(next(...other)).toThrow('the run did not begin with message 0 of the thread')
+    expect(() => applyRunResultHistory({ history: [{ role: 'user' }] as unknown[] as ThreadItem[] }, result)).toThrow(
+      "can't be compared with the messages of the run: [0].type should be a string",
+    )
   })
   it("converts a run's messages to items", () => {
     const thread: { history: ThreadItem[] } = { history: [] }
