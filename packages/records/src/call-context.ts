@@ -67,11 +67,14 @@ export interface Call<T = unknown> {
   readonly artifactHit?: boolean
   /** Your own fields for the record. They never replace the record's own. */
   readonly fields?: { readonly [name: string]: unknown }
-  /** Ends the call when it aborts, even if the body continues: as `timeout` if the reason is a TimeoutError. */
+  /**
+   * Ends the call when it aborts, even if the body continues: as `timeout` if the reason is a TimeoutError. The caller,
+   * or the reader of a returned stream, gets the reason.
+   */
   readonly signal?: Signal
   /**
    * Summarizes a returned value, if the method returns failures as values. Its fields replace those of the summary.
-   * Default: every returned value is a success.
+   * Default: every returned value is a success. If it throws, the status is `unknown`, and telemetry gets the error.
    */
   readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
   /**

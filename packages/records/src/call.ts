@@ -2,15 +2,26 @@
  * Records a call: exactly one record when it has ended, however it ended. The caller gets the same
  * result as without recording, even if recording fails.
  */
-import { hasField, isRight, ownField, ownFields, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import {
+  describe,
+  hasField,
+  isRight,
+  optionsOf,
+  ownField,
+  ownFields,
+  type Json,
+  type JsonArray,
+  type JsonObject,
+  type OptionNames,
+} from 'indelible/json/kit'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
-import { tryRead, callQuietly, textFrom, timeFrom, runOnceWithin } from './host-calls.ts'
+import { callQuietly, listenTo, raceAbort, runOnceWithin, textFrom, timeFrom, tryRead } from './host-calls.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
-import { watchStream } from './stream.ts'
-import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
+import { isStream, watchStream } from './stream.ts'
+import type { Call, CallContext, Outcome } from './call-context.ts'
 
 /** A call that `startCall` has begun. */
 export interface StartedCall<T = unknown> {
@@ -40,7 +51,8 @@ export type FinishResult =
  * The caller gets what the body returns or throws, unchanged. If `call.signal` aborts first, its
  * reason is thrown and the result of the body is ignored; if it was aborted before, the body does
  * not run. However often the body retries, it is one call. If the body returns a stream or an async
- * iterable, the call ends when that ends: with its error, or as `aborted` if the reader stops early.
+ * iterable, the call ends when that ends: with its error, as `aborted` if the reader stops early, or with
+ * the reason of the signal, which the reader then gets.
  *
  * No function of the host (`newId`, `now`, `scope`, `telemetry`, the content store) can prevent the
  * body from running or lose the record, even if it throws. On a durable log (`openCallLog`) the
@@ -51,7 +63,8 @@ export type FinishResult =
  * @param call what is called, by whom, with which arguments
  * @param body makes the call; it receives the context for inner calls
  * @returns what the body returns
- * @throws what the body throws, or the reason of the signal
+ * @throws what the body throws, or the reason of the signal; TypeError if `log` is not a log, the call has no
+ *         `methodName`, or an option is unknown: then the body does not run
  * @example
  * await recordCall(log, { methodName: 'search', args: ['open invoices'] }, async (context) =>
  *   context.recordCall({ methodName: 'fetch', args: [url] }, () => fetch(url)))
@@ -68,6 +81,7 @@ const recordWithin = async <T>(
   parent: CallContext | undefined,
   body: (context: CallContext) => T | PromiseLike<T>,
 ): Promise<T> => {
+  checkCall('recordCall', log, call)
   const { context, finish, stored } = beginCall(log, call, parent)
   const { scope } = settingsOf(log)
   await stored()
@@ -80,33 +94,75 @@ const recordWithin = async <T>(
     await stored()
     throw error
   }
-  let aborted: (() => void) | undefined
-  const stream = watchStream(value, (outcome) => {
-    aborted?.()
+  const signal = ownField(context, 'signal')
+  let isOver = false
+  let stopListening: (() => void) | undefined
+  const end = (outcome: Outcome): void => {
+    if (isOver) return // a stream can be read past its end
+    isOver = true
+    stopListening?.()
     finish(outcome as Outcome<T>)
-  })
+  }
+  const stream = watchStream(value, end, signal)
   if (stream === undefined) {
     finish({ value })
     await stored()
     return value
   }
-  const signal = ownField(context, 'signal')
-  if (signal !== undefined) aborted = listenTo(signal, () => finish({ error: signal.reason }))
+  if (signal !== undefined)
+    stopListening = listenTo(signal, () => {
+      end({ error: signal.reason })
+      callQuietly(() => stream.stop(signal.reason))
+    })
   return stream.value as T
 }
 
+/** Throws TypeError for a mistake of the program. A call whose fields throw when they are read is recorded. */
+const checkCall = <T>(name: string, log: History<CallRecord>, call: Call<T>): void => {
+  const { append, view } = (log ?? {}) as Partial<History<CallRecord>>
+  if (typeof append !== 'function' || typeof view !== 'function')
+    throw new TypeError(
+      `${name} takes a log, from createCallLog() or \`opened.log\` of openCallLog(…), found ${describe(log)}`,
+    )
+  const given: unknown = call
+  if (typeof given !== 'object' || given === null)
+    throw new TypeError(`${name} takes a call with a methodName, found ${describe(given)}`)
+  const unknown = tryRead(() => Object.keys(call).find((field) => !Object.hasOwn(callNames, field)))
+  if (unknown !== undefined) optionsOf<object>(name, { [unknown]: true }, callNames)
+  if (tryRead(() => ownField(call, 'methodName'), unreadable) === undefined)
+    throw new TypeError(`${name} takes a call with a methodName, found ${describe(given)}`)
+}
+
+const callNames: OptionNames<Call> = {
+  methodName: true,
+  args: true,
+  kwargs: true,
+  speaker: true,
+  callId: true,
+  parent: true,
+  traceId: true,
+  programSource: true,
+  artifactHit: true,
+  fields: true,
+  signal: true,
+  summarize: true,
+  retriable: true,
+}
+
 /**
- * Start a call that ends elsewhere: in a callback, an event, another turn. Arguments are copied now. It never throws.
+ * Start a call that ends elsewhere: in a callback, an event, another turn. Arguments are copied now.
  *
  * @param log as for `recordCall`
  * @param call what is called, by whom, with which arguments
  * @returns the context for inner calls, and `finish`, which appends the record
+ * @throws TypeError if `log` is not a log, the call has no `methodName`, or an option is unknown
  * @example
  * const call = startCall(log, { methodName: 'deploy', args: ['staging'] })
  * socket.once('done', (report) => call.finish({ value: report }))
  * socket.once('error', (error) => call.finish({ error }))
  */
 export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCall<T> => {
+  checkCall('startCall', log, call)
   const { context, finish, stored } = beginCall(log, call, undefined)
   void stored()
   return Object.freeze({ context, finish })
@@ -154,9 +210,9 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
   })
   settings.started?.(begun)
 
-  const recordOf = (outcome: Outcome<T>): CallRecord => {
+  const recordOf = (outcome: Outcome<T>, thrown: (error: unknown) => void): CallRecord => {
     const endedAt = timeFrom(settings.now)
-    const { errorMessage, ...outcomeSummary } = summaryOf(outcome, call, settings)
+    const { errorMessage, ...outcomeSummary } = summaryOf(outcome, call, settings, thrown)
     const content = hasField(outcome, 'value') && outcomeSummary.ok ? keepContent(outcome.value, settings) : {}
     return {
       ...begun,
@@ -169,11 +225,11 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
     }
   }
 
-  const append = (outcome: Outcome<T>): FinishResult => {
+  const append = (outcome: Outcome<T>, thrown: (error: unknown) => void): FinishResult => {
     try {
       const before = positionOf(log, callId)
       if (before !== undefined) return { appended: false, reason: 'duplicate', position: before }
-      const position = log.append(recordOf(outcome))
+      const position = log.append(recordOf(outcome, thrown))
       settings.appended?.()
       return { appended: true, position }
     } catch (error) {
@@ -184,7 +240,8 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
   return {
     context,
     finish: (outcome: Outcome<T>) => {
-      const finished = Object.freeze(append(outcome))
+      let problem: { readonly error?: unknown } = {}
+      const finished = Object.freeze(append(outcome, (error) => (problem = { error })))
       idsInProgress.get(log)?.delete(callId)
       callQuietly(() =>
         settings.telemetry?.({
@@ -192,8 +249,8 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
           methodName,
           historyRecordAppended: finished.appended,
           conversationHistorySize: log.len,
-          ...(!finished.appended && { reason: finished.reason }),
-          ...(hasField(finished, 'error') && { error: finished.error }),
+          ...(finished.appended ? { record: log.view().at(finished.position) } : { reason: finished.reason }),
+          ...(hasField(finished, 'error') ? { error: finished.error } : problem),
         }),
       )
       return finished
@@ -208,7 +265,8 @@ const parentOf = (
   given: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
-  const parent = given ?? tryRead(() => ownField(call, 'parent')) ?? tryRead(() => scope?.getStore())
+  const parent =
+    given ?? tryRead(() => ownField(call, 'parent')) ?? tryRead(() => scope?.getStore() as CallContext | undefined)
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
   const depth = tryRead(() => parent?.depth)
@@ -259,31 +317,13 @@ const idsInProgress = new WeakMap<History<CallRecord>, Set<string>>()
 const keepContent = (value: unknown, settings: Settings): { readonly [field: string]: string } =>
   tryRead(
     () => {
+      if (isStream(value)) return {} // its reader has the values
       const ref = settings.content?.put(value, { redact: settings.redact, path: ['content'] })
       if (ref === undefined) return {}
       return isRight(ref) ? { contentRef: String(ref.right) } : { contentFault: String(ref.left._tag) }
     },
     { contentFault: 'ContentStoreThrew' },
   )
-
-/** The result of the work, or the reason of the signal if it aborts first. */
-const raceAbort = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
-  if (signal === undefined) return work()
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(tryRead(() => signal.reason, new Error('the call was aborted')))
-    if (tryRead(() => signal.aborted) === true) return abort()
-    const stop = listenTo(signal, abort)
-    const begun = (async () => work())()
-    void begun.then(resolve, reject).finally(stop)
-    return undefined
-  })
-}
-
-/** Listen for the signal's abort; a signal that throws is ignored. Returns a function that stops listening. */
-const listenTo = (signal: Signal, abort: () => void): (() => void) => {
-  tryRead(() => signal.addEventListener('abort', abort))
-  return () => tryRead(() => signal.removeEventListener('abort', abort))
-}
 
 /** Program source may be longer than other text: a reader needs it whole. */
 const sourceLength = 100_000
@@ -313,12 +353,17 @@ const fieldsOf = (read: () => unknown, { limits, redact }: Settings): JsonObject
 
 type Summary = OutcomeSummary & { readonly errorMessage?: string }
 
-const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): Summary =>
+const summaryOf = <T>(
+  outcome: Outcome<T>,
+  call: Call<T>,
+  settings: Settings,
+  thrown: (error: unknown) => void,
+): Summary =>
   hasField(outcome, 'value')
-    ? summaryOfValue(outcome.value, call, settings)
+    ? summaryOfValue(outcome.value, call, settings, thrown)
     : summaryOfError(outcome.error, call, settings)
 
-const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
+const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings, thrown: (error: unknown) => void): Summary => {
   const {
     status,
     ok: good,
@@ -327,11 +372,11 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
     retriable,
     valueClass,
     ...others
-  } = ownFields(summarizeValue(value, call))
+  } = ownFields(summarizeValue(value, call, thrown))
   const ok = good !== false
   const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
   return {
-    ...others,
+    ...(Object.keys(others).length > 0 && objectOf(encodeKept(others, 'outcomeSummary', settings))),
     status: typeof status === 'string' ? status : ok ? 'ok' : 'error',
     ok,
     errorType: typeof errorType === 'string' ? errorType : null,
@@ -343,15 +388,16 @@ const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary
   }
 }
 
-/** The caller's summary of a value; empty if that throws, so the value counts as a success. */
-const summarizeValue = <T>(value: T, call: Call<T>): JsonObject => {
+/** The caller's summary of a value. If that throws, nobody knows whether the call succeeded. */
+const summarizeValue = <T>(value: T, call: Call<T>, thrown: (error: unknown) => void): JsonObject => {
   try {
     const summarize = ownField(call, 'summarize')
     if (summarize === undefined) return {}
     const given: unknown = summarize(value)
     return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
-  } catch {
-    return {}
+  } catch (error) {
+    thrown(error)
+    return { status: 'unknown', ok: false }
   }
 }
 

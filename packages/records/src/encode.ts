@@ -4,7 +4,16 @@
  * Encoding never fails. Getters, `toJSON`, Proxies and the redactor may throw; the value that threw is replaced by
  * a marker, like anything else that JSON can't express. Getters and `toJSON` run once each, as in `JSON.stringify`.
  */
-import { formatPath, optionsOf, type Json, type JsonObject, type OptionNames, type Path } from 'indelible/json/kit'
+import {
+  formatPath,
+  optionsOf,
+  snapshot,
+  type Json,
+  type JsonObject,
+  type OptionNames,
+  type Path,
+} from 'indelible/json/kit'
+import { createRedactor, type Redact as Redaction, type Redactor } from 'indelible/redact'
 
 /** The limits of an encoded value. */
 export interface EncodeLimits {
@@ -23,16 +32,17 @@ export interface EncodeLimits {
 }
 
 /**
- * Decides what may be kept. Receives every value before it is encoded, and returns the same value
- * or a replacement. If it throws or returns undefined, `[redacted]` is kept.
+ * Decides what may be kept: true, options or a redactor of `indelible/redact`, for all texts and keys; or a function.
+ * The function receives every value before it is encoded, and returns the same value or a replacement. If it throws or
+ * returns undefined, `[redacted]` is kept.
  */
-export type Redact = (value: unknown, path: Path) => unknown
+export type Redact = Redaction | ((value: unknown, path: Path) => unknown)
 
 /** How to encode a value. */
 export interface EncodeOptions {
   /** The limits. Default: those of `EncodeLimits`. */
   readonly limits?: EncodeLimits | undefined
-  /** Decides what to keep of each value. Default: everything. */
+  /** Decides what to keep of each value. With a redactor, bytes are left out. Default: everything. */
   readonly redact?: Redact | undefined
   /** The path of the value, for the redactor. Default: the empty path. */
   readonly path?: Path | undefined
@@ -65,7 +75,7 @@ export const redactedText = '[redacted]'
  * | an ancestor | `"[circular: args[0]]"`; a value in two places stands in both |
  * | lone surrogates | U+FFFD |
  *
- * Cost    one pass over the kept part, however large the value is (bench: records)
+ * Cost    one pass over the kept part, however large the value is (bench: records); a redactor reads each text whole
  * @param options limits, a redactor, and the path of the value
  * @returns the JSON data, frozen, and whether something was cut
  * @example
@@ -73,12 +83,14 @@ export const redactedText = '[redacted]'
  */
 export const encodeValue = (value: unknown, given: EncodeOptions = {}): EncodedValue => {
   const options = optionsOf('encodeValue', given, { limits: true, redact: true, path: true })
+  const { redact } = options
+  const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
   const limits = limitsOf('encodeValue', options.limits)
   const walk: Walk = {
     depth: clampLimit(limits.depth, 16, 1, 500),
     string: clampLimit(limits.string, 10_000, 32, Infinity),
     size: clampLimit(limits.size, 100_000, 256, Infinity),
-    redact: options.redact,
+    redact: redactor === undefined ? (redact as Walk['redact']) : redactWith(redactor),
     path: [...(options.path ?? [])],
     ancestors: [],
     level: 0,
@@ -88,12 +100,14 @@ export const encodeValue = (value: unknown, given: EncodeOptions = {}): EncodedV
   }
   try {
     const whole = encodeHere(value, walk) ?? null
-    const kept = walk.used <= walk.size ? whole : shortenValue(whole, walk.size, walk, new Map())
+    const short = walk.used <= walk.size ? whole : shortenValue(whole, walk.size, walk, new Map())
+    const clean = redactor?.json(short) ?? short // keys, and values that are found by their key
+    const kept = clean === short ? short : (snapshot(clean) as Json)
     return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
   } catch {
     // Out of stack or memory.
     return Object.freeze({
-      value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redactedText,
+      value: redact === undefined ? `[${typeof value}: could not be encoded]` : redactedText,
       cut: true,
     })
   }
@@ -110,7 +124,7 @@ interface Walk {
   readonly depth: number
   readonly string: number
   readonly size: number
-  readonly redact: Redact | undefined
+  readonly redact: ((value: unknown, path: Path) => unknown) | undefined
   readonly path: (string | number)[]
   /** The objects around the current position, each with the length of its path. */
   readonly ancestors: { readonly value: object; readonly place: number }[]
@@ -145,6 +159,15 @@ const encodeHere = (given: unknown, walk: Walk, asked = false): Json | undefined
       return value === null ? countValue(null, walk) : encodeGuarded(value as object, walk, asked)
   }
 }
+
+/** Texts are redacted before they are cut, so that no part of a secret is left. Bytes can't be searched. */
+const redactWith =
+  ({ text }: Redactor) =>
+  (value: unknown): unknown => {
+    if (typeof value === 'string') return text(value)
+    const isBytes = typeof value === 'object' && (ArrayBuffer.isView(value) || tagOf(value as object) === 'ArrayBuffer')
+    return isBytes ? `[${classOf(value as object)}(${(value as ArrayBuffer).byteLength})]` : value
+  }
 
 const redactValue = (value: unknown, walk: Walk): unknown => {
   if (value === undefined || walk.redact === undefined) return value

@@ -1,5 +1,6 @@
 /** Guards calls against host functions that throw or return nonsense: clocks, ids, scopes and fields of a call. */
 import { hasField } from 'indelible/json/kit'
+import type { Signal } from './call-context.ts'
 
 /** The result of a read, or `otherwise` if it throws. Default: undefined. */
 export const tryRead = <T, U = undefined>(read: () => T, otherwise?: U): T | U => {
@@ -21,6 +22,25 @@ export const textFrom = (read: () => unknown): string | undefined =>
 export const timeFrom = (now: () => number): number => {
   const time = tryRead(now, NaN)
   return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
+}
+
+/** The result of the work, or the reason of the signal if it aborts first. */
+export const raceAbort = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
+  if (signal === undefined) return work()
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(tryRead(() => signal.reason, new Error('the call was aborted')))
+    if (tryRead(() => signal.aborted) === true) return abort()
+    const stop = listenTo(signal, abort)
+    const begun = (async () => work())()
+    void begun.then(resolve, reject).finally(stop)
+    return undefined
+  })
+}
+
+/** Listen for the signal's abort; a signal that throws is ignored. Returns a function that stops listening. */
+export const listenTo = (signal: Signal, abort: () => void): (() => void) => {
+  tryRead(() => signal.addEventListener('abort', abort))
+  return () => tryRead(() => signal.removeEventListener('abort', abort))
 }
 
 /** Call a host's callback, and ignore its result and errors. */

@@ -1,6 +1,7 @@
 /** The call log: a history of call records, with the settings that `recordCall` uses to append to it. */
 import { ownFields, optionsOf, type OptionNames } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
+import { createRedactor } from 'indelible/redact'
 import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
 import { limitsOf, type EncodeLimits, type Redact } from './encode.ts'
@@ -14,9 +15,11 @@ export interface CallLogOptions {
   /** The limits of `args`, of `kwargs`, of the error message, and of your own fields together. */
   readonly limits?: EncodeLimits
   /**
-   * Receives arguments, error messages, program source, your own fields and stored content, each
-   * value with its path: `['kwargs', 'password']`, `['errorMessage']`, `['content', …]`. It does
-   * not receive ids or the names of methods, errors and classes.
+   * Removes secrets from arguments, error messages, program source, your own fields, those of `summarize`, and stored
+   * content: true, options or a redactor, as everywhere, or a function. A redactor sees all texts and keys; bytes are
+   * then left out. A function receives each value with its path: `['kwargs', 'password']`, `['errorMessage']`,
+   * `['outcomeSummary', …]`, `['content', …]`; a key is only in the path. Neither sees ids, `status`, or the names of
+   * methods, errors and classes. Default: nothing is removed.
    */
   readonly redact?: Redact
   /** Stores the whole value of each successful call. Default: none; values are not stored. */
@@ -45,7 +48,7 @@ export interface CallScope {
    *
    * @returns its context; undefined outside of calls
    */
-  readonly getStore: () => CallContext | undefined
+  readonly getStore: () => unknown
   /**
    * Run a function with this call as the current one.
    *
@@ -70,8 +73,10 @@ export interface RecordEvent {
    * write it and the following ones; the fault is in `error`.
    */
   readonly reason?: 'duplicate' | 'failed' | 'unstored'
-  /** The error, or the store's fault. */
+  /** The error of the append or of `summarize`, or the store's fault. */
   readonly error?: unknown
+  /** The record, if this call appended it: each record is in one event. */
+  readonly record?: CallRecord | undefined
 }
 
 /**
@@ -145,10 +150,11 @@ interface Index {
   scanned: number
 }
 
-const settingsFrom = (options: Omit<CallLogOptions, 'from'>): Settings => ({
+const settingsFrom = ({ redact, ...options }: Omit<CallLogOptions, 'from'>): Settings => ({
   now: Date.now,
   newId: randomId,
   ...options,
+  ...(redact !== undefined && { redact: typeof redact === 'function' ? redact : createRedactor(redact) }),
 })
 
 const settingsOfLogs = new WeakMap<History<CallRecord>, Settings>()

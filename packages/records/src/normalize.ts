@@ -3,10 +3,10 @@
  * and omission is reported with the index and the reason.
  */
 import type { History } from 'indelible/history'
-import { NotJson, isObject, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import { NotJson, isObject, optionsOf, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
 import { tryRead } from './host-calls.ts'
-import { createCallLog, type CallLogOptions } from './log.ts'
+import { createCallLog, sharedNames, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
 /** A valid log, and the changes that made it valid. */
@@ -47,7 +47,7 @@ export interface NormalizedEntry {
  * An entry is a record if it is an object with a `callId`, a `methodName` or an `outcomeSummary`;
  * others are dropped. Keys in snake_case are renamed, missing fields are filled in, and values of the
  * wrong type are converted if there is only one way to do it. `false` and `0` are kept as values, and
- * unknown fields are unchanged. It never throws, and normalizing its own output changes nothing.
+ * unknown fields are unchanged. No entry makes it throw, and normalizing its own output changes nothing.
  *
  * Cost    O(stored data)
  * @param stored an array of entries, of any shape
@@ -57,6 +57,7 @@ export interface NormalizedEntry {
  * report.entries.filter(({ fate }) => fate !== 'kept') // what to look at
  */
 export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 'from'> = {}): NormalizedRecords => {
+  const settings = optionsOf('normalizeRecords', options, sharedNames)
   const list = listOf(stored)
   const records: CallRecord[] = []
   const entries: NormalizedEntry[] = []
@@ -75,7 +76,7 @@ export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 
     dropped: count('dropped'),
     ...(list === undefined && { problem: `the records should be an array, found ${kindOf(stored)}` }),
   }
-  return Object.freeze({ log: createCallLog({ ...options, from: records }), report: Object.freeze(report) })
+  return Object.freeze({ log: createCallLog({ ...settings, from: records }), report: Object.freeze(report) })
 }
 
 /** The reasons for changes to an entry. */

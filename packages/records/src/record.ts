@@ -11,7 +11,10 @@ export type Speaker = 'user' | 'agent' | 'tool'
 
 /** The record of one call. Fields without a question mark are always present. */
 export interface CallRecord {
-  /** The id of the call. No other record has it. */
+  /**
+   * The id of the call. Of the calls recorded through one log no two have the same. Two processes that write one stored
+   * log can record an id twice if it is the caller's own, or from a `newId` that is not unique.
+   */
   readonly callId: string
   /** When the call ended: ISO 8601, UTC, milliseconds. */
   readonly timestamp: string

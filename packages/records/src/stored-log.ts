@@ -36,12 +36,12 @@ export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
   /**
    * Store the start of each call before its body runs, and its record before `recordCall` resolves.
    * If the process dies during a call, that call is recorded as `interrupted` by the next
-   * `openCallLog` of the same `writer`. Costs two round trips a call. Default: false
+   * `openCallLog` of the same `writer`, durable or not. Costs two round trips a call. Default: false
    */
   readonly durable?: boolean
   /**
-   * The name of this process among those that write the log. Give each a name that survives its restarts:
-   * opening the log treats unfinished calls under its own name as those of a dead process. Default: `writer`
+   * The name of this process among those that open the log. Give each a name that survives its restarts, also one that
+   * only reads: opening the log treats unfinished calls under its own name as those of a dead process. Default: `writer`
    */
   readonly writer?: string
 }
@@ -121,12 +121,10 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
         }),
       ),
     )
-    if (durable) {
-      const ended = isoTime(timeFrom(others.now ?? Date.now))
-      for (const begun of unfinishedCalls(rows.right, stored, name)) log.append(interruptedCall(begun, ended))
-      const written = await writer.flush()
-      if (isLeft(written)) return written
-    }
+    const ended = isoTime(timeFrom(others.now ?? Date.now))
+    for (const begun of unfinishedCalls(rows.right, stored, name)) log.append(interruptedCall(begun, ended))
+    const written = await writer.flush()
+    if (isLeft(written)) return written
     return right(
       Object.freeze({
         log,

@@ -2,9 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { createHistory, type History } from 'indelible'
+import { createRedactor } from 'indelible/redact'
 import {
   createCallLog,
   createContentStore,
+  encodeValue,
+  normalizeRecords,
   recordCall,
   startCall,
   type Call,
@@ -163,8 +166,9 @@ describe('a call record', () => {
     ).toBe(7)
     expect(last(log)).toMatchObject({ bad: '[unreadable: Error: no]', good: 1 })
   })
-  it('counts a returned value as failure if the caller says so', async () => {
-    const log = logOf()
+  it('counts a returned value as failure if the caller says so, and as unknown if that fails', async () => {
+    const events: RecordEvent[] = []
+    const log = logOf({ telemetry: (event) => events.push(event) })
     const summarize = (value: { readonly _tag: string }) =>
       value._tag === 'Left'
         ? { ok: false, errorType: 'Conflict', errorMessage: 'late', retriable: true, source: 'db' }
@@ -192,7 +196,8 @@ describe('a call record', () => {
       },
       () => 1,
     )
-    expect(last(log).outcomeSummary.status).toBe('ok')
+    expect(last(log).outcomeSummary).toMatchObject({ status: 'unknown', ok: false, errorType: null })
+    expect(events.at(-1)).toMatchObject({ historyRecordAppended: true, error: new Error('no') })
     await recordCall(log, { methodName: 'h', summarize: (() => 7) as never }, () => 1)
     expect(last(log).outcomeSummary).toEqual({
       status: 'ok',
@@ -350,6 +355,24 @@ describe('timeouts and aborts', () => {
         .map(({ outcomeSummary }) => outcomeSummary.status),
     ).toEqual(['ok', 'ok', 'error'])
   })
+})
+
+it('what is no log, no call, or has unknown options is refused before the body runs', async () => {
+  const log = createCallLog()
+  const body = vi.fn()
+  for (const given of [{ log }, [], null, undefined]) {
+    await expect(recordCall(given as never, { methodName: 'f' }, body)).rejects.toThrow(
+      'recordCall takes a log, from createCallLog() or `opened.log` of openCallLog(…), found',
+    )
+    expect(() => startCall(given as never, { methodName: 'f' })).toThrow(TypeError)
+  }
+  for (const given of [{}, null, 'f', { methodName: undefined }])
+    await expect(recordCall(log, given as never, body)).rejects.toThrow('recordCall takes a call with a methodName')
+  const misspelt = { methodName: 'f', arg: [1] } as never
+  await expect(recordCall(log, misspelt, body)).rejects.toThrow('no option "arg". Did you mean `args`?')
+  expect(() => startCall(log, misspelt)).toThrow(TypeError)
+  expect(() => normalizeRecords([], { limit: {} } as never)).toThrow('normalizeRecords has no option "limit"')
+  expect([body.mock.calls.length, log.len]).toEqual([0, 0])
 })
 
 describe('one record per call', () => {
@@ -608,6 +631,33 @@ describe('redaction of call records', () => {
     })
     expect(last(log).errorMessage).toBe('***')
     expect(content.get(log.view().at(0)?.contentRef ?? '')).toMatchObject({ right: { token: '***' } })
+  })
+  it('means the same as everywhere: true, options or a redactor, for texts, keys and summaries', async () => {
+    const secret = `ghp_${'aB3dE5gH7jK9'.repeat(3)}`
+    const redactor = createRedactor()
+    for (const redact of [true, { secrets: true }, redactor] as const) {
+      const content = createContentStore()
+      const log = logOf({ content, redact, limits: { string: 40 } })
+      await recordCall(
+        log,
+        {
+          methodName: 'f',
+          args: [`use ${secret}`, 7, Buffer.from(secret), new TextEncoder().encode(secret).buffer],
+          kwargs: { [secret]: { deep: true } },
+          fields: { [secret]: 1, cost: 0.5 },
+          summarize: () => ({ note: secret, [secret]: 1, errorMessage: secret }),
+        },
+        () => ({ [secret]: [secret] }),
+      )
+      const record = last(log)
+      expect(JSON.stringify([record, content.get(record.contentRef ?? '')])).not.toMatch(/aB3dE|6148/)
+      expect(record).toMatchObject({ cost: 0.5, outcomeSummary: { status: 'ok', ok: true } })
+      expect(record.args.slice(1)).toEqual([7, '[Buffer(40)]', '[ArrayBuffer(40)]'])
+      expect(Object.values(record.kwargs)).toEqual([{ deep: true }])
+      expect(Object.isFrozen(encodeValue({ [secret]: { a: 1 } }, { redact }).value)).toBe(true)
+    }
+    expect(redactor.counts().get('github-token')).toBeGreaterThan(5)
+    expect(() => createCallLog({ redact: 'yes' as never })).toThrow('redact takes true, options')
   })
   it("fails closed and keeps the record's shape", async () => {
     const log = logOf({

@@ -27,6 +27,11 @@ describe('call log types', () => {
     expectTypeOf(
       createCallLog({ from: view, scope: new AsyncLocalStorage<CallContext>(), content: createContentStore() }),
     ).toEqualTypeOf<History<CallRecord>>()
+    const scope = new AsyncLocalStorage()
+    createCallLog({ scope, redact: true })
+    createCallLog({ scope, redact: (value, path) => (path.length > 1 ? value : undefined) })
+    // @ts-expect-error neither true, options, a redactor nor a function
+    createCallLog({ redact: 'yes' })
   })
   it('accept an application’s own fields', () => {
     log.append({ ...record, cost: 0.1, tags: ['a'], outcomeSummary: { ...record.outcomeSummary, source: 'db' } })

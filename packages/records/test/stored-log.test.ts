@@ -151,6 +151,15 @@ describe('a durable call log', () => {
     await b.flush()()
     expect(names(await open(store))).toEqual(['of a', 'of b'])
   })
+  it('is also continued by a log of that name that is not durable', async () => {
+    const store = memoryStore()
+    const { log, flush } = await durable(store)
+    startCall(log, { methodName: 'charge' })
+    await flush()()
+    const again = await open(store)
+    expect(again.log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'interrupted' } }])
+    expect([again.pending, (await bodies(store)).length]).toEqual([0, 2])
+  })
   it('makes calls even if the store fails', async () => {
     const store = memoryStore()
     const { log } = await durable(store)

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createCallLog, recordCall } from '@indelible/records'
+import { createCallLog, createContentStore, recordCall, type RecordEvent } from '@indelible/records'
 
 const chunks = async function* (fail = false): AsyncGenerator<number, string> {
   yield 1
@@ -77,8 +77,27 @@ describe.each(kinds)('a recorded stream: %s', (_name, make) => {
     const stop = new AbortController()
     const stream = await recordCall(log, { methodName: 'f', signal: stop.signal }, () => make())
     stop.abort()
-    for await (const chunk of stream) void chunk
+    const read = async (): Promise<void> => {
+      for await (const chunk of stream) void chunk
+    }
+    await expect(read()).rejects.toBe(stop.signal.reason)
     expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'aborted' } }])
+  })
+  it('ends with the reason when the signal aborts between its values or before the next one comes', async () => {
+    const events: RecordEvent[] = []
+    const log = createCallLog({ telemetry: (event) => events.push(event) })
+    for (const later of [false, true]) {
+      const stop = new AbortController()
+      const reason = new DOMException('too slow', 'TimeoutError')
+      const stream = await recordCall(log, { methodName: 'f', signal: stop.signal }, () => make())
+      const reader = stream[Symbol.asyncIterator]()
+      expect(await reader.next()).toEqual({ done: false, value: 1 })
+      const next = later ? reader.next() : undefined
+      stop.abort(reason)
+      await expect(Promise.all([next, reader.next()])).rejects.toBe(reason)
+      expect(log.view().at(-1)?.outcomeSummary).toMatchObject({ status: 'timeout', ok: false })
+    }
+    expect([log.len, events.length]).toEqual([2, 2])
   })
 })
 
@@ -98,6 +117,53 @@ it("a generator's return value is the call's value", async () => {
   const stream = await recordCall(log, { methodName: 'f' }, () => chunks())
   while ((await stream.next()).done !== true);
   expect(log.view().at(0)?.outcomeSummary).toMatchObject({ status: 'ok', valueClass: 'string' })
+})
+
+it('a reader past the end of a stream adds no event, and the stream is no content', async () => {
+  const events: RecordEvent[] = []
+  const content = createContentStore()
+  const log = createCallLog({ content, telemetry: (event) => events.push(event) })
+  const stream = await recordCall(log, { methodName: 'f' }, async function* () {
+    yield 1
+  })
+  for (let time = 0; time < 2; time++) for await (const chunk of stream) void chunk
+  expect(events.map(({ record }) => record)).toEqual(log.view().toArray())
+  expect([log.view().at(0)?.contentRef, content.entries]).toEqual([undefined, 0])
+})
+
+it('a stream that hangs is stopped when the signal aborts, and its source ends', async () => {
+  const ended: string[] = []
+  const hanging = async function* (): AsyncGenerator<number> {
+    try {
+      yield 1
+      await new Promise(() => undefined)
+    } finally {
+      ended.push('generator')
+    }
+  }
+  const source = new ReadableStream<number>({
+    pull: () => new Promise(() => undefined),
+    cancel: (reason) => void ended.push(String(reason)),
+  })
+  for (const [make, reads] of [
+    [hanging, false],
+    [hanging, true],
+    [() => source, true],
+  ] as const) {
+    // oxfmt-ignore
+    const stop = new AbortController()
+    const stream: AsyncIterable<number> = await recordCall<AsyncIterable<number>>(
+      createCallLog(),
+      { methodName: 'f', signal: stop.signal },
+      make,
+    )
+    const reader = stream[Symbol.asyncIterator]()
+    if (make === hanging) await reader.next()
+    const next = reads ? reader.next() : undefined
+    stop.abort('enough')
+    await expect(next ?? reader.next()).rejects.toBe('enough')
+  }
+  await expect.poll(() => ended).toEqual(['generator', 'enough']) // a generator ends when it is not waiting
 })
 
 it('a Node stream is recorded when it ends, also if read by events', async () => {
