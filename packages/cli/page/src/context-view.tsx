@@ -361,7 +361,7 @@ const ShownMessages = ({
   }
   return (
     <>
-      <section class="overview" aria-label="the context">
+      <section class={`overview${earlier === undefined ? '' : ' comparing'}`} aria-label="the context">
         <dl class="figures">
           <Figure
             name="message tokens"

@@ -344,6 +344,9 @@ export const BesideMessages = ({
   )
 }
 
+/** A part is a definition or instructions, long and alike: the change must be in sight. */
+const aroundPart = 30
+
 const PartRow = ({
   part: { name, before, after },
   beforeName,
@@ -351,7 +354,7 @@ const PartRow = ({
   readonly part: ChangedPart
   readonly beforeName: string
 }): VNode => {
-  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after)), [before, after])
+  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after), aroundPart), [before, after])
   return (
     <>
       <Cell name={`${name} of ${beforeName}`}>
