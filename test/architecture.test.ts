@@ -52,7 +52,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     view: [], // the page's server
     terminal: ['view'], // what people see
     sources: ['terminal', 'view'], // what commands are given: files, sessions, stores
-    record: ['sources', 'terminal'],
+    record: ['sources', 'terminal', 'view'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal', 'view'],
     model: ['sources', 'terminal'],

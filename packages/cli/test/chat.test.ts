@@ -96,6 +96,18 @@ describe('indelible chat', () => {
     await close()
   })
 
+  it('SIGTERM keeps what an answer has said, and gives the terminal back', async () => {
+    const chat = terminal('--session', 'ended')
+    await chat.until('you> ')
+    chat.pty.write(`tell me ${'a '.repeat(200)}\r`)
+    await chat.until('You said: tell me')
+    process.kill(chat.pty.pid, 'SIGTERM')
+    expect(await chat.ended).toBe(0)
+    expect(chat.shown()).toContain('continue with:\r\n  indelible chat --session ended')
+    const { session, close } = await reopened('ended')
+    expect(messageTexts(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
+    await close()
+  })
   it('answers typed messages; Ctrl-C cuts an answer, again quits; --session continues', async () => {
     const first = terminal('--session', 'mine')
     await first.until('no model, a few fixed rules')

@@ -126,7 +126,7 @@ const Bars = ({
   return (
     <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
       <p class="glance-sums">
-        <Facts text={sumsText(sums)} />
+        <Facts text={`${sumsText(sums)}${sharedText(record, figures)}`} />
       </p>
       <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
         <p class="glance-scale" aria-hidden="true">
@@ -278,6 +278,14 @@ const sumsText = (sums: CallSums): string => {
   ]
     .flat()
     .join(' · ')
+}
+
+/** The calls of a fork that its sums do not count. */
+const sharedText = ({ info }: SessionRecord, figures: readonly CallFigures[]): string => {
+  const shared = figures.filter(({ isShared }) => isShared).length
+  return shared === 0
+    ? ''
+    : ` · without ${countText(shared, 'call')} shared with ${oneLine(info.value.forkedFrom?.id ?? '', 40)}`
 }
 
 /** Which call cost most, and why. */

@@ -1,7 +1,7 @@
 /** The figures of a record's calls, worked out once, and what the file of an imported session counts. */
 import { usesOf } from 'indelible/session/kit'
 import { spendingOf } from '../../src/view/about.ts'
-import { figuresOf, type CallFigures, type CallSums } from '../../src/view/call-figures.ts'
+import { figuresOf, isOwn, type CallFigures, type CallSums } from '../../src/view/call-figures.ts'
 import { callsOf, type NoteAtRow } from '../../src/view/model-calls.ts'
 import type { SessionRecord } from './record.ts'
 
@@ -33,21 +33,27 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
   return found
 }
 
-/** Why the cached prefix ended at the calls with these notes, or at the imported call that this message answers. */
-export const breaksOf = (record: SessionRecord, position: number, notes: readonly NoteAtRow[]): readonly string[] => {
+/** The calls with these notes, or the imported call that this message answers, at which the cached prefix ended. */
+export const breaksOf = (
+  record: SessionRecord,
+  position: number,
+  notes: readonly NoteAtRow[],
+): readonly (CallFigures & { readonly broke: string })[] => {
   const { byAnswer, byReceipt } = figuresIn(record)
   return [
-    byAnswer.get(position)?.broke,
-    ...notes.map(({ note, index }) => (note.type === 'receipt' ? byReceipt.get(index)?.broke : undefined)),
-  ].filter((why) => why !== undefined)
+    byAnswer.get(position),
+    ...notes.map(({ note, index }) => (note.type === 'receipt' ? byReceipt.get(index) : undefined)),
+  ].flatMap((one) => (one?.broke === undefined ? [] : [{ ...one, broke: one.broke }]))
 }
 
-/** The tokens and the US dollars of a session: by its receipts, and by the file that it was imported from. */
+/** The tokens and the US dollars of a session's own calls: by its receipts, and by the file that it was imported from. */
 export const spentOf = (
   record: SessionRecord,
 ): { readonly tokens: number; readonly dollars: number | undefined; readonly isUndercounted: boolean } => {
   const { forkedFrom, metadata } = record.info.value
-  const receipts = record.notes.flatMap(({ note }) => (note.type === 'receipt' ? [{ ...note, ...oneCall }] : []))
+  const receipts = record.notes.flatMap((placed) =>
+    placed.note.type === 'receipt' && isOwn(record, placed) ? [{ ...placed.note, ...oneCall }] : [],
+  )
   // A file's figures are of all of it: a fork has a part.
   const { input, output, dollars, undercounted } = spendingOf([
     ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),

@@ -9,7 +9,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { besideIn, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
 import { CallBars } from './call-bars.tsx'
-import { sumsOf } from '../../src/view/call-figures.ts'
+import { isFirstOwn, sumsOf } from '../../src/view/call-figures.ts'
 import { figuresIn } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from '../../src/view/model-calls.ts'
 import { dollarsSoFar, pricedModels } from './compare.ts'
@@ -134,6 +134,7 @@ const OneCall = ({
   const { join } = record // another one once rows are found to be damaged, whose text no context may show
   const key = `${keyOf(call)} ${own === undefined ? '' : `${own} ${tokens}`}`
   const { value: found, fault } = useLoaded(async () => ({ of: key, context: await contextAt(index) }), [key, join])
+  const forkedFrom = isFirstOwn(record, call.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
   const isCompared = besideIn(record) === 'call' && before !== undefined
   const { value: earlier } = useLoaded(
     async () => (isCompared ? { of: key, context: await contextAt(index - 1) } : undefined),
@@ -273,9 +274,17 @@ const OneCall = ({
           earlier={typeof earlierContext === 'object' ? earlierContext : undefined}
           epochFrom={epoch.value}
           policy={own}
+          beforeName={forkedFrom === undefined ? 'the previous call' : 'the last shared call'}
           chosen={chosen.value}
           choose={(at) => (chosen.value = at)}
         >
+          {isCompared && forkedFrom !== undefined ? (
+            <p class="chosen" role="status">
+              This is the first call of a fork. It is beside call {groupedNumber(index)}, the last that the fork shares
+              with <a href={hrefOf({ view: 'session', id: forkedFrom })}>{oneLine(forkedFrom, 60)}</a>. The call before
+              may be another one of that session.
+            </p>
+          ) : null}
           {isCompared && earlier?.of === key && typeof earlier.context !== 'object' ? (
             <p class="chosen" role="status">
               The messages of the previous call are not known.
@@ -295,6 +304,7 @@ const ShownMessages = ({
   earlier,
   epochFrom,
   policy,
+  beforeName,
   chosen,
   choose,
   children,
@@ -308,6 +318,8 @@ const ShownMessages = ({
   readonly epochFrom: number | undefined
   /** Undefined: it was sent. */
   readonly policy: string | undefined
+  /** What `earlier` is called. */
+  readonly beforeName: string
   readonly chosen: number | undefined
   readonly choose: (position: number | undefined) => void
   readonly children: ComponentChildren
@@ -349,7 +361,7 @@ const ShownMessages = ({
   }
   return (
     <>
-      <section class="overview" aria-label="the context">
+      <section class={`overview${earlier === undefined ? '' : ' comparing'}`} aria-label="the context">
         <dl class="figures">
           <Figure
             name="message tokens"
@@ -432,7 +444,14 @@ const ShownMessages = ({
         {children}
       </section>
       {besideIn(record) === 'record' || earlier !== undefined ? (
-        <Columns record={record} context={context} before={earlier} len={call.len} isSent={policy === undefined} />
+        <Columns
+          record={record}
+          context={context}
+          before={earlier}
+          beforeName={beforeName}
+          len={call.len}
+          isSent={policy === undefined}
+        />
       ) : (
         <VirtualFeed
           label="messages that the call was sent"

@@ -174,7 +174,7 @@ const Spent = ({
         const parts = record.entries.flatMap(({ message }) => message.content)
         return {
           ...(figures.length > 0 ? sumsOf(figures) : { ...sumsOfFile(record), failed: 0 }),
-          name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork)'}`,
+          name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork, only its own calls)'}`,
           toolErrors: parts.filter((part) => part.type === 'tool_result' && part.isError === true).length,
         }
       }),

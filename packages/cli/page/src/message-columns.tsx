@@ -54,6 +54,7 @@ export const Columns = ({
   record,
   context,
   before,
+  beforeName,
   len,
   isSent,
 }: {
@@ -61,6 +62,7 @@ export const Columns = ({
   readonly context: ShownContext
   /** What the previous call was sent. Without it, the left column shows the record. */
   readonly before: ShownContext | undefined
+  readonly beforeName: string
   readonly len: number
   /** Whether it is what was sent, not what a policy would send. */
   readonly isSent: boolean
@@ -73,20 +75,21 @@ export const Columns = ({
         : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
     [context, before, len],
   )
-  const left =
-    before === undefined ? 'record' : isSent ? 'sent with the previous call' : 'derived for the previous call'
+  const left = before === undefined ? 'record' : isSent ? `sent with ${beforeName}` : `derived for ${beforeName}`
   return (
     <VirtualFeed
-      label={`messages that the call was sent, beside ${before === undefined ? 'the record' : 'those of the previous call'}`}
+      label={`messages that the call was sent, beside ${before === undefined ? 'the record' : `those of ${beforeName}`}`}
       items={pairs}
       estimate={90}
       keyOf={(_, index) => index}
       classOf={(pair) => (pair.type === 'pair' || pair.type === 'part' ? 'pair' : '')}
       render={(pair) =>
         pair.type === 'part' ? (
-          <PartRow part={pair} />
+          <PartRow part={pair} beforeName={beforeName} />
         ) : pair.type === 'tools' ? (
-          <p class="gap content">{countText(pair.count, 'unchanged tool')}</p>
+          <div class="message">
+            <p class="gap content">{countText(pair.count, 'unchanged tool')}</p>
+          </div>
         ) : pair.type !== 'pair' ? (
           <RestRow record={record} context={context} pair={pair} sent={sent} />
         ) : (
@@ -341,11 +344,20 @@ export const BesideMessages = ({
   )
 }
 
-const PartRow = ({ part: { name, before, after } }: { readonly part: ChangedPart }): VNode => {
-  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after)), [before, after])
+/** A part is a definition or instructions, long and alike: the change must be in sight. */
+const aroundPart = 30
+
+const PartRow = ({
+  part: { name, before, after },
+  beforeName,
+}: {
+  readonly part: ChangedPart
+  readonly beforeName: string
+}): VNode => {
+  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after), aroundPart), [before, after])
   return (
     <>
-      <Cell name={`${name} of the previous call`}>
+      <Cell name={`${name} of ${beforeName}`}>
         {before === '' ? <p class="quiet">none</p> : <PiecesOfText pieces={sides.before} state="went" />}
       </Cell>
       <Cell name={name}>

@@ -60,9 +60,11 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
           {note.type === 'receipt' ? <Receipt id={record.id} index={index} note={note} /> : wordsOf(note)}
         </span>
       ))}
-      {broken.map((why) => (
+      {broken.map(({ number, broke }) => (
         <span class="note">
-          <b class="broke" /> cache break: {why}
+          <a class="receipt" href={hrefOf({ view: 'saw', id: record.id, call: number })} title="What the model saw">
+            <b class="broke" /> cache break: {broke}
+          </a>
         </span>
       ))}
       {journal === 0 ? null : <span class="note quiet">{countText(journal, 'note')} of the run</span>}

@@ -64,6 +64,7 @@ export const Sessions = ({
   const found = useSearch(source, words.value)
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
+  const isAlike = useMemo(() => alikeIn(list.sessions), [list, overviews.value])
   const shownList = useVirtual({
     count: lines.length,
     scroller: () => scroller.current,
@@ -161,6 +162,7 @@ export const Sessions = ({
                     row={line.row}
                     overview={overviews.value.get(line.row.session.id)}
                     created={order.value === 'created'}
+                    isAlike={isAlike(line.row.session)}
                   />
                 ) : line.type === 'hit' ? (
                   <Hit
@@ -308,15 +310,19 @@ const SessionRow = ({
   row: { session, depth },
   overview,
   created,
+  isAlike,
 }: {
   readonly row: Row
   readonly overview: Overview | undefined
   readonly created: boolean
+  /** Whether another session has the same name. */
+  readonly isAlike: boolean
 }): VNode => {
   const title = titleOf(session)
   const time = created ? session.created : activityOf(session)
   const words = overview?.words ?? ''
   const named = title !== session.id
+  const beside = isAlike && named ? <bdi title={session.id}>{shortId(session.id)} · </bdi> : null
   return (
     <a
       class={`session depth${depth}`}
@@ -338,7 +344,7 @@ const SessionRow = ({
         {overview?.unreadable !== undefined
           ? sentence(overview.unreadable)
           : named && words !== ''
-            ? oneLine(restOf(words, title), 200)
+            ? [beside, oneLine(restOf(words, title), 200)]
             : named || words !== ''
               ? session.id
               : ''}
@@ -354,7 +360,8 @@ const SessionRow = ({
 }
 
 const rowFacts = ({ len, forkedFrom }: ViewedSession, overview: Overview | undefined): string => {
-  const { models = [], input = 0, output = 0, dollars, undercounted, breaks } = overview ?? {}
+  const { models = [], own, breaks } = overview ?? {}
+  const { input = 0, output = 0, dollars, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
   return [
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
@@ -365,6 +372,19 @@ const rowFacts = ({ len, forkedFrom }: ViewedSession, overview: Overview | undef
     .flat()
     .join(' · ')
 }
+
+/** Whether several sessions have the name of one. Cost: O(sessions) once. */
+const alikeIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => boolean) => {
+  const counts = new Map<string, number>()
+  for (const session of sessions) {
+    const name = displayNameOf(session)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return (session) => (counts.get(displayNameOf(session)) ?? 0) > 1
+}
+
+/** The end of a long id, in which recorded sessions of the same first words differ. */
+const shortId = (id: string): string => visibleText(id.length > 24 ? `…${id.slice(-16)}` : id)
 
 /** First words without a title that repeats their beginning. */
 const restOf = (words: string, title: string): string => {
@@ -428,7 +448,8 @@ const inOrder = (
   order: Order,
   known: ReadonlyMap<string, Overview>,
 ): readonly ViewedSession[] => {
-  const tokens = ({ id }: ViewedSession): number => (known.get(id)?.input ?? 0) + (known.get(id)?.output ?? 0)
+  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
+  const tokens = (session: ViewedSession): number => (spent(session)?.input ?? 0) + (spent(session)?.output ?? 0)
   const descending =
     (value: (session: ViewedSession) => number) =>
     (a: ViewedSession, b: ViewedSession): number =>
@@ -440,7 +461,7 @@ const inOrder = (
     messages: descending(({ len }) => len),
     title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
     tokens: descending(tokens),
-    money: descending(({ id }) => known.get(id)?.dollars ?? -1),
+    money: descending((session) => spent(session)?.dollars ?? -1),
   }
   return sessions.toSorted(by[order])
 }

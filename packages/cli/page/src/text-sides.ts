@@ -17,11 +17,9 @@ export interface Sides {
 const longest = 400_000
 /** So many edits are looked for; with more, nothing of two lines is worth comparing. */
 const mostEdits = 2000
-/** Equal characters that are shown around a change. */
-const around = 160
 
-/** The texts as pieces. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */
-export const sidesOf = (before: string, after: string): Sides => {
+/** The texts as pieces, with so many equal characters around a change. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */
+export const sidesOf = (before: string, after: string, around: number = 160): Sides => {
   const sides = { before: [] as Piece[], after: [] as Piece[] }
   const add = (name: keyof Sides, text: string, state: Piece['state']): void =>
     void (text !== '' && sides[name].push({ text, state }))
@@ -31,9 +29,10 @@ export const sidesOf = (before: string, after: string): Sides => {
     for (const name of ['before', 'after'] as const)
       if (!isLong) add(name, text, 'same')
       else {
-        add(name, text.slice(0, head), 'same')
-        add(name, text.slice(head, text.length - tail), 'left-out')
-        add(name, text.slice(text.length - tail), 'same')
+        const [start, end] = [lineEndBefore(text, head), lineStartAfter(text, text.length - tail)]
+        add(name, text.slice(0, start), 'same')
+        add(name, text.slice(start, end), 'left-out')
+        add(name, text.slice(end), 'same')
       }
   }
   const lines =
@@ -48,6 +47,15 @@ export const sidesOf = (before: string, after: string): Sides => {
     }
   }
   return sides
+}
+
+/** The end of the last whole line up to a place; the place itself within a long line. */
+const lineEndBefore = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1 || at
+
+/** The start of the first whole line from a place on; the place itself within a long line. */
+const lineStartAfter = (text: string, at: number): number => {
+  const start = text.indexOf('\n', at) + 1
+  return start === 0 || start === text.length ? at : start
 }
 
 interface Run {

@@ -39,7 +39,7 @@ The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
 are counted and add nothing. The days are those of the calls (UTC; for a file,
 its own). If a file contains only totals, costs lack the surcharge for long
-requests. Forks count only their own calls.`,
+requests. A fork counts only its own calls, not those that it shares with its original.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },
@@ -104,7 +104,13 @@ const spendingOf = async (
     return withStore(call, {}, async (store) => {
       const id = await sessionIn(store, name, call)
       const info = await valueOrUnreadable(describeSession(store, id))
-      return (await usesIn(store, info, call, unread)).map((use) => ({ session: id, use }))
+      const uses = await usesIn(store, info, call, unread)
+      const { forkedFrom } = info
+      if (forkedFrom !== undefined && !unread.has(id)) {
+        const shared = (await valueOrUnreadable(readUsage(store, info))).length - uses.length
+        if (shared > 0) terminal.tell([`${id}: without ${countText(shared, 'call')} shared with ${forkedFrom.id}`])
+      }
+      return uses.map((use) => ({ session: id, use }))
     })
   return withScopes(call, async (scopes, all) => {
     const spent: CountedUse[] = []
@@ -120,10 +126,9 @@ const usesIn = async (
   info: SessionInfo,
   { values, terminal }: Call,
   unread: Set<string>,
-  own = false,
 ): Promise<readonly CallUse[]> => {
   const { id, encrypted, len } = info
-  const uses = await readUsage(store, info, { own })()
+  const uses = await readUsage(store, info, { own: true })()
   const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have its own messages
   const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
   if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return valueOrUnreadable(async () => uses)
@@ -143,7 +148,7 @@ const useInStore = async (
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: CountedUse[] = []
   for (const [index, info] of sessions.entries()) {
-    for (const use of await usesIn(store, info, call, unread, true)) spent.push({ session: before + info.id, use })
+    for (const use of await usesIn(store, info, call, unread)) spent.push({ session: before + info.id, use })
     bar.at(index + 1)
   }
   bar.end()

@@ -10,6 +10,7 @@ import { modelFromOptions } from './chat-model.ts'
 import { withPlace } from '../sources/advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
 import { folderTools } from './folder-tools.ts'
+import { onTerminate } from '../terminal/program.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 import { scopeOf, storeOption, withKeysOf, withOpened } from '../sources/place.ts'
 import { idsFrom, ambiguousText } from '../sources/sessions.ts'
@@ -23,7 +24,7 @@ export const chat: Command = {
   about: `Starts a small agent in the terminal. It can list, read and search one
 folder, and it changes nothing. It keeps the conversation in a durable session:
 each step is on disk before the next one starts. Ctrl-C interrupts an answer and
-keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
+keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. A SIGTERM does both. With
 --session the chat continues where it ended. Your first message creates the
 session. In a terminal, ID may be the beginning of an id, as for other commands;
 elsewhere it must be complete, so that a script never writes into the wrong
@@ -181,6 +182,11 @@ const converse = async (talk: Talk): Promise<void> => {
   lines.on('close', () => void (open = false)) // the input may end while an answer streams
   lines.on('SIGINT', interrupt)
   const ignore = terminal.onInterrupt(interrupt)
+  const ignoreTermination = onTerminate(() => {
+    quitting = true
+    stream?.interrupt({ behavior: 'saveMarked' })
+    lines.close()
+  })
   try {
     if (terminal.asks) lines.prompt()
     for await (const line of lines) {
@@ -190,6 +196,7 @@ const converse = async (talk: Talk): Promise<void> => {
     }
   } finally {
     ignore()
+    ignoreTermination()
     lines.close()
   }
 }

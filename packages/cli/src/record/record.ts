@@ -11,6 +11,7 @@ import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { dollarsText } from '../terminal/money.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
+import { share } from '../view/format-text.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
@@ -233,7 +234,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     const money = sum((one) => one.dollars)
     const said = money === 0 ? '' : `, ${money < 0.0001 ? '' : 'about '}${dollarsText(money)}`
     lines.push(
-      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
+      `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
     )
   }
   const silent = sum((one) => one.silent)

@@ -10,7 +10,7 @@ import { Unreadable, type Terminal } from './command.ts'
  * Call the listener on SIGTERM and SIGHUP, until the returned function is called. npm (`npx indelible`) sends a SIGTERM
  * to the shell in between only, which dies of it: there the death of our parent is a SIGTERM, too.
  */
-const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
+export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
   process.on('SIGTERM', listener)
   process.on('SIGHUP', listener)
   const { ppid, env } = process

@@ -33,6 +33,8 @@ export const causes: { readonly [cause in Cause]: string } = {
 export interface CallFigures {
   /** Its number among the calls, from 1. */
   readonly number: number
+  /** Whether it is a call of a fork that the fork shares with its original. */
+  readonly isShared: boolean
   /** What names it in an address. */
   readonly key: number
   /** The position of its answer, of a call without a receipt: an imported one. */
@@ -116,6 +118,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
     const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
     figures.push({
       number: index + 1,
+      isShared: !isOwn(record, receipt),
       key: keyOf(call),
       imported: receipt === undefined ? answer : undefined,
       model,
@@ -146,9 +149,13 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
  * where a program edits what it sent.
  */
 export const isFirstOwn = (record: CallRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
-  const { forkedFrom, created } = record.info.value
-  return forkedFrom !== undefined && (own?.at ?? 0) >= created && (before?.at ?? 0) < created
+  const { forkedFrom } = record.info.value
+  return forkedFrom !== undefined && isOwn(record, own) && !isOwn(record, before)
 }
+
+/** Whether a receipt is a session's own: a fork shares those that were written before it was created. */
+export const isOwn = ({ info }: CallRecord, receipt: NoteAtRow | undefined): boolean =>
+  info.value.forkedFrom === undefined || (receipt?.at ?? 0) >= info.value.created
 
 /** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
 const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
@@ -204,7 +211,7 @@ const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
   return sum
 }
 
-/** The sums of all calls. */
+/** The sums of calls. */
 export interface CallSums {
   readonly calls: number
   readonly input: number
@@ -223,7 +230,9 @@ export interface CallSums {
   readonly dearest: CallFigures | undefined
 }
 
-export const sumsOf = (figures: readonly CallFigures[]): CallSums => {
+/** The sums of a session's own calls: a fork does not count those that it shares with its original. */
+export const sumsOf = (all: readonly CallFigures[]): CallSums => {
+  const figures = all.filter(({ isShared }) => !isShared)
   const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
   let cached: number | undefined
   let dollars: number | undefined

@@ -131,22 +131,24 @@ const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   return {
     models: models.size > 0 || !isArray(named) ? [...models] : named.filter((model) => typeof model === 'string'),
     ...spendingOf(uses),
-    ...breaksIn(notes),
+    ...breaksIn(info, notes),
     ...(info.forkedFrom !== undefined && { own: spendingOf(usesIn(info, notes, { own: true })) }),
   }
 }
 
-const breaksIn = (notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
+/** Of a fork those of its own calls. */
+const breaksIn = ({ forkedFrom, created }: SessionInfo, notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
   const cache = new CacheWatch()
   let [breaks, isNamed] = [0, false]
-  for (const { body } of notes) {
+  for (const { body, at } of notes) {
     const note = body.includes('"receipt"') ? noteIn(body) : undefined
     if (note?.type !== 'receipt') continue
     const { model, usage, details } = note
     const names = details?.['broke'] !== undefined
     // If a call has no counts, its break passes to the call that repeats it.
     const sent = usage && cache.next(model, usage, names || isNamed)
-    if (names || (sent?.broke === true && !isNamed)) breaks += 1
+    const isOwn = forkedFrom === undefined || at >= created
+    if (isOwn && (names || (sent?.broke === true && !isNamed))) breaks += 1
     isNamed = usage === undefined && (names || isNamed)
   }
   return breaks === 0 ? {} : { breaks }

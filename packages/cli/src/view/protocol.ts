@@ -102,7 +102,7 @@ export interface Overview {
   /** US dollars at list prices; absent if any model has no known price. */
   readonly dollars?: number
   /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
-  readonly own?: Pick<Overview, 'input' | 'dollars' | 'undercounted'>
+  readonly own?: Pick<Overview, 'input' | 'output' | 'dollars' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: ActionReason
   /**

@@ -112,6 +112,19 @@ describe('the call bars of a session', () => {
         /Message 2: a result was edited\. Up to 89K tokens were sent again: the call before is in the session of which this is a fork\./,
       )
       .waitFor()
+    expect(await page.locator('.glance-sums').textContent()).toMatch(
+      /^1 call · 90K tokens in · .* · 1 cache break · without 1 call shared with base$/,
+    )
+    await page.getByText(/3 messages · 90\.1K tokens/).waitFor()
+    await page.close()
+  })
+  it('beside the previous call, name a call of a fork’s original as the last shared one', async () => {
+    const page = await here.at('#/')
+    await page.locator('a.session[href*=".fork-"]').click()
+    await page.getByRole('link', { name: 'What the model saw' }).click()
+    await page.getByRole('button', { name: 'Beside the previous call' }).click()
+    await page.getByText(/It is beside call 7, the last that the fork shares with/).waitFor()
+    await page.getByText('sent with the last shared call').first().waitFor()
     await page.close()
   })
   it('show at once which call cost most and why', async () => {
@@ -242,7 +255,7 @@ describe('the call bars of a session', () => {
       await page.getByText(found).waitFor()
       const article = page.locator('article').first()
       if (first !== undefined) expect(await article.getAttribute('id')).toBe(first)
-      await article.locator('a.receipt').last().click()
+      await article.getByRole('link', { name: 'cache break:' }).click()
       await page.getByText(place).waitFor()
       await page.close()
     }
@@ -349,8 +362,11 @@ describe('tokens and costs of a session', () => {
     const page = await here.at('#/')
     const row = page.locator(`[href="${path()}"]`)
     await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
-    expect(await row.locator('.session-words').textContent()).toMatch(/^… (?!Add a test)/)
-    expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toBe('Look into the git log.')
+    expect(await row.locator('.session-words').textContent()).toMatch(/^…\S+ · … (?!Add a test)/)
+    expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toMatch(
+      /^….*\.fork-[0-9a-f]{8} · Look into the git log\.$/,
+    )
+    await page.locator('[href*=".fork-"]').getByText('9.2K tokens · $0.013').waitFor()
     await page.close()
   })
 })

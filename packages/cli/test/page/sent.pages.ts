@@ -39,14 +39,38 @@ const record = async (store: Store): Promise<void> => {
   await close()
 }
 
+/** Two calls with four tools, of which one gets another description. */
+const recordTools = async (store: Store): Promise<void> => {
+  const { fetch, clientOf, close } = await provider(store, () => ({ input: 3000, cached: 0, output: 20 }))
+  const openai = clientOf('tools')
+  const path = { type: 'string', description: 'the path of the file, from the root of the project' }
+  for (const more of ['', 'Use it seldom. ']) {
+    const tools = Array.from({ length: 4 }, (_, index) => ({
+      type: 'function' as const,
+      function: {
+        name: `tool_${index}`,
+        description: `Does the thing. ${index === 2 ? more : ''}It reads a file and returns its lines.`,
+        parameters: { type: 'object', properties: { path, limit: path, offset: path }, required: ['path'] },
+      },
+    }))
+    const messages: Chat = [{ role: 'user', content: 'What does it do?' }]
+    await openai.chat.completions.create({ model: 'gpt-5.5', messages, tools })
+    await fetch.settled()
+  }
+  await close()
+}
+
 let here: Looking
 let id = ''
+let ofTools = ''
 beforeAll(async () => {
   here = await looking(async (store) => {
     await record(store)
     const { sessions } = await listSessions(store)
     expect(sessions).toHaveLength(1)
     id = sessions[0]?.id ?? ''
+    await recordTools(store)
+    ofTools = (await listSessions(store)).sessions.find((one) => one.id !== id)?.id ?? ''
   })
 })
 afterAll(() => here?.end())
@@ -62,6 +86,23 @@ const show = async (page: Page, call: number): Promise<void> => {
   await page.getByRole('slider', { name: 'call' }).fill(String(call - 1))
   await page.getByText(`${call} of 4`).waitFor()
 }
+
+it.each([
+  [1440, 900],
+  [390, 844],
+])('shows a change of one tool at %i × %i without scrolling, and names the tool once', async (width, height) => {
+  const page = await here.at(`#/saw/${ofTools}/2`)
+  await page.setViewportSize({ width, height })
+  await page.getByRole('button', { name: 'Beside the previous call' }).click()
+  const came = page.locator('ins').getByText('Use it seldom.')
+  await came.waitFor()
+  const { y = Infinity } = (await came.boundingBox()) ?? {}
+  expect(y).toBeLessThan(height - 20)
+  expect(await page.locator('.cell-name').allTextContents()).toEqual(
+    expect.arrayContaining(['tool_2 of the previous call ', 'tool_2 ']),
+  )
+  await page.close()
+})
 
 describe('the sent context', () => {
   const look = async (page: Page): Promise<void> => {

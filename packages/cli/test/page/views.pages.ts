@@ -234,7 +234,7 @@ describe('the view of forks', () => {
     expect(await page.getByText('They diverge here').count()).toBe(1)
     expect(await page.locator('.spent td').allTextContents()).toEqual([
       ...['Leap years', '$0.027', '1', '12K', '75 %', '300', '1'],
-      ...['Leap years (fork)', '–', '0', '0', '–', '0', '1'],
+      ...['Leap years (fork, only its own calls)', '–', '0', '0', '–', '0', '1'],
     ])
     await page.close()
   })
