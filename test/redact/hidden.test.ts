@@ -440,7 +440,7 @@ describe('spans of a text', () => {
     const strings = (text: string): unknown =>
       stringsOf(text)?.map(({ start, end, isKey, name, within }) => [
         text.slice(start, end),
-        ...(isKey ? ['key'] : [name]),
+        isKey ? 'key' : name,
         within.isForeign,
       ])
     expect(strings(' {"a" : "b\\"", "c":["d",{"e":"f"}], "g":1}')).toEqual([
