@@ -55,6 +55,7 @@ describe('classify', () => {
     [{ role: 'developer', content: 'x' }, 'bootstrap'],
     [{ role: 'tool', content: 'x' }, 'evidence'],
     [{ role: 'user', content: [{ type: 'text' }, { type: 'tool_result' }] }, 'evidence'],
+    [{ role: 'user', content: [{ type: 'tool_result' }, { type: 'text' }] }, 'evidence'],
     [{ role: 'system', content: [{ type: 'tool_result' }] }, 'bootstrap'],
     [{ role: 'user', content: [{ type: 'text', text: 'you must never delete files' }] }, 'conversation'],
     [{ role: 'assistant', content: [{ type: 'tool_call' }] }, 'conversation'],

@@ -4,6 +4,8 @@ import { assistant, createSession, memoryStore, reasoning, text, user, type Mess
 import { provider } from 'indelible/message'
 import { gemini } from 'indelible/codecs/gemini'
 import { createRedactor, secretRules } from 'indelible/redact'
+import { clipSpan, mergeSpans, replaceSpans, shiftSpan, spanOfBase64, spansInEscaped } from '../../src/redact/search.ts'
+import { stringsOf } from '../../src/redact/strings.ts'
 import type { JournalBlock } from '../../src/notes/kit.ts'
 import { sessionHandler, type RunEvent } from 'indelible/run'
 import { ok } from '../task-results.ts'
@@ -384,5 +386,118 @@ describe('the built-in rules', () => {
         expect([name, quantified]).toEqual([name, expect.stringMatching(/^[c=]/)])
       expect(words?.length).toBeGreaterThan(0)
     }
+  })
+})
+
+describe('spans of a text', () => {
+  const span = (start: number, end: number, rule?: string) => ({ start, end, ...(rule !== undefined && { rule }) })
+
+  it('are merged so that none overlaps, and cover the same text', () => {
+    expect(mergeSpans([])).toEqual([])
+    const merged = mergeSpans([
+      span(4, 8, 'b'),
+      span(0, 2, 'a'),
+      span(2, 4, 'x'),
+      span(5, 7, 'inside'),
+      span(4, 8, 'same'),
+    ])
+    expect(merged).toEqual([span(0, 2, 'a'), span(2, 4, 'x'), span(4, 8, 'b')])
+    expect(mergeSpans([span(3, 6, 'b'), span(0, 4, 'a'), span(0, 3, 'short')])).toEqual([
+      span(0, 3, 'a'),
+      span(3, 6, 'b'),
+    ])
+  })
+  it('are clipped and moved', () => {
+    const one = span(2, 5, 'a')
+    expect(clipSpan(one, 0, 9)).toBe(one)
+    expect(shiftSpan(one, 0)).toBe(one)
+    expect([clipSpan(one, 3, 9), clipSpan(one, 0, 4), clipSpan(one, 5, 9), clipSpan(one, 0, 2)]).toEqual([
+      span(3, 5, 'a'),
+      span(2, 4, 'a'),
+      undefined,
+      undefined,
+    ])
+    expect(shiftSpan(one, -2)).toEqual(span(0, 3, 'a'))
+    const clean = { text: 'x', found: [{ rule: 'b', length: 9 }] }
+    expect(clipSpan({ ...span(2, 5), clean }, 3, 9)).toEqual(span(3, 5, 'b'))
+    expect(clipSpan(span(2, 5), 3, 9)).toEqual(span(3, 5))
+  })
+  it('are replaced by marks, by what they have become, or not at all', () => {
+    const found = [{ rule: 'b', length: 9 }]
+    const spans = [
+      span(0, 1, 'a'),
+      span(2, 3),
+      { ...span(4, 5), clean: { text: 'X', found } },
+      { ...span(5, 6, 'c'), length: 7 },
+    ]
+    expect(replaceSpans('0123456', spans)).toEqual({
+      text: '[redacted a, 1 characters]123X[redacted c, 7 characters]6',
+      found: [{ rule: 'a', length: 1 }, ...found, { rule: 'c', length: 7 }],
+    })
+    expect(replaceSpans('0123', [span(1, 2)])).toEqual({ text: '0123', found: [] })
+  })
+  it('of unescaped text are those of the escapes', () => {
+    const at = (text: string, start: number, end: number): string | undefined => {
+      const [found] = spansInEscaped([span(start, end)], text)
+      return found && text.slice(found.start, found.end)
+    }
+    expect(at('a\\n\\u0041b', 1, 3)).toBe('\\n\\u0041')
+    expect(at('\\u{41}%42\\x43d', 0, 3)).toBe('\\u{41}%42\\x43')
+    expect(at('\\u{1F600}b', 2, 3)).toBe('b')
+    expect(at('\\u{0001F600}b', 2, 3)).toBe('b')
+    expect(at('\\u{0000041}b', 1, 2)).toBe('b')
+    expect(at('ab', 1, 2)).toBe('b')
+    expect(spansInEscaped([], 'a')).toEqual([])
+  })
+  it('of base64 are those that decode to text with a secret, and binary data', () => {
+    const rules = [{ name: 'r', words: ['key'], pattern: /key-\d/g, overlap: 0 }]
+    const of = (data: string) => spanOfBase64(data, rules)
+    expect(of(base64('the key-1'))?.clean).toEqual({
+      text: base64('the [redacted r, 5 characters]'),
+      found: [{ rule: 'r', length: 5 }],
+    })
+    const safe = base64('key-1 \u07ff\u07fe?>').replaceAll('+', '-').replaceAll('/', '_')
+    expect(safe).toMatch(/[-_]/)
+    expect(of(safe)?.clean?.found).toHaveLength(1)
+    expect([of(base64('nothing')), of('A'.repeat(63)), of(`${'A'.repeat(63)}=`)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect([of('A'.repeat(64)), of(`${'A'.repeat(66)}==`)]).toEqual([span(0, 64), span(0, 68)])
+  })
+  it('of the strings in JSON have their keys, and whose arguments they are in', () => {
+    const strings = (text: string): unknown =>
+      stringsOf(text)?.map(({ start, end, isKey, name, within }) => [
+        text.slice(start, end),
+        isKey ? 'key' : name,
+        within.isForeign,
+      ])
+    expect(strings(' {"a" : "b\\"", "c":["d",{"e":"f"}], "g":1}')).toEqual([
+      ['a', 'key', false],
+      ['b\\"', 'a', false],
+      ['c', 'key', false],
+      ['d', undefined, false],
+      ['e', 'key', false],
+      ['f', 'e', false],
+      ['g', 'key', false],
+    ])
+    expect(strings('{"args":{"id":["x",{"y":"z"}]},"input":"w","id":"v"}')).toEqual([
+      ['args', 'key', false],
+      ['id', 'key', true],
+      ['x', undefined, true],
+      ['y', 'key', true],
+      ['z', 'y', true],
+      ['input', 'key', false],
+      ['w', 'input', false],
+      ['id', 'key', false],
+      ['v', 'id', false],
+    ])
+    expect([strings('"a"'), strings('{"a"'), strings('a {}'), strings('[]')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      [],
+    ])
   })
 })

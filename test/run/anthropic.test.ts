@@ -193,6 +193,124 @@ describe('the Anthropic model', () => {
     ])
   })
 
+  const toldBy = async (...said: readonly object[]): Promise<readonly ModelEvent[]> => {
+    const one = await model(() => ({ events: lines(...said) }))
+    const asked = { messages: view([user('u')]), tools: [], stablePrefix: 0, parameters: {} }
+    const found: ModelEvent[] = []
+    for await (const event of one.stream(asked, new AbortController().signal)) found.push(event)
+    await server?.close()
+    return found
+  }
+  const shown = (events: readonly ModelEvent[]): readonly string[] =>
+    events.map(({ type, ...event }) =>
+      [type, ...['index', 'block', 'text', 'callId', 'name'].flatMap((name) => event[name as never] ?? [])].join(' '),
+    )
+
+  it.each([
+    ['end_turn', 'end_turn'],
+    ['stop_sequence', 'end_turn'],
+    ['pause_turn', 'pause'],
+    ['tool_use', 'tool_calls'],
+    ['max_tokens', 'max_tokens'],
+    ['model_context_window_exceeded', 'max_tokens'],
+    ['refusal', 'refusal'],
+    ['of_its_own', 'other'],
+  ])('gives the reason %s as %s', async (said, reason) => {
+    const [, last] = stop(said)
+    const delta = { type: 'message_delta', delta: { stop_reason: said }, usage: { output_tokens: null } }
+    const more = { type: 'message_delta', delta: { stop_reason: null }, usage: { input_tokens: 4 } }
+    const found = await toldBy(start, ...block(0, { type: 'text', text: 'so' }), delta, more, last as object)
+    expect(found.at(-1)).toEqual({
+      type: 'finish',
+      message: expect.objectContaining({ content: [{ type: 'text', text: 'so' }] }) as Message,
+      reason,
+      usage: { input: 101, output: 1, cacheRead: 90, cacheWrite: 7 },
+      model: 'claude-x-1',
+    })
+  })
+
+  it('starts over at a second start, with blocks of their own numbers', async () => {
+    const found = await toldBy(
+      start,
+      ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'first' }),
+      ...block(
+        1,
+        { type: 'tool_use', id: 'a', name: 'f', input: {} },
+        { type: 'input_json_delta', partial_json: '{"a"' },
+      ).slice(0, 2),
+      { ...start, message: { ...start.message, model: 'claude-x-2', usage: { input_tokens: 1, output_tokens: 0 } } },
+      ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'second' }),
+      ...block(1, { type: 'tool_use', id: 'b', name: 'g', input: {} }, { type: 'input_json_delta', partial_json: '' }),
+      ...stop('tool_use'),
+    )
+    expect(shown(found)).toEqual([
+      'block_start 0 text',
+      'text_delta 0 text first',
+      'block_end 0 text',
+      'block_start 1 tool_call a f',
+      'arguments_delta 1 tool_call {"a"',
+      'block_start 2 text',
+      'text_delta 2 text second',
+      'block_end 2 text',
+      'block_start 3 tool_call b g',
+      'arguments_delta 3 tool_call ',
+      'block_end 3 tool_call',
+      'finish',
+    ])
+    expect(found.at(-1)).toMatchObject({
+      message: { content: assistant('second', toolCall('b', 'g', '{}')).content },
+      usage: { input: 1, output: 12, cacheRead: 0, cacheWrite: 0 },
+      model: 'claude-x-2',
+    })
+  })
+
+  it('reads citations, hidden reasoning and tools that its provider runs', async () => {
+    const found = await toldBy(
+      start,
+      ...block(0, { type: 'redacted_thinking', data: 'ZW5j' }),
+      ...block(
+        1,
+        { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+        { type: 'input_json_delta', partial_json: '{"q":1}' },
+      ),
+      ...block(
+        2,
+        { type: 'text', text: '', citations: null },
+        { type: 'citations_delta', citation: { at: 1 } },
+        { type: 'text_delta', text: 'so' },
+        { type: 'citations_delta', citation: { at: 2 } },
+      ),
+      ...stop('end_turn'),
+    )
+    expect(shown(found)).toEqual([
+      'block_start 0 reasoning',
+      'block_end 0 reasoning',
+      'block_start 1 provider',
+      'block_end 1 provider',
+      'block_start 2 text',
+      'text_delta 2 text so',
+      'block_end 2 text',
+      'finish',
+    ])
+    const parts = found.flatMap((event) => (event.type === 'block_end' ? [event.part] : []))
+    const last = found.at(-1)
+    expect(last?.type === 'finish' && last.message.content).toEqual(parts)
+    expect(JSON.stringify(parts)).toContain('{"q":1}')
+    expect(JSON.stringify(parts)).toContain('[{"at":1},{"at":2}]')
+    expect(JSON.stringify(parts)).toContain('ZW5j')
+  })
+
+  it('has no end without a reason, and says what is wrong with a block', async () => {
+    const text = block(0, { type: 'text', text: 'so' })
+    expect(shown(await toldBy(start, ...text, { type: 'message_stop' }))).toEqual([
+      'block_start 0 text',
+      'block_end 0 text',
+    ])
+    await expect(toldBy(start, { type: 'content_block_delta', index: 3, delta: {} })).rejects.toThrow(
+      'block 3, which was never',
+    )
+  })
+
   it('keeps breakpoints of the record, and sets none if none are wanted', async () => {
     const own: Message = {
       role: 'user',

@@ -2,8 +2,10 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible'
+import { hasTooManyValues, isIdentity, mostValues } from '../src/body.ts'
 import { cacheBreak, editOf } from '../src/cache-break.ts'
 import type { IndexedMessages } from '../src/compaction.ts'
+import { formsOf } from '../src/content.ts'
 import type { SentBefore } from '../src/conversation.ts'
 import { identityOf } from '../src/identity.ts'
 import { withoutKeys } from '../src/keys.ts'
@@ -292,4 +294,74 @@ describe('the messages of a call', () => {
       meta: { app: { b: 1 } },
     })
   })
+})
+
+describe('the recorded form of a message', () => {
+  const call = toolCall('c', 'look', '{"a":1}')
+  const said: Message = { role: 'assistant', content: [...assistant('a secret', call).content, ...toolResult('d', 'a secret').content], meta: { app: 1 } } // oxfmt-ignore
+  const secrets = { rules: [{ name: 'own', pattern: /secret/ }], secrets: false }
+
+  it('is the message itself if nothing is removed', () => {
+    for (const forms of [
+      formsOf({}),
+      formsOf({ redact: (message) => message }),
+      formsOf({ redact: { secrets: false } }),
+    ]) {
+      expect([forms.asked(said), forms.answered(said)].every((form) => form === said)).toBe(true)
+      forms.count(said)
+      expect(forms.beside('a secret')).toBe('a secret')
+    }
+  })
+  it('has lengths in place of texts, with the digest of the original', () => {
+    const { asked, answered } = formsOf({ content: false })
+    const form = asked(said)
+    expect(form).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: '[text: 33 bytes]' },
+        { type: 'tool_call', id: 'c', name: 'look', arguments: '' },
+        { type: 'tool_result', callId: 'd', content: [{ type: 'text', text: '[text: 33 bytes]' }] },
+      ],
+      meta: { app: 1, indelible: { digest: identityOf(said) } },
+    })
+    expect([answered(said), identityOf(form)]).toEqual([form, identityOf(said)])
+    expect(asked(assistant(call)).content).toEqual([{ ...call, arguments: '' }])
+  })
+  it('has no secrets, and those of questions count when they are recorded', () => {
+    const found: unknown[] = []
+    const { asked, answered, count, beside } = formsOf({
+      redact: { ...secrets, onRedacted: (one) => found.push(one.rule) },
+    })
+    const form = asked(said)
+    expect([form.meta?.['indelible'], found]).toEqual([{ redacted: { own: 2 }, digest: identityOf(said) }, []])
+    expect(beside(['secret'])).toEqual(['[redacted own, 6 characters]'])
+    expect(found).toEqual([])
+    count(said)
+    expect(found).toEqual(['own', 'own'])
+    expect(answered(said)).toEqual(form)
+    expect(found).toHaveLength(4)
+  })
+  it('is that of a function, which sees messages only', () => {
+    const { asked, answered, count, beside } = formsOf({ redact: (message) => ({ ...message, content: [] }) })
+    for (const form of [asked(said), answered(said)])
+      expect(form).toEqual({
+        role: 'assistant',
+        content: [],
+        meta: { app: 1, indelible: { digest: identityOf(said) } },
+      })
+    count(said)
+    expect(beside('secret')).toBe('secret')
+    const sameContent = formsOf({ redact: (message) => ({ ...message, name: 'n' }) }).asked(said)
+    expect(sameContent).toEqual({ ...said, name: 'n' })
+  })
+})
+
+it('a body may have so many values', () => {
+  const list = (count: number): string => `[${Array.from({ length: count - 1 }, () => '1').join(',')}]`
+  expect([mostValues, mostValues + 1, mostValues + 2].map((count) => hasTooManyValues(list(count)))).toEqual([
+    false,
+    false,
+    true,
+  ])
+  expect(['', 'identity', 'IDENTITY', undefined, 'gzip'].map(isIdentity)).toEqual([true, true, true, true, false])
 })

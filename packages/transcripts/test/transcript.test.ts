@@ -123,6 +123,11 @@ describe('readTranscript', () => {
     ])
     expect(read(JSON.stringify({ model: 'm', messages: chat })).messages).toEqual(messages)
   })
+  it('reads messages with a system text beside them as Anthropic ones, also if nothing else shows that', () => {
+    const messages = [{ role: 'user', content: 'hi' }]
+    const formats = [{ messages }, { system: 'Be brief.', messages }].map((body) => read(JSON.stringify(body)).format)
+    expect(formats).toEqual(['openai-chat', 'anthropic'])
+  })
   it('reads one of several conversations of a tau-bench file', () => {
     const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
     expect(read(JSON.stringify(runs))).toMatchObject({ format: 'tau-bench', count: 2, pick: 0 })

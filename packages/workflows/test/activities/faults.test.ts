@@ -41,6 +41,8 @@ describe('invalid activity input', () => {
     'the model is null': { model: null },
     'the model has no text for a name': { model: { name: 7 } },
     'the tools are null': { tools: null },
+    'a tool is null': { tools: [null] },
+    'a tool has an empty name': { tools: [{ name: '', parameters: {} }] },
     'a tool has no name': { tools: [{ parameters: {} }] },
     'a tool has no schema': { tools: [{ name: 't' }] },
     'the parameters are a list': { parameters: [] },
