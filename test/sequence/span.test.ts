@@ -2,7 +2,16 @@
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { itemAt, seclude, consoleTextOf, Span, spanPrototype, type SpanKind } from '../../src/sequence/index.ts'
+import {
+  defineGetter,
+  getterFrom,
+  itemAt,
+  seclude,
+  consoleTextOf,
+  Span,
+  spanPrototype,
+  type SpanKind,
+} from '../../src/sequence/index.ts'
 
 const chunk = 3 // values in a piece
 
@@ -83,4 +92,18 @@ it('a secluded prototype exposes nothing and keeps what comparison libraries rea
   const { valueOf, toString } = new Further()
   expect([valueOf, toString]).toEqual([Object.prototype.valueOf, Object.prototype.toString])
   expect([Object.isFrozen(spanPrototype), Object.getPrototypeOf(spanPrototype)]).toEqual([true, null])
+})
+
+it('a getter is taken from a prototype and given to an instance, as a property that comparisons read', () => {
+  class Counted {
+    get count(): number {
+      return (this as { own?: number }).own ?? 0
+    }
+  }
+  const getter = getterFrom(Counted.prototype, 'count')
+  expect(Reflect.ownKeys(Counted.prototype)).toEqual(['constructor'])
+  const one = Object.assign(new Counted(), { own: 3 })
+  expect(one.count).toBeUndefined()
+  defineGetter(one, 'count', getter)
+  expect([one.count, Object.keys(one), { ...one }]).toEqual([3, ['own', 'count'], { own: 3, count: 3 }])
 })

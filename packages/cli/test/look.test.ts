@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSession, memoryStore, user, type Message } from 'indelible'
+import { createSession, forkSession, memoryStore, user, type Message } from 'indelible'
 import { checkGrowth, proveGrowth } from 'indelible/session'
 import { readUsage } from '../../../src/session/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -167,6 +167,35 @@ describe('fork commands', () => {
     ).toEqual([
       { id: 'a', depth: 0, removed: true },
       { id: 'b', depth: 1, parent: 'a', at: 1, messages: 1 },
+    ])
+  })
+  it('draw every branch of a tree, and only the trees that have forks', async () => {
+    const own = ['--store', join(folder, 'trees.db')]
+    const opened = await sqliteStore({ path: join(folder, 'trees.db') })
+    for (const id of ['root', 'alone', 'second']) await createSession(opened, { id, messages: [user('Hello.')] })
+    for (const [of, id] of [
+      ['root', 'a'],
+      ['a', 'b'],
+      ['b', 'c'],
+      ['root', 'd'],
+      ['second', 'e'],
+    ] as const)
+      // oxfmt-ignore
+      await forkSession(opened, of, { id })
+    await opened.close()
+    const lines = (...args: readonly string[]): readonly string[] =>
+      indelible(['tree', ...args, ...own]).lines.map((line) => line.replace(/(?<=\w) {2}.*/, ''))
+    const root = ['root', '├─ a', '│  └─ b', '│     └─ c', '└─ d']
+    expect(lines()).toEqual([...root, 'second', '└─ e', ''])
+    for (const id of ['root', 'b', 'd']) expect(lines(id)).toEqual([...root, ''])
+    expect(lines('alone')).toEqual(['alone', ''])
+    const json = indelible(['tree', 'd', '--json', ...own]).lines.slice(0, -1)
+    expect(json.map((line) => JSON.parse(line) as object)).toEqual([
+      { id: 'root', depth: 0, messages: 1 },
+      { id: 'a', depth: 1, parent: 'root', at: 1, messages: 1 },
+      { id: 'b', depth: 2, parent: 'a', at: 1, messages: 1 },
+      { id: 'c', depth: 3, parent: 'b', at: 1, messages: 1 },
+      { id: 'd', depth: 1, parent: 'root', at: 1, messages: 1 },
     ])
   })
   it('report calls left open by a fork inside a turn', () => {

@@ -172,7 +172,7 @@ describe('a changed encrypted row', () => {
     const { head } = await ok(bare.info('s'))
     const [row] = await ok(bare.read('s'))
     await ok(bare.append('s', { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
-    await fault('NoKey', session.append(user('more')))
+    await fault('DamagedLog', session.append(user('more')))
   })
 
   it('does not exist in an unencrypted log', async () => {

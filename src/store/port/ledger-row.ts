@@ -107,21 +107,15 @@ export const readLedgerRow = ({
   const head = Object.freeze({ size, root })
   const because = actionReasonOf({ reason, by })
   if (type === 'destroyed')
-    return typeof key === 'string'
-      ? right(Object.freeze({ type, id, head, key, ...because }))
-      : notALedger('names no key')
+    return typeof key === 'string' ? right({ type, id, head, key, ...because }) : notALedger('names no key')
   if (type === 'held')
     return isArray(logs) && logs.every(isIdentity)
-      ? right(
-          Object.freeze({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because }),
-        )
+      ? right({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because })
       : notALedger('names no log')
-  if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
+  if (type !== 'erased') return right({ type, id, head, ...(type === 'head' ? {} : because) })
   if (!isArray(rows) || !rows.every(isErasedRow)) return notALedger('names no erased rows')
   const erased = freezeEach(rows as unknown as readonly ErasedRow[])
-  return right(
-    Object.freeze({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) }),
-  )
+  return right({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) })
 }
 
 const types: ReadonlySet<string> = new Set<LedgerRow['type']>([
