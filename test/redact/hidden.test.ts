@@ -468,7 +468,7 @@ describe('spans of a text', () => {
   })
   it('of the strings in JSON have their keys, and whose arguments they are in', () => {
     const strings = (text: string): unknown =>
-      stringsOf(text)?.map(({ start, end, isKey, name, within }) => [
+      stringsOf(text, false)?.map(({ start, end, isKey, name, within }) => [
         text.slice(start, end),
         isKey ? 'key' : name,
         within.isForeign,
