@@ -183,11 +183,15 @@ const checkedRule = (given: RedactRule): RedactRule => {
   return rule
 }
 
+/** Finds one of the words in any case: faster than a copy of the text in lower case. */
+const anyOf = (words: readonly string[]): RegExp =>
+  new RegExp(words.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|') || '(?!)', 'i')
+
 /** A separate regular expression: the user's has its own state, and matches must be global. */
 const patternOf = ({ name, words, pattern: { source, flags } }: RedactRule, overlap: number): Pattern => {
   const indices = source.includes('(?<secret>') ? 'd' : ''
   const pattern = new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`)
-  return { name, words: pattern.ignoreCase ? words?.map((word) => word.toLowerCase()) : words, overlap, pattern }
+  return { name, words: pattern.ignoreCase ? words && anyOf(words) : words, overlap, pattern }
 }
 
 /** The maximum length of a private key whose end is awaited. */

@@ -5,8 +5,8 @@ import { markOf, type Redacted } from './mark.ts'
 /** A rule prepared for searching. */
 export interface Pattern {
   readonly name: string
-  /** Lower case if the pattern ignores case. */
-  readonly words: readonly string[] | undefined
+  /** A regular expression if the pattern ignores case. */
+  readonly words: readonly string[] | RegExp | undefined
   /** With the global flag, and with indices if it has a group `secret`. */
   readonly pattern: RegExp
   /** How far before the end of a match the next one may start, in characters. */
@@ -165,10 +165,7 @@ export const spanOfBase64 = (data: string, rules: readonly Pattern[]): Span | un
 }
 
 const matchesOf = ({ name, words, pattern, overlap }: Pattern, text: string): readonly Span[] => {
-  if (words !== undefined) {
-    const searched = pattern.ignoreCase ? text.toLowerCase() : text
-    if (!words.some((word) => searched.includes(word))) return []
-  }
+  if (words instanceof RegExp ? !words.test(text) : words?.some((word) => text.includes(word)) === false) return []
   const found: Span[] = []
   pattern.lastIndex = 0
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {

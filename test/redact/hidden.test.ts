@@ -295,6 +295,8 @@ describe('a custom redaction rule', () => {
   it('finds its words in any case if its pattern ignores case', () => {
     const redactor = createRedactor({ rules: [{ name: 'pin', pattern: /pin \d+/i, words: ['Pin'] }] })
     expect(redactor.text('my PIN 1234')).toBe('my [redacted pin, 8 characters]')
+    const other = createRedactor({ rules: [{ name: 'pin', pattern: /pin \d+/i, words: ['p.n', 'x'] }] })
+    expect(other.text('my PIN 1234')).toBe('my PIN 1234')
   })
 
   it('is matched against each JSON string separately', () => {

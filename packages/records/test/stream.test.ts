@@ -131,7 +131,7 @@ it('a reader past the end of a stream adds no event, and the stream is no conten
   expect([log.view().at(0)?.contentRef, content.entries]).toEqual([undefined, 0])
 })
 
-it('a stream that hangs is stopped when the signal aborts, and its source ends', async () => {
+it('a stream that hangs is stopped when the signal aborts, and its source ends', { timeout: 20_000 }, async () => {
   const ended: string[] = []
   const hanging = async function* (): AsyncGenerator<number> {
     try {
