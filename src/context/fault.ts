@@ -119,7 +119,7 @@ export const recallSentences: Sentences<RecallFault> = {
   Denied: ({ request }) =>
     `recalling the entries found for ${requestText(request)} is not allowed; ask for something else`,
   SearchFailed: ({ request, cause }) =>
-    `the search for ${requestText(request)} failed: ${reasonOf(cause)}; you can still recall a message by its position`,
+    `the search for ${requestText(request)} failed: ${reasonOf(cause)}${hasField(request, 'position') ? '' : '; you can still recall a message by its position'}`,
 }
 
 const requestText = (request: RecallRequest): string =>

@@ -31,6 +31,7 @@ export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M
   const from = ownField(options, 'from')
   const classify = ownField(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
+  if (typeof from === 'string') throw new TypeError('createHistory: `from` is a string; expected a view or messages')
   if (from !== undefined) appendAll(log, from)
   return handleOf(log)
 }

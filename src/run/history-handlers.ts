@@ -1,7 +1,7 @@
 /** A handler that applies a run's deltas in memory: to a history or an array. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
-import { isLeft, jsonEqual, left, optionsOf, right } from '../json/index.ts'
+import { describe, isLeft, jsonEqual, left, optionsOf, right } from '../json/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
@@ -168,7 +168,13 @@ const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta
 
 /** The history, if it is one of this library. Checked with an empty delta, which changes nothing. */
 const checkHistory = (history: History<Message> | Message[]): History<Message> => {
-  applyDelta(history as History<Message>, { id: '', expectedLen: 0, append: [] })
+  try {
+    applyDelta(history as History<Message>, { id: '', expectedLen: 0, append: [] })
+  } catch {
+    throw new TypeError(
+      `historyHandler: the target is ${describe(history)}; expected a history from createHistory or restoreHistory, or an array of messages. For a session, use sessionHandler`,
+    )
+  }
   return history as History<Message>
 }
 

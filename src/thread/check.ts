@@ -5,7 +5,7 @@ import { itemsOf } from './history.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 
 /**
- * Lists all dangling, duplicate and orphan call ids.
+ * Lists all dangling, duplicate, orphan and missing call ids.
  *
  * Cost    one pass
  * @param history the items; items other than `tool_call_item` and `tool_call_output_item` are ignored
@@ -19,6 +19,10 @@ export const checkThread = (history: readonly unknown[]): readonly ThreadProblem
   for (const [index, item] of itemsOf('checkThread', history).entries()) {
     if (!isCallItem(item)) continue
     const { callId } = item
+    if (typeof callId !== 'string') {
+      problems.push({ _tag: 'MissingCallId', index })
+      continue
+    }
     const place = { callId, index }
     if (item.type === 'tool_call_item') {
       const before = pairing.call(callId, place, index)
@@ -36,11 +40,11 @@ export const checkThread = (history: readonly unknown[]): readonly ThreadProblem
 
 interface CallItem {
   readonly type: 'tool_call_item' | 'tool_call_output_item'
-  readonly callId: string
+  readonly callId?: unknown
 }
 
 const isCallItem = (item: unknown): item is CallItem => {
   if (typeof item !== 'object' || item === null) return false
-  const { type, callId } = ownFields(item as { readonly type?: unknown; readonly callId?: unknown })
-  return (type === 'tool_call_item' || type === 'tool_call_output_item') && typeof callId === 'string'
+  const { type } = ownFields(item as { readonly type?: unknown })
+  return type === 'tool_call_item' || type === 'tool_call_output_item'
 }

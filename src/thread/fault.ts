@@ -9,7 +9,7 @@ export interface ItemPlace {
   readonly index: number
 }
 
-/** One problem, with the item's index and its call id. */
+/** One problem, with the item's index and its call id, if it has one. */
 export type ThreadProblem =
   /** A call without a later output. */
   | (ItemPlace & { readonly _tag: 'DanglingCall' })
@@ -19,8 +19,11 @@ export type ThreadProblem =
   | (ItemPlace & { readonly _tag: 'DuplicateOutput'; readonly first: number })
   /** An output without an earlier call. */
   | (ItemPlace & { readonly _tag: 'OrphanOutput' })
+  /** A call or an output without a `callId`, which `decodeThread` refuses. */
+  | { readonly _tag: 'MissingCallId'; readonly index: number }
 
 export const threadSentences: Sentences<ThreadProblem> = {
+  MissingCallId: (problem) => `the call or output at index ${problem.index} has no \`callId\``,
   DanglingCall: (problem) => `the call ${JSON.stringify(problem.callId)} at index ${problem.index} has no output`,
   DuplicateCall: (problem) =>
     `the call at index ${problem.index} reuses the id ${JSON.stringify(problem.callId)} of the call at index ${problem.first}`,

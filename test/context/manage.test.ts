@@ -546,3 +546,8 @@ it("markMessage adds the mark to a message's meta and changes nothing else", () 
   })
   expect(message.meta).toEqual({ indelible: { callId: 'c' }, mine: 1 })
 })
+
+it('markMessage refuses a mark that is no object', () => {
+  for (const mark of ['feedback', undefined, null])
+    expect(() => markMessage(user('x'), mark as never)).toThrow("expects a mark, such as { mark: 'feedback' }, found")
+})

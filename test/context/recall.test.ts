@@ -66,6 +66,10 @@ describe('recall', () => {
     expect(faultOf(recall(view, { position: -1 }))._tag).toBe('NoMatch')
     expect(faultOf(recall(view, { position: 1.5 }))._tag).toBe('NoMatch')
     expect(faultOf(recall(view, { query: 'zebra' }))._tag).toBe('NoMatch')
+    const awaited = faultOf(recall(view, { position: 1 }, { allow: (async () => false) as never }))
+    expect(faultMessage(awaited)).toBe(
+      'the search for position 1 failed: `allow` returned a promise; expected true or false',
+    )
     const allow = (_: number, page: string): boolean => page !== 'conversation'
     expect(faultOf(recall(view, { position: 1 }, { allow }))).toEqual({
       _tag: 'Denied',

@@ -7,6 +7,7 @@ import {
   assistant,
   createHistory,
   decodeMessage,
+  orThrow,
   restoreHistory,
   settle,
   toolCall,
@@ -222,4 +223,21 @@ describe('delta ids in history handlers', () => {
     expect(() => historyHandler({} as never)).toThrow(TypeError)
     expect(() => historyHandler([], { strict: true })).toThrow('historyHandler: `strict` needs a history')
   })
+})
+
+it('run and historyHandler name an argument of the wrong type, and what to pass', () => {
+  const history = createHistory<Message>({ from: [user('a')] })
+  const model = scriptedModel([assistant('b')])
+  const settled = settle(history.view())
+  const go = (options: object) => () => run({ model, view: orThrow(settled), ...options } as never)
+  for (const view of [undefined, settled, history, 'text'])
+    expect(go({ view })).toThrow(/^run: `view` is .*; expected settled messages, as orThrow\(settle/)
+  expect(go({ handlers: historyHandler(history) })).toThrow('run: `handlers` is function; expected an array, such as')
+  expect(go({ handlers: [history] })).toThrow(/^run: handlers\[0\] is an object .*; expected a function, such as/)
+  for (const target of [history.view(), {}, undefined])
+    for (const strict of [false, true])
+      expect(() => historyHandler(target as never, { strict })).toThrow(
+        /^historyHandler: the target is .*; expected a history/,
+      )
+  expect(() => createHistory({ from: 'abc' as never })).toThrow('`from` is a string')
 })

@@ -1,4 +1,4 @@
-import { right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, faultMessage, orThrow, settle, system, user, type Message } from 'indelible'
 import { run, scriptedModel } from 'indelible/run'
@@ -246,7 +246,17 @@ describe('checkThread', () => {
     expect(checkThread([output('c1'), call('c1')]).map(({ _tag }) => _tag)).toEqual(['OrphanOutput', 'DanglingCall'])
   })
   it('skips unknown items', () => {
-    expect(checkThread([null, 1, 'x', {}, { type: 'tool_call_item' }, { type: 'other', callId: 'c1' }])).toEqual([])
+    expect(checkThread([null, 1, 'x', {}, { type: 'other', callId: 'c1' }])).toEqual([])
+  })
+  it('reports a call without an id, which decodeThread refuses', () => {
+    const history = [
+      { type: 'tool_call_item', name: 'x' },
+      { type: 'tool_call_output_item', callId: 7 },
+    ]
+    const problems = checkThread(history)
+    expect(problems).toEqual([0, 1].map((index) => ({ _tag: 'MissingCallId', index })))
+    expect(problems.map(faultMessage)[0]).toBe('the call or output at index 0 has no `callId`')
+    expect(isLeft(decodeThread(history))).toBe(true)
   })
   it('reports in sentences', () => {
     expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(faultMessage)).toEqual([

@@ -1,5 +1,5 @@
 /** Marks: a message's role in an application, set in its `meta` and never guessed from its text. */
-import { ownFields } from '../../json/index.ts'
+import { describe, ownFields } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { indelibleMetaOf } from '../../message/kit.ts'
 
@@ -24,10 +24,11 @@ export type MessageMark =
  * @example
  * history.append(markMessage(user('Keep the public names.'), { mark: 'feedback' }))
  */
-export const markMessage = (message: Message, mark: MessageMark): Message => ({
-  ...message,
-  meta: { ...message.meta, indelible: { ...indelibleMetaOf(message), ...mark } },
-})
+export const markMessage = (message: Message, mark: MessageMark): Message => {
+  if (typeof mark !== 'object' || mark === null)
+    throw new TypeError(`markMessage expects a mark, such as { mark: 'feedback' }, found ${describe(mark)}`)
+  return { ...message, meta: { ...message.meta, indelible: { ...indelibleMetaOf(message), ...mark } } }
+}
 
 /**
  * Returns the mark of a message.

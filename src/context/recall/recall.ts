@@ -111,7 +111,13 @@ const allowedMatches = (
     const message = index === -1 ? undefined : view.at(index)
     return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
   }
-  const isAllowed = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
+  const isAllowed = ({ position, page, message }: RecalledEntry): boolean => {
+    const answer: unknown = allow(position, page, message)
+    if (typeof answer === 'boolean') return answer
+    throw new TypeError(
+      `\`allow\` returned ${answer instanceof Promise ? 'a promise' : describe(answer)}; expected true or false`,
+    )
+  }
   if (hasField(request, 'position')) {
     const entry = at(request.position)
     if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
