@@ -241,6 +241,16 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     'tokens: 5 in (0 % from cache), 1 out, less than $0.0001',
     '2 calls without token counts: the provider sent none',
   ])
+  const nearly = { ...usage(1000), cacheRead: 999 }
+  const [, tokens] = summaryLines([{ ...summary, usage: nearly, models: new Map(), dollars: 0, unpriced: 0 }])
+  expect(tokens).toBe('tokens: 1,000 in (99 % from cache), 1 out')
+  const gone = summaryLines([
+    { ...summary, sessions: [], removed: 1, usage: usage(0), models: new Map(), dollars: 0, unpriced: 0 },
+  ])
+  expect([gone[0], gone.join('')]).toEqual([
+    'recorded: 3 calls in 1 session, 1 failed; 1 session was removed since',
+    expect.not.stringContaining('show'),
+  ])
   expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
   const lost = summaryLines([
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },

@@ -218,7 +218,8 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
   )
   const calls = sum((one) => one.calls)
-  const count = sessions.length + sum((one) => one.moreSessions)
+  const removed = summaries.reduce((all, one) => all + (one.removed ?? 0), 0)
+  const count = sessions.length + removed + sum((one) => one.moreSessions)
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
@@ -228,7 +229,7 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     calls === 0 && lost > 0
       ? []
       : [
-          `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+          `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}${removed === 0 ? '' : `; ${countText(removed, 'session')} ${removed === 1 ? 'was' : 'were'} removed since`}`,
         ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
@@ -251,6 +252,6 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (lost > unanswered) lines.push(`${countText(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${countText(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
-  if (count > Math.min(10, sessions.length)) lines.push('  …')
+  if (count - removed > Math.min(10, sessions.length)) lines.push('  …')
   return lines
 }

@@ -4,6 +4,7 @@ import type { Redactor } from 'indelible/redact'
 import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '@indelible/recorder'
 import type { Run } from '@indelible/recorder/proxy'
 import { beginRun, decompress } from '@indelible/recorder/proxy/kit'
+import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, scopeOf } from '../sources/place.ts'
@@ -14,6 +15,8 @@ import { countText } from '../terminal/screen.ts'
 /** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {
   readonly scope?: string
+  /** The number of recorded sessions that the store no longer has, which `sessions` leaves out. */
+  readonly removed?: number
 }
 
 /** The recorder of one scope. */
@@ -169,12 +172,27 @@ export class Recorders {
     await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
     await this.#beside
     await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
+    for (const { store, recorder } of this.#all.values())
+      for (const id of recorder.summary().sessions.slice(0, mostNamed)) {
+        const info = await describeSession(store, id)()
+        if (isLeft(info) && info.left._tag === 'NoSuchLog') this.#gone.add(id)
+      }
   }
 
+  /** Sessions that were removed while they were recorded or since. */
+  readonly #gone = new Set<string>()
+
   summaries(): readonly ScopeSummary[] {
-    const open = [...this.#all].map(([scope, { recorder }]) =>
-      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
-    )
+    const open = [...this.#all].map(([scope, { recorder }]): ScopeSummary => {
+      const summary = recorder.summary()
+      const sessions = summary.sessions.filter((id) => !this.#gone.has(id))
+      return Object.assign(
+        {},
+        summary,
+        { sessions, removed: summary.sessions.length - sessions.length },
+        scope === '' ? {} : { scope },
+      )
+    })
     return this.#past === undefined ? open : [...open, this.#past]
   }
 
@@ -188,6 +206,9 @@ export class Recorders {
     if (this.#told <= 20) this.#terminal.tell([`indelible: ${line}`])
   }
 }
+
+/** The most sessions of a scope that are looked up: a summary names the first few. */
+const mostNamed = 100
 
 /** Count a call in its scope until it is over. */
 const count = (scope: Scope, call: ObservedCall): void => {
