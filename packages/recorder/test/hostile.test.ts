@@ -16,6 +16,8 @@ import {
 } from '@indelible/recorder'
 
 import { startProxy } from '../src/proxy/index.ts'
+import { left } from 'fp-ts/lib/Either.js'
+import { storeTask } from '../../../src/store/kit.ts'
 import { ok } from '../../../test/task-results.ts'
 
 const question = (content: string) => ({ role: 'user', content })
@@ -466,6 +468,16 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
   await call(made, asked(question('1')), answerA)
   expect([tried, made.notices.length]).toEqual([tries, 1])
   expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1, unanswered: 1 })
+})
+
+it('a call whose blocks can not be stored is reported, and leaves no receipt', async () => {
+  const inner = memoryStore()
+  const putBlocks: Store['putBlocks'] = () =>
+    storeTask(async () => left({ _tag: 'Io', operation: 'put', cause: new Error('disk') }), 'putBlocks')
+  const made = recording({ store: { ...inner, putBlocks } })
+  await call(made, JSON.stringify({ model: 'm', tools: [{ name: 'a' }], messages: [question('1')] }), answerA)
+  expect(made.notices).toEqual([expect.stringMatching(/^could not put a block "[0-9a-f]{64}": .*disk/)])
+  expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1 })
 })
 
 it('a session has the name of its conversation in its id, as far as an id can have it', async () => {
