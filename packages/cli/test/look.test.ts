@@ -434,6 +434,17 @@ describe('stats', () => {
       }
     seen.expectToBe('a8b0d1268e93b797')
   })
+  it('says so if no session has token counts', async () => {
+    const silent = join(folder, 'silent.db')
+    const opened = await sqliteStore({ path: silent })
+    await createSession(opened, { id: 'x', messages: [user('Hello.')] })
+    await opened.close()
+    const told = (...args: readonly string[]): string => indelible(['stats', ...args, '--store', silent]).stderr
+    expect([told(), told('x')]).toEqual([
+      'no session has token counts of its calls\n',
+      'x: has no token counts of its calls\n',
+    ])
+  })
   it('readUsage is empty without recorded usage', async () => {
     const memory = memoryStore()
     await createSession(memory, { id: 'x' })

@@ -330,6 +330,17 @@ describe('session keys', () => {
     await fault('NoKey', lacking.hasBlocks([id as never]))
   })
 
+  it('of a scope name an attachment once: it is not stored again while it is there', async () => {
+    const inner = memoryStore()
+    const stored: number[] = []
+    const putBlocks: Store['putBlocks'] = (blocks) => (stored.push(blocks.length), inner.putBlocks(blocks))
+    const store = withKeys({ ...inner, putBlocks }, ring)
+    const bytes = [Buffer.from(word), Buffer.from(`${word}!`)]
+    const ids = await ok(store.putBlocks(bytes))
+    expect([await ok(store.putBlocks(bytes)), stored]).toEqual([ids, []])
+    expect(await ok(store.hasBlocks(ids))).toEqual([true, true])
+  })
+
   it('that are damaged, of another scope, or whose key ring fails are a fault with the reason', async () => {
     const store = memoryStore()
     await new Vault(ring, store).make('k')
