@@ -100,7 +100,7 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
 /** The log behind a handle; undefined if this library did not make the value. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** The prototype of handles. It prints them, refuses to save them, and keeps Immer from taking them for drafts. */
+/** The prototype of handles. It prints them, and keeps Immer from taking them for drafts. */
 const handlePrototype = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {
@@ -114,14 +114,6 @@ const handlePrototype = {
       : consoleTextOf(`History(${lenOf(log.content)})`, fullViewOf(log), depth, options, inspect)
   },
 }
-// Without it, JSON would have `{"len":5}` and lose every message.
-Object.defineProperty(handlePrototype, 'toJSON', {
-  value: (): never => {
-    throw new TypeError(
-      'JSON of a History would lose its messages: save { ...history.view() }, which has the messages and their page kinds, and pass that to restoreHistory',
-    )
-  },
-})
 seclude(handlePrototype)
 
 class Handle extends ReturnsArgument {

@@ -103,14 +103,6 @@ describe('copies of histories and views', () => {
     const view = viewOf('a')
     expect(JSON.stringify({ view })).toBe(JSON.stringify({ view: [user('a')] }))
   })
-  it('JSON.stringify of a handle throws and says what to save', () => {
-    const history = createHistory<Message>({ from: [user('a')] })
-    expect(() => JSON.stringify({ id: 't1', history })).toThrow(TypeError)
-    expect(() => JSON.stringify({ id: 't1', history })).toThrow('save { ...history.view() }')
-    expect(JSON.stringify({ ...history.view() })).toBe(
-      JSON.stringify({ messages: [user('a')], pages: ['conversation'] }),
-    )
-  })
   it('structuredClone of a handle throws', () => {
     expect(() => structuredClone(createHistory<Message>())).toThrow('could not be cloned')
   })

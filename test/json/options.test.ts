@@ -210,7 +210,7 @@ it('orThrow of a promise says to await it; a private key that is no text is a Ba
   expect(() => orThrow(Promise.resolve(1) as never)).toThrow(
     'orThrow takes an Either or a task, found a promise: await it',
   )
-  expect(() => replaceThreadHistory(undefined as never, [])).toThrow('replaceThreadHistory takes a thread')
+  expect(() => replaceThreadHistory(undefined as never, [])).toThrow('replaceThreadHistory expects a thread')
   expect([signerOf(undefined as never), readBundle({} as never)]).toMatchObject([
     { left: { _tag: 'BadKey' } },
     { left: { _tag: 'BadBundle', reason: 'it is not a text' } },

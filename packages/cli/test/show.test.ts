@@ -356,6 +356,10 @@ describe('show --call', () => {
     })
     expect(show('--call', '0').status).toBe(2)
     expect(show('1', '--call', '1').status).toBe(2)
+    const file = writeTestFile('calls.json', JSON.stringify([user('hi')]))
+    expect(indelible(['show', file, '--call', '1']).stderr).toContain(
+      `show --call takes a SESSION: "indelible import" stores the conversation of ${file} as one`,
+    )
   })
   it.each([40, 80, 200])('fits %i columns', (columns) => {
     const { lines } = indelible(['show', id, '--call', '3', '--store', path], { columns })

@@ -4,9 +4,9 @@ import { isErased, type Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import type { Store } from 'indelible/store'
 import { sourceTimeOf } from '@indelible/transcripts'
-import { sessionIn, storedConversation, type NamedConversation } from '../sources/conversation.ts'
+import { isThere, sessionIn, storedConversation, type NamedConversation } from '../sources/conversation.ts'
 import { valueOrUnreadable, withStore } from '../sources/place.ts'
-import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
 import { dollarsText } from '../terminal/money.ts'
 import { countText, fitColumns, groupedNumber, oneLine, wrapHanging } from '../terminal/screen.ts'
@@ -21,8 +21,10 @@ import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
 import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
 /** Print the call with a number, from 1; a negative one counts from the end. Throws Unreadable if there is none. */
-export const showCall = (name: string, number: number, call: Call): Promise<void> =>
-  withStore(call, {}, async (store) => {
+export const showCall = (name: string, number: number, call: Call): Promise<void> => {
+  if (call.values['store'] === undefined && isThere(name, call.terminal))
+    throw new Misuse(`show --call takes a SESSION: "indelible import" stores the conversation of ${name} as one`)
+  return withStore(call, {}, async (store) => {
     const { values, terminal } = call
     const id = await sessionIn(store, name, call)
     const found = await storedConversation(store, id, { ...call, values: { ...values, all: true } })
@@ -55,6 +57,7 @@ export const showCall = (name: string, number: number, call: Call): Promise<void
       }),
     )
   })
+}
 
 /** The record as the page has it, read from a store. Cost: O(messages and notes). */
 const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {

@@ -95,7 +95,7 @@ export const isFile = (path: string, { values, terminal }: Call): boolean => {
 }
 
 /** Whether a file or a pipe exists. A folder does not count. */
-const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
+export const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
 
 /** Undefined if the path does not exist. */
 const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
