@@ -100,8 +100,8 @@ describe('a call compared with the previous call', () => {
     await page.getByRole('button', { name: 'Beside the previous call' }).click()
     await page.getByText('39 unchanged tools').waitFor()
     expect((await page.locator('.pair .cell-name').allTextContents()).slice(0, 2)).toEqual([
-      'tool tool_22 of the previous call ',
-      'tool tool_22 ',
+      'tool_22 of the previous call ',
+      'tool_22 ',
     ])
     expect(await page.locator('.pair del').allTextContents()).toEqual(['string'])
     expect(await page.locator('.pair ins').allTextContents()).toEqual(['number'])
