@@ -23,7 +23,7 @@ import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 /** Print the call with a number, from 1; a negative one counts from the end. Throws Unreadable if there is none. */
 export const showCall = (name: string, number: number, call: Call): Promise<void> => {
   if (call.values['store'] === undefined && isThere(name, call.terminal))
-    throw new Misuse(`show --call takes a SESSION: "indelible import" stores the conversation of ${name} as one`)
+    throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
   return withStore(call, {}, async (store) => {
     const { values, terminal } = call
     const id = await sessionIn(store, name, call)
