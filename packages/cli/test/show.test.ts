@@ -327,6 +327,15 @@ describe('show --call', () => {
       /^compared with call 2:\n {2}tool search \(new\)\n[^]*"name": "search"[^]*\n {2}2 unchanged tools\n {2}4 unchanged messages\n {2}\+ assistant {2}heard 4\n {2}\+ user {2}Go on: step 1\.\n$/m,
     )
   })
+  it('finds the call that cost most', () => {
+    const costs = ['1', '2', '3', '4'].map((number) => {
+      const [line] = show('--call', number, '--json').lines
+      return JSON.parse(line ?? '') as { readonly call: number; readonly dollars: number }
+    })
+    const dearest = costs.toSorted((a, b) => b.dollars - a.dollars)[0]
+    expect(show('--call', 'dearest').stdout).toContain(`\ncall ${String(dearest?.call)} of 4, `)
+    expect(show('--call', 'cheapest').status).toBe(2)
+  })
   it('shows only the message that was edited, not those that follow it', () => {
     const { stdout } = show('--call', '4')
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)

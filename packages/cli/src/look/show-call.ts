@@ -21,7 +21,7 @@ import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
 import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
 /** Print the call with a number, from 1; a negative one counts from the end. Throws Unreadable if there is none. */
-export const showCall = (name: string, number: number, call: Call): Promise<void> => {
+export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> => {
   if (call.values['store'] === undefined && isThere(name, call.terminal))
     throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
   return withStore(call, {}, async (store) => {
@@ -31,7 +31,7 @@ export const showCall = (name: string, number: number, call: Call): Promise<void
     const record = await callRecord(store, id, found)
     const calls = callsOf(record)
     const figures = figuresOf(record, calls)
-    const index = number < 0 ? calls.length + number : number - 1
+    const index = number === 'dearest' ? dearestOf(figures) : number < 0 ? calls.length + number : number - 1
     const [shown, one] = [calls[index], figures[index]]
     if (figures.length === 0)
       throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
@@ -57,6 +57,13 @@ export const showCall = (name: string, number: number, call: Call): Promise<void
       }),
     )
   })
+}
+
+/** The index of the call that cost most; if no price is known, of the one with the most tokens. */
+const dearestOf = (figures: readonly CallFigures[]): number => {
+  const isPriced = figures.some(({ dollars }) => dollars !== undefined)
+  const costs = figures.map(({ dollars, input, output }) => (isPriced ? (dollars ?? 0) : input + output))
+  return costs.indexOf(Math.max(...costs))
 }
 
 /** The record as the page has it, read from a store. Cost: O(messages and notes). */

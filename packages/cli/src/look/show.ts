@@ -33,7 +33,7 @@ printed.
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
-With --call the N-th model call of a session is printed: what it cost, how much of its input was cached,
+With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of its input was cached,
 whether the provider's cache broke and why, and how its request differs from that of the call before.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
@@ -48,7 +48,10 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     },
     from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
     to: { value: 'N', help: 'stop before position N' },
-    call: { value: 'N', help: 'the N-th model call of a session, from 1; a negative N counts from the end' },
+    call: {
+      value: 'N',
+      help: 'the N-th model call of a session, from 1; a negative N counts from the end; "dearest" is the one that cost most',
+    },
     all: { help: 'the whole record, with retracted messages' },
     full: {
       help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference',
@@ -63,7 +66,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
-    const number = wholeNumber('--call', values['call'], undefined)
+    const number = values['call'] === 'dearest' ? 'dearest' : wholeNumber('--call', values['call'], undefined)
     if (number === 0) throw new Misuse('show --call counts calls from 1')
     if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
     if (at === undefined && number === undefined && values['full'] === true)
