@@ -116,9 +116,10 @@ const laterMessages = ({ history }: Thread, messages: readonly Message[], viewLe
     )
   let next = 0 // a run may begin with more, such as a system prompt
   for (const [index, message] of decoded.right.entries()) {
-    const found = messages.findIndex((each, at) => at >= next && jsonEqual(message, withErasedText(each)))
-    if (found < 0 && next >= viewLength) return decoded.right.slice(index)
-    if (found < 0)
+    let found = next
+    while (found < messages.length && !jsonEqual(message, withErasedText(messages[found] as Message))) found += 1
+    if (found === messages.length && next >= viewLength) return decoded.right.slice(index)
+    if (found === messages.length)
       throw new TypeError(
         `applyRunResultHistory: the run did not begin with message ${index} of the thread, which would be lost. If it may be lost, use replaceThreadHistory(thread, encodeThread(result.messages))`,
       )
