@@ -40,6 +40,7 @@ import {
   usesOf,
 } from '../../src/session/kit.ts'
 import { isPlaceholder } from '../../src/entry/kit.ts'
+import { placeOf, rangeDigest } from '../../src/notes/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
@@ -433,6 +434,22 @@ describe('a session on a failing store', () => {
 })
 
 describe('session notes', () => {
+  it('have their places among the messages, also in a session that is opened again', async () => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 'placed', messages: [user('a')] }))
+    await ok(session.note({ type: 'pin', position: 0 }))
+    await ok(session.append([user('b'), user('c')]))
+    const sourceDigest = rangeDigest(session.view().slice(0, 2))
+    const summary = { type: 'summary', from: 0, to: 2, sourceDigest, text: 'a, b', model: 'm' } as const
+    await ok(session.note({ ...summary, promptDigest: sourceDigest }))
+    await ok(session.note({ type: 'application', namespace: 'test', content: 1 }))
+    for (const each of [session, await ok(openSession(store, 'placed'))])
+      expect([...each.notes()].map((note) => [note.type, placeOf(note)])).toEqual([
+        ['pin', 1],
+        ['summary', 3],
+        ['application', 0], // no context depends on it
+      ])
+  })
   it('set the current page kinds and change no message', async () => {
     const { store, session } = await startSession(conversation())
     const before = session.view()
