@@ -10,8 +10,8 @@ import { checkedOptions, textRedactor, type InnerRedactor, type RedactOptions, t
 export interface Redactor extends TextRedactor {
   /**
    * A message without secrets in its texts, reasoning, call arguments, results, file names, URLs and `meta`. Ids,
-   * names of tools and speakers, signatures and binary file data are kept. Changed reasoning loses its signature, which would no
-   * longer be valid. `meta.indelible.redacted` counts the removed secrets by rule.
+   * names of tools and speakers, signatures and binary file data are kept. Changed reasoning loses its signature,
+   * which would no longer be valid. `meta.indelible.redacted` counts the removed secrets by rule.
    *
    * @returns a message with marks; the message itself if it has no secrets
    */
@@ -33,7 +33,7 @@ export type Redact = true | RedactOptions | Redactor
  * Makes a redactor. One that is shared by several sessions counts for all of them.
  *
  * @param given options; true for the defaults. A redactor is returned as is
- * @throws TypeError if it is none of these, an option is unknown, or a rule has no name or no pattern
+ * @throws TypeError if `given` is something else, has an unknown option, or has a rule without a name or a pattern
  * @example
  * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })
  * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'

@@ -207,7 +207,7 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   BadProof: (fault) => `the proof does not hold: ${fault.reason}`,
   OtherHead: (fault) =>
     fault.copied === true
-      ? `${JSON.stringify(fault.id)} can't be copied: it has a row that is not in the form that this version writes, so its copy would have the head ${fault.found}, not ${fault.expected}; the copy is not complete: copy the whole store instead, such as with "indelible backup"`
+      ? `${JSON.stringify(fault.id)} can't be copied: it has a row that is not in the form that this version writes, so its copy would have the head ${fault.found}, not ${fault.expected}; the copy is not complete: copy the whole store instead, for example with "indelible backup"`
       : `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported: get the original file`,
   ...storeSentences,
 }

@@ -116,7 +116,7 @@ const openOf = ({ role }: Message): Open => (role === 'assistant' || role === 't
 const joinsMessage = (item: Item | undefined, open: Open): boolean =>
   item !== undefined &&
   open !== undefined &&
-  (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : !isOwnPart(item))
+  (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : true)
 
 const messagesOf = (items: readonly Item[]): readonly Message[] => {
   const messages: Message[] = []

@@ -165,6 +165,11 @@ describe('messages to thread items', () => {
       { type: 'message', role: 'user', content: text },
     ]
     expect(decoded(items).map((each) => each.role)).toEqual(['system', 'user'])
+    const apart = [
+      { type: 'message', role: 'user', content: '', rawItem: { indelible: { role, parts: [null] } } },
+      { type: 'part_item', at: [0], part: { type: 'text', text } },
+    ]
+    for (const each of decoded(apart)) expect(['user', 'tool', 'assistant']).toContain(each.role)
   })
   it('stores each text once, so that redacting an item redacts the message', () => {
     const messages = [

@@ -60,7 +60,7 @@ export interface EncodedValue {
 export const redactedText = '[redacted]'
 
 /**
- * Encode any value. Never throws for a value; encoding an encoded value changes nothing.
+ * Encode any value. No value makes it throw, only an unknown option; encoding an encoded value changes nothing.
  *
  * | given | kept |
  * |---|---|

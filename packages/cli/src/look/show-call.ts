@@ -11,7 +11,7 @@ import { noDamage } from '../terminal/damaged.ts'
 import { dollarsText } from '../terminal/money.ts'
 import { countText, fitColumns, groupedNumber, oneLine, wrapHanging } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { figuresOf, isFirstOwn, type CallFigures } from '../view/call-figures.ts'
+import { figuresOf, isFirstOwn, sumsOf, type CallFigures } from '../view/call-figures.ts'
 import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
 import { atLeast, share } from '../view/format-text.ts'
 import { linesOf } from '../view/line-changes.ts'
@@ -20,7 +20,10 @@ import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
 import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
 import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
-/** Print the call with a number, from 1; a negative one counts from the end. Throws Unreadable if there is none. */
+/**
+ * Prints the call with a number, from 1; a negative one counts from the end. `dearest` is the call that cost most; of a
+ * fork, the dearest of its own. Throws Unreadable if there is no such call.
+ */
 export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> => {
   if (call.values['store'] === undefined && isThere(name, call.terminal))
     throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
@@ -31,12 +34,15 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
     const record = await callRecord(store, id, found)
     const calls = callsOf(record)
     const figures = figuresOf(record, calls)
-    const index = number === 'dearest' ? dearestOf(figures) : number < 0 ? calls.length + number : number - 1
+    const wanted = number === 'dearest' ? sumsOf(figures).dearest?.number : number
+    const index = wanted === undefined ? -1 : wanted < 0 ? calls.length + wanted : wanted - 1
     const [shown, one] = [calls[index], figures[index]]
     if (figures.length === 0)
       throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
     if (shown === undefined || one === undefined)
-      throw new Unreadable(`${id}: there is no call ${number}: it has ${countText(calls.length, 'call')}`)
+      throw new Unreadable(
+        `${id}: there is no ${number === 'dearest' ? 'call with tokens' : `call ${number}`}: it has ${countText(calls.length, 'call')}`,
+      )
     const before = calls[index - 1]
     const blocks = {
       blocks: (ids: Parameters<typeof blocksOf>[1]) => blocksOf(store, ids),
@@ -57,13 +63,6 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
       }),
     )
   })
-}
-
-/** The index of the call that cost most; if no price is known, of the one with the most tokens. */
-const dearestOf = (figures: readonly CallFigures[]): number => {
-  const isPriced = figures.some(({ dollars }) => dollars !== undefined)
-  const costs = figures.map(({ dollars, input, output }) => (isPriced ? (dollars ?? 0) : input + output))
-  return costs.indexOf(Math.max(...costs))
 }
 
 /** The record as the page has it, read from a store. Cost: O(messages and notes). */

@@ -1,4 +1,4 @@
-/** Text as it may be shown: nothing in it moves, hides or turns round what stands beside it. */
+/** Text that is safe to show: it can't move, hide or reverse the text beside it. Figures, times and shares in words. */
 
 /* oxlint-disable no-control-regex */
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/

@@ -12,7 +12,7 @@ import type { ContextMessage } from './sent-pairs.ts'
 /** How the blocks of a record are read. */
 export interface BlockReader {
   readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
-  /** What is said of a block that is not there. */
+  /** The words that stand for a block that was not found. */
   readonly missing: string
 }
 
