@@ -370,7 +370,7 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
     [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
     [figures.some(isEmpty), <i class="level empty-call" />, 'no tokens counted'],
     [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
-    [figures.length > 1, <i class="level dearest-call" />, 'cost most'],
+    [figures.filter(({ isShared }) => !isShared).length > 1, <i class="level dearest-call" />, 'cost most'],
     [hasBeside, <i class="level beside-call" />, 'sub-agent or fork'],
   ]
   return marks.flatMap(([isThere, mark, words]) => (isThere ? [[mark, words] as const] : []))

@@ -249,7 +249,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
     if (one.failed !== undefined) sums.failed++
     if (one.input > 0 && (dearest === undefined || costsMore(one, dearest))) dearest = one
   }
-  const isKnown = sums.breaks > 0 || figures.every((one) => one.cached !== undefined)
+  const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
   const isUndercounted = figures.some((one) => one.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }

@@ -29,6 +29,7 @@ beforeAll(async () => {
     await base.note({ ...call, usage: { input: 2000, output: 50, cacheRead: 0 } })
     await base.close()
     await new Promise((resolve) => setTimeout(resolve, 5)) // its call has an earlier time than the fork
+    await (await forkSession(store, 'base', { id: 'untouched' })).close()
     const edited = await forkSession(store, 'base', { id: 'edited' })
     const broke = { where: 'messages', because: 'message 2: a result was edited' }
     await edited.note({
@@ -116,6 +117,12 @@ describe('the call bars of a session', () => {
       /^1 call · 90K tokens in · .* · 1 cache break · without 1 call shared with base$/,
     )
     await page.getByText(/3 messages · 90\.1K tokens/).waitFor()
+    await page.close()
+  })
+  it('of a fork without calls of its own say nothing about breaks or the dearest', async () => {
+    const page = await here.at('#/s/untouched')
+    await page.getByText('0 calls · without 1 call shared with base').waitFor()
+    expect(await page.locator('.glance').textContent()).not.toContain('cost most')
     await page.close()
   })
   it('beside the previous call, name a call of a fork’s original as the last shared one', async () => {
