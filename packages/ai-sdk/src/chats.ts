@@ -58,9 +58,19 @@ export interface ChatStore {
    * retracted from the first difference on. The record keeps all of them. Saving unchanged messages
    * appends nothing. A missing chat is created.
    *
+   * If two requests of a chat overlap, the later save retracts what the other one added. To prevent that, pass `loaded`:
+   * then both exchanges stay, in the order of the saves. A save that replaces messages of a chat that another request
+   * changed since rejects with `ChatChanged`, and nothing is stored.
+   *
    * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
+   *
+   * @param chat the id, the messages, and `loaded`: what `loadChat` returned when the request began. Default: not compared
    */
-  readonly saveChat: (chat: { readonly chatId: string; readonly messages: readonly UIMessage[] }) => Promise<void>
+  readonly saveChat: (chat: {
+    readonly chatId: string
+    readonly messages: readonly UIMessage[]
+    readonly loaded?: readonly UIMessage[]
+  }) => Promise<void>
   /** The session of a chat: for `run`, `verify`, forks, and the whole record. */
   readonly openChat: (id: string) => Promise<Session>
   /**
@@ -90,9 +100,14 @@ export interface ChatStore {
  */
 export const chatStore = (store: Store): ChatStore => {
   const open = adapterSessions(store)
-  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
+  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages, loaded }) => {
     const target = decodeMessages(messages, 'saveChat')
-    await open(chatId, mark).change((session) => replaceMessages(session, messages, target))
+    const before = loaded && encodeMessages(decodeMessages(loaded, 'saveChat'))
+    await open(chatId, mark).change((session) =>
+      before === undefined || jsonEqual(encodeMessages(session.conversation()), before)
+        ? replaceMessages(session, messages, target)
+        : addToChanged(session, messages, target, before),
+    )
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -222,6 +237,31 @@ const replaceMessages = (
     messages: messages.slice(from + more),
     notes: first === undefined ? [] : [{ type: 'retraction', from: first, to: session.len }],
   }
+}
+
+/** The change that adds messages to a chat that another request changed since `before` was loaded. */
+const addToChanged = (
+  session: SessionReader,
+  given: readonly UIMessage[],
+  messages: readonly Message[],
+  before: readonly UIMessage[],
+): MessagesAndNotes | undefined => {
+  const { length } = before
+  const [there, wire] = [encodeMessages(session.conversation()), encodeMessages(messages)]
+  const added = wire.slice(length)
+  const saved = there.findIndex((message, index) => index >= length && jsonEqual(message, added[0]))
+  const isSaved = saved === -1 ? added.length === 0 : jsonEqual(there.slice(saved, saved + added.length), added)
+  if (
+    !jsonEqual(there.slice(0, length), before) ||
+    !jsonEqual(wire.slice(0, length), before) ||
+    (saved !== -1 && !isSaved)
+  )
+    throw new FaultError(
+      { _tag: 'ChatChanged', id: session.id },
+      `another request changed chat ${JSON.stringify(session.id)} after \`loaded\` was loaded; nothing was stored: load the chat again, and answer its messages`,
+    )
+  if (isSaved) return undefined
+  return { messages: messages.slice(decodeMessages(given.slice(0, length), 'saveChat').length), notes: [] }
 }
 
 /** The number of equal messages, from given positions in a conversation and a list. */

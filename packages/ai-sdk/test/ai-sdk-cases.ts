@@ -160,6 +160,39 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect((await openChat(chatId)).len).toBe(len)
   })
 
+  it('requests of a chat that overlap both stay if each passes what it loaded; one that replaces what changed is refused', async () => {
+    const { loadChat, saveChat, openChat } = chatStore(await fresh())
+    const said = (id: string, role: 'user' | 'assistant' = 'user'): UIMessage => uiMessage(id, role, id)
+    const shown = async (): Promise<string> => (await loadChat('c')).map(({ id }) => id).join()
+    await saveChat({ chatId: 'c', messages: [said('q'), said('a', 'assistant')] })
+    const loaded = await loadChat('c')
+    const exchange = (tab: number): UIMessage[] => [...loaded, said(`q${tab}`), said(`a${tab}`, 'assistant')]
+    const [one, other] = [exchange(1), exchange(2)]
+    await saveChat({ chatId: 'c', messages: one, loaded })
+    await saveChat({ chatId: 'c', messages: other, loaded })
+    expect(await shown()).toBe('q,a,q1,a1,q2,a2')
+    const { len } = await openChat('c')
+    await saveChat({ chatId: 'c', messages: one, loaded })
+    await saveChat({ chatId: 'c', messages: loaded, loaded })
+    expect((await openChat('c')).len).toBe(len)
+    const refused = [
+      [loaded[0] as UIMessage, said('again', 'assistant')], // regenerates an answer that others have built on
+      [...loaded, said('q1'), said('else', 'assistant')], // what another request answered
+    ]
+    for (const messages of refused)
+      await expect(saveChat({ chatId: 'c', messages, loaded })).rejects.toMatchObject({
+        fault: { _tag: 'ChatChanged', id: 'c' },
+      })
+    expect((await openChat('c')).len).toBe(len)
+    await saveChat({
+      chatId: 'c',
+      messages: [loaded[0] as UIMessage, said('again', 'assistant')],
+      loaded: await loadChat('c'),
+    })
+    expect(await shown()).toBe('q,again')
+    await expect(saveChat({ chatId: 'c', messages: one, loaded })).rejects.toThrow('another request changed chat "c"')
+  })
+
   it('streams to a client what loadChat returns later', async () => {
     const store = await fresh()
     const { createChat, loadChat, openChat, saveChat } = chatStore(store)
