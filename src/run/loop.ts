@@ -18,7 +18,7 @@ import {
 } from '../message/index.ts'
 import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
-import { admitAnswer, callRefusal } from './answer.ts'
+import { admitAnswer, callRefusal, stopOf } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -251,8 +251,7 @@ export class Loop {
       if (announced !== undefined && announced.cut !== cut) await this.#record(this.#deltaOf([], cut?.message))
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
-      if (calls.length === 0 && response.reason !== 'pause')
-        return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
+      if (calls.length === 0 && response.reason !== 'pause') return stopOf(response)
       const stop = callCallback('limits.stopWhen', () => {
         const answer: unknown = limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent })
         if (answer === undefined || typeof answer === 'boolean') return answer

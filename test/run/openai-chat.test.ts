@@ -134,15 +134,20 @@ describe('the OpenAI Chat model', () => {
 
   it('reads a refusal, an answer at the token limit, and a filtered one', async () => {
     const replies = [
-      [chunk({ role: 'assistant', refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'content_filter')],
+      [chunk({ role: 'assistant', refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'stop')],
+      [chunk({ content: 'so' }), chunk({}, 'content_filter')],
       [chunk({ content: 'so' }), chunk({}, 'length')],
     ]
     const chat = await model(() => ({ events: replies.shift() ?? [] }))
     const refused = await run({ model: chat, view: view([user('u')]) }).result()()
-    expect(isRight(refused) && refused.right.steps[0]?.response).toMatchObject({
-      reason: 'refusal',
-      message: { content: [{ type: 'refusal', text: 'I will not.' }] },
+    expect(refused).toMatchObject({
+      right: {
+        stopReason: 'refusal',
+        steps: [{ response: { message: { content: [{ type: 'refusal', text: 'I will not.' }] } } }],
+      },
     })
+    const filtered = await run({ model: chat, view: view([user('u')]) }).result()()
+    expect(filtered).toMatchObject({ right: { stopReason: 'refusal', steps: [{ response: { reason: 'refusal' } }] } })
     const cut = await run({ model: chat, view: view([user('u')]) }).result()()
     expect(isRight(cut) && cut.right.stopReason).toBe('max_tokens')
   })

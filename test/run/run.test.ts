@@ -314,25 +314,28 @@ describe('run', () => {
     expect(lastResults(result).at(-1)).toMatch(last)
   })
 
-  it('drops a call cut off at the token limit and does not run the others', async () => {
-    const model: Model = {
-      name: 'm',
-      async *stream() {
-        yield {
-          type: 'finish',
-          message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')),
-          reason: 'max_tokens',
-          usage: { input: 1, output: 1 },
-        }
-      },
-    }
-    const { result } = await all({ model, tools: [add] })
-    expect(result.stopReason).toBe('max_tokens')
-    expect(result.messages.slice(2)).toMatchObject([
-      assistant('so', toolCall('a', 'add', '{}')),
-      { role: 'tool', content: [{ callId: 'a', isError: true }] },
-    ])
-  })
+  it.each(['max_tokens', 'refusal'] as const)(
+    'drops a call cut off by %s and does not run the others',
+    async (reason) => {
+      const model: Model = {
+        name: 'm',
+        async *stream() {
+          yield {
+            type: 'finish',
+            message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')),
+            reason,
+            usage: { input: 1, output: 1 },
+          }
+        },
+      }
+      const { result } = await all({ model, tools: [add] })
+      expect(result.stopReason).toBe(reason)
+      expect(result.messages.slice(2)).toMatchObject([
+        assistant('so', toolCall('a', 'add', '{}')),
+        { role: 'tool', content: [{ callId: 'a', isError: true }] },
+      ])
+    },
+  )
 
   it('ends a run and a step at their time limits', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
