@@ -20,13 +20,17 @@ export type RunFault = NoModel | RunFailure
 
 /** Why a run failed after it started. `partial` has the result so far. */
 export type RunFailure =
-  /** The model's client threw. `status` is the HTTP status, if any; `partialText` is the text streamed so far. */
+  /**
+   * The model's client threw. `status` is the HTTP status, if any; `retryAfter` the milliseconds to wait before a
+   * retry, if the provider said so; `partialText` is the text streamed so far.
+   */
   | {
       readonly _tag: 'ModelFailed'
       readonly model: string
       readonly step: number
       readonly reason: string
       readonly status?: number
+      readonly retryAfter?: number
       readonly partialText: string
       readonly cause: unknown
       readonly partial: RunResult

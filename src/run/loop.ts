@@ -35,6 +35,7 @@ import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
+import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
@@ -350,6 +351,7 @@ export class Loop {
                 step,
                 reason: reasonOf(error),
                 ...statusOf(error),
+                ...present({ retryAfter: retryAfterOf(error) }),
                 partialText: partial.text,
                 cause: error,
               }

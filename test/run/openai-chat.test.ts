@@ -294,6 +294,7 @@ describe('the OpenAI Chat model', () => {
     const replies: Reply[] = [
       { status: 429, headers: { 'retry-after-ms': '10' }, body: { error: { message: 'slow down' } } },
       { events: saying },
+      { status: 429, headers: { 'retry-after': '7' } },
     ]
     const again = await run({
       model: await model(() => replies.shift() ?? {}, { maxRetries: 2 }),
@@ -301,6 +302,12 @@ describe('the OpenAI Chat model', () => {
     }).result()()
     expect(isRight(again) && textOf(again.right.messages[1] as Message)).toBe('Done.')
     expect(server?.requests.length).toBe(2)
+    await server?.close()
+    const limited = await run({
+      model: await model(() => replies.shift() ?? {}, { maxRetries: 0 }),
+      view: view([user('u')]),
+    }).result()()
+    expect(limited).toMatchObject({ left: { status: 429, retryAfter: 7000 } })
   })
 
   it("ends a trickling response at the step's limit and keeps the text on an interrupt", async () => {
