@@ -295,6 +295,7 @@ export class Loop {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
+    if (messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,

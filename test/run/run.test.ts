@@ -634,6 +634,21 @@ it('two tools with one name are refused', () => {
   ).toThrow('two tools are named "add"')
 })
 
+it('a run with nothing to answer ends before a request', async () => {
+  const model: Model = {
+    name: 'm',
+    stream: () => {
+      throw new Error('asked')
+    },
+  }
+  for (const budget of [undefined, 1000]) {
+    const ended = await run({ model, view: settled(), ...(budget && { budget }) }).result()()
+    expect(isLeft(ended) && faultMessage(ended.left)).toBe(
+      'step 0: nothing was sent: the context has no message that the model could answer; append a user message first',
+    )
+  }
+})
+
 it('a partial answer is emitted when the client fails', async () => {
   const model: Model = {
     name: 'm',
