@@ -4,7 +4,10 @@
 export interface RedactRule {
   /** The rule's name, shown in place of the secret. Letters, digits and hyphens. */
   readonly name: string
-  /** What to remove: the whole match, or its group named `secret`, if it has one. */
+  /**
+   * What to remove: the whole match, or its group named `secret`, if it has one. In JSON your own rules see each string
+   * and number alone, and each value with its key: a pattern that needs several values finds nothing there.
+   */
   readonly pattern: RegExp
   /** Only texts with one of these words are searched, in any case if the pattern has the flag `i`. Default: all texts. */
   readonly words?: readonly string[]

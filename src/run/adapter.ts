@@ -40,6 +40,12 @@ const orThrow = <T>(result: Either<CodecFault | EncodeFault, T>): T => {
   return result.right
 }
 
+/** Throws if only instructions are left, which this provider takes apart from the messages. */
+export const checkAnswerable = (messages: readonly unknown[]): void => {
+  if (messages.length === 0)
+    throw new Error('nothing was sent: the context has only instructions; append a user message first')
+}
+
 /** The record in the provider's wire format. Throws if it can't be encoded at all. */
 export const wireOf = <Wire>(encoded: Either<EncodeFault, Encoded<Wire>>, { onLosses }: AdapterOptions): Wire => {
   const { wire, losses } = orThrow(encoded)

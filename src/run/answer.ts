@@ -5,7 +5,8 @@ import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts
 import { withOwnCallId } from '../message/kit.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { exceedsLimits, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
-import type { ModelResponse } from './response.ts'
+import type { FinishReason, ModelResponse } from './response.ts'
+import type { StopReason } from './result.ts'
 
 /**
  * The answer in recordable form: every call has a unique id, and truncated calls are dropped. A `Left` explains why
@@ -18,7 +19,7 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
   if (message.role !== 'assistant') return left(`its role is ${message.role}`)
   const content = message.content.flatMap((part): readonly Part[] => {
     if (part.type !== 'tool_call') return [part]
-    if (answer.reason === 'max_tokens' && jsonIn(part.arguments) === undefined) return []
+    if (cutReasons[answer.reason] !== undefined && jsonIn(part.arguments) === undefined) return []
     return [withOwnCallId(part, callIds)]
   })
   const same =
@@ -31,6 +32,17 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
   )
 }
 
+/** Why a complete answer without calls ended. */
+export const stopOf = ({ message, reason }: ModelResponse): StopReason =>
+  // A model that declines in a part of its own (OpenAI's `refusal`) reports an ordinary end.
+  cutReasons[reason]?.stop ?? (message.content.some(({ type }) => type === 'refusal') ? 'refusal' : 'end_turn')
+
+/** The reasons after which an answer may lack its end. */
+const cutReasons: { readonly [Reason in FinishReason]?: ReachedLimit } = {
+  max_tokens: { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' },
+  refusal: { reason: 'Not run: the answer ended as a refusal.', stop: 'refusal' },
+}
+
 /** Why an answer's calls are not run and the run ends: the answer was truncated, or a limit is reached. */
 export const callRefusal = (
   calls: readonly ToolCallPart[],
@@ -40,8 +52,8 @@ export const callRefusal = (
   limits: Limits,
 ): ReachedLimit | undefined => {
   if (calls.length === 0) return undefined
-  if (reason === 'max_tokens')
-    return { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' }
+  const cut = cutReasons[reason]
+  if (cut !== undefined) return cut
   const { maxToolCalls } = limits
   const over = exceedsLimits(spent, limits)
   if (over !== undefined) return over

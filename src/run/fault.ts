@@ -20,13 +20,17 @@ export type RunFault = NoModel | RunFailure
 
 /** Why a run failed after it started. `partial` has the result so far. */
 export type RunFailure =
-  /** The model's client threw. `status` is the HTTP status, if any; `partialText` is the text streamed so far. */
+  /**
+   * The model's client threw. `status` is the HTTP status, if any; `retryAfter` the milliseconds to wait before a
+   * retry, if the provider said so; `partialText` is the text streamed so far.
+   */
   | {
       readonly _tag: 'ModelFailed'
       readonly model: string
       readonly step: number
       readonly reason: string
       readonly status?: number
+      readonly retryAfter?: number
       readonly partialText: string
       readonly cause: unknown
       readonly partial: RunResult
@@ -67,6 +71,8 @@ export type RunFailure =
       readonly cause: PairingFault
       readonly partial: RunResult
     }
+  /** The context of the next call has no message. Nothing was sent: providers refuse such a request. */
+  | { readonly _tag: 'NothingToAnswer'; readonly step: number; readonly partial: RunResult }
 
   /** Another run holds the session. Nothing was done. */
   | (Extract<SessionFault, { readonly _tag: 'SessionBusy' }> & { readonly partial: RunResult })
@@ -102,6 +108,8 @@ export const runSentences: Sentences<RunFault> = {
   StopWhenThrew: (fault) =>
     `step ${fault.step}: the run ended because \`limits.stopWhen\` threw: ${reasonOf(fault.cause)}; the steps so far are recorded`,
   ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
+  NothingToAnswer: (fault) =>
+    `step ${fault.step}: nothing was sent: the context has no message that the model could answer; append a user message first`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>
     `no model was specified; ${fault.configured.length === 0 ? 'configure a provider and specify one of its models' : `specify one of a configured provider: ${fault.configured.join(', ')}`}`,

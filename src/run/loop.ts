@@ -18,7 +18,7 @@ import {
 } from '../message/index.ts'
 import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
-import { admitAnswer, callRefusal } from './answer.ts'
+import { admitAnswer, callRefusal, stopOf } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -35,6 +35,7 @@ import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
+import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
@@ -251,8 +252,7 @@ export class Loop {
       if (announced !== undefined && announced.cut !== cut) await this.#record(this.#deltaOf([], cut?.message))
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
-      if (calls.length === 0 && response.reason !== 'pause')
-        return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
+      if (calls.length === 0 && response.reason !== 'pause') return stopOf(response)
       const stop = callCallback('limits.stopWhen', () => {
         const answer: unknown = limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent })
         if (answer === undefined || typeof answer === 'boolean') return answer
@@ -295,6 +295,7 @@ export class Loop {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
+    if (messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
@@ -351,6 +352,7 @@ export class Loop {
                 step,
                 reason: reasonOf(error),
                 ...statusOf(error),
+                ...present({ retryAfter: retryAfterOf(error) }),
                 partialText: partial.text,
                 cause: error,
               }

@@ -6,7 +6,8 @@ import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
- * Why a run ended. `end_turn`: the model was done. `max_steps`, `max_tool_calls`, `max_tokens`,
+ * Why a run ended. `end_turn`: the model was done. `refusal`: the model declined, or the provider
+ * filtered its answer. `max_steps`, `max_tool_calls`, `max_tokens`,
  * `max_dollars`, `timeout`: a limit. `cancelled`: by `cancel()`, the signal, or an interrupt
  * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `answered`:
  * another run answered this turn's input, now or earlier. `queued`: the input is in the queue, without an answer yet.
@@ -14,6 +15,7 @@ import type { ModelResponse } from './response.ts'
  */
 export type StopReason =
   | 'end_turn'
+  | 'refusal'
   | 'max_steps'
   | 'max_tool_calls'
   | 'max_tokens'

@@ -29,7 +29,7 @@ import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { copySession, follow, proveEntry } from 'indelible/session'
-import { blockCache, followLog, keyValueBlocks, memoryDriver } from 'indelible/store'
+import { blockCache, followLog, keyValueBlocks, memoryDriver, removeBlocks } from 'indelible/store'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
@@ -39,17 +39,35 @@ import { checkKeys, destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, wi
 import { toolResultsOf } from 'indelible/message'
 import { appendUserMessage, checkThread, replaceThreadHistory, toThreadHistory } from 'indelible/thread'
 import { postgresStore } from '@indelible/postgres'
-import { createCallLog, createContentStore, encodeValue, openCallLog, previewRecords } from '@indelible/records'
+import {
+  createCallLog,
+  createContentStore,
+  detectHistoryUse,
+  encodeValue,
+  openCallLog,
+  previewRecords,
+  summarizeHistoryUse,
+} from '@indelible/records'
 import { createRecorder } from '@indelible/recorder'
-import { newKey, readBundle, signerOf, updateLedger, withLedger } from '@indelible/evidence'
-import { aiSdkModel, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
+import {
+  newKey,
+  readBundle,
+  signerOf,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+} from '@indelible/evidence'
+import { aiSdkModel, chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { createPendingHistory, createRefHistory } from '@indelible/workflows/refs'
-import { historyActivities } from '@indelible/workflows/activities'
-import { importTranscript, readTranscript, writeNative } from '@indelible/transcripts'
+import { createChat, eventsInMemory, eventsInStore, historyActivities } from '@indelible/workflows/activities'
+import { importTranscript, readTranscript, readTranscriptStream, writeNative } from '@indelible/transcripts'
 
 const session = await createSession(memoryStore(), { id: 's' })
 const store = memoryStore()
+const model = scriptedModel([])
+const settled = orThrow(settle([user('a')]))
 const view = createHistory({ from: [user('a')] }).view()
 
 /** Each function, and a name that is nearly one of its options. */
@@ -142,10 +160,23 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['createPendingHistory', 'sessions', 'session', (o) => createPendingHistory(o)],
     ['historyActivities', 'heartbeats', 'heartbeat', (o) => historyActivities(o)],
     ['createRecorder', 'samples', 'sample', (o) => createRecorder(o)],
+    ['createChat', 'ids', 'id', (o) => chatStore(store).createChat(o)],
+    ['publish', 'tll', 'ttl', (o) => chatStreams(store).publish('c', new ReadableStream(), o)],
+    ['resume', 'froms', 'from', (o) => chatStreams(store).resume('c', o)],
+    ['removeBlocks', 'prefixes', 'prefix', (o) => removeBlocks({ deletePrefix: () => undefined } as never, o)],
+    ['detectHistoryUse', 'name', 'names', (o) => detectHistoryUse('', o)],
+    ['summarizeHistoryUse', 'holder', 'holders', (o) => summarizeHistoryUse([], o)],
+    ['witnessLedger', 'timeouts', 'timeout', (o) => witnessLedger(store, [], o)],
+    ['verifyLedger', 'headOnly', 'headsOnly', (o) => verifyLedger(store, undefined, o)],
+    ['readTranscriptStream', 'stricter', 'strict', (o) => readTranscriptStream([] as never, o).next()],
+    ['createChat', 'needApproval', 'needsApproval', (o) => createChat(o)],
+    ['eventsInMemory', 'topic', 'topicOf', (o) => eventsInMemory(o)],
+    ['eventsInStore', 'topic', 'topicOf', (o) => eventsInStore(store, o)],
+    ['read', 'afters', 'after', (o) => eventsInMemory().read('a', o)],
+    ['read', 'afters', 'after', (o) => eventsInStore(store).read('a', o)],
+    ['interrupt', 'behaviour', 'behavior', (o) => run({ model, view: settled }).interrupt(o)],
     ['withLedger', 'everyone', 'every', (o) => withLedger(store, o)],
   ]
-
-const model = scriptedModel([])
 
 /** Each option that is one of a few words, and these words. */
 const choices: readonly (readonly [words: string, call: (word: never) => unknown])[] = [
@@ -192,6 +223,8 @@ const wrongValues: readonly (readonly [error: string, call: (value: never) => un
   ['appendUserMessage takes an array of items', (value) => appendUserMessage(value, 'a')],
   ['replaceThreadHistory takes an array of items', (value) => replaceThreadHistory({ history: [] }, value)],
   ['checkThread takes an array of items', checkThread],
+  ['keyValueBlocks takes a key-value store with a method `mget`', (value) => keyValueBlocks(value)],
+  ['removeBlocks takes a key-value store with a method `deletePrefix`', (value) => removeBlocks(value)],
   ['backupSqlite needs a path', (path) => backupSqlite({ path, to: 'b.db' })],
   ['a transcript is read from its text or bytes', (value) => readTranscript(value)],
   ['rotateKeys takes a store', (value) => rotateKeys(value, keyRing([newHostKey('a')]))],
@@ -218,15 +251,11 @@ it('orThrow of a promise says to await it; a private key that is no text is a Ba
 })
 
 describe('an unknown option', () => {
-  it.each(calls)('is refused by %s({ %s })', (of, wrong, right, call) => {
-    const said = (() => {
-      try {
-        call({ [wrong]: 1 } as never)
-        return 'nothing'
-      } catch (error) {
-        return error instanceof TypeError ? error.message : 'another error'
-      }
-    })()
+  it.each(calls)('is refused by %s({ %s })', async (of, wrong, right, call) => {
+    const said = await (async () => call({ [wrong]: 1 } as never))().then(
+      () => 'nothing',
+      (error: unknown) => (error instanceof TypeError ? error.message : 'another error'),
+    )
     expect(said).toContain(`${of} has no option "${wrong}".`)
     expect(said.match(/Did you mean `(\w+)`\?/)?.[1]).toBe(right)
     expect(said).toMatch(/ Its options: \w+/)
@@ -241,7 +270,6 @@ describe('an unknown option', () => {
 it('known options, undefined ones, and options without a prototype pass', async () => {
   const none = Object.assign(Object.create(null), { page: undefined, operation: 'o' }) as object
   await session.append(user('a'), none)
-  const settled = orThrow(settle(view))
   expect(
     (await run({ model: scriptedModel([assistant('b')]), view: settled, tools: [] }).result()).messages.length,
   ).toBe(2)

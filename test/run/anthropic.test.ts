@@ -384,7 +384,7 @@ describe('the Anthropic model', () => {
       { type: 'text' },
     ])
     await server?.close()
-    expect(await end({ model: await model(() => ({ events: lines(start, ...stop('refusal')) })) })).toBe('end_turn')
+    expect(await end({ model: await model(() => ({ events: lines(start, ...stop('refusal')) })) })).toBe('refusal')
   })
 
   it('says that a response without any event of an answer may come from another server', async () => {

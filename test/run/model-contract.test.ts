@@ -3,8 +3,8 @@ import { Anthropic } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { OpenAI } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { assistant, toolCall } from 'indelible'
-import { scriptedModel, type Model } from 'indelible/run'
+import { assistant, orThrow, settle, system, toolCall } from 'indelible'
+import { run, scriptedModel, type Model } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
@@ -216,5 +216,18 @@ describe('the model contract', () => {
     // It has no calls, so it also has none whose results it would refuse.
     const all = modelContract('wrong', async () => ({ model: wrong })).map(({ name }) => name.slice(7))
     expect(failed).toEqual(all.filter((title) => title !== 'an answer with its results can be sent in a request'))
+  })
+})
+
+it.each([
+  ['Anthropic', anthropicModel(new Anthropic({ apiKey: 'k' }), { model: 'm' })],
+  ['Gemini', geminiModel(new GoogleGenAI({ apiKey: 'k' }), { model: 'm' })],
+])('%s is not asked with instructions only, which its API refuses', async (_, model) => {
+  const ended = await run({ model, view: orThrow(settle([system('Be brief.')])) }).result()()
+  expect(ended).toMatchObject({
+    left: {
+      _tag: 'ModelFailed',
+      reason: 'nothing was sent: the context has only instructions; append a user message first',
+    },
   })
 })

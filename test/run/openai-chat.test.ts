@@ -134,15 +134,20 @@ describe('the OpenAI Chat model', () => {
 
   it('reads a refusal, an answer at the token limit, and a filtered one', async () => {
     const replies = [
-      [chunk({ role: 'assistant', refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'content_filter')],
+      [chunk({ role: 'assistant', refusal: 'I ' }), chunk({ refusal: 'will not.' }), chunk({}, 'stop')],
+      [chunk({ content: 'so' }), chunk({}, 'content_filter')],
       [chunk({ content: 'so' }), chunk({}, 'length')],
     ]
     const chat = await model(() => ({ events: replies.shift() ?? [] }))
     const refused = await run({ model: chat, view: view([user('u')]) }).result()()
-    expect(isRight(refused) && refused.right.steps[0]?.response).toMatchObject({
-      reason: 'refusal',
-      message: { content: [{ type: 'refusal', text: 'I will not.' }] },
+    expect(refused).toMatchObject({
+      right: {
+        stopReason: 'refusal',
+        steps: [{ response: { message: { content: [{ type: 'refusal', text: 'I will not.' }] } } }],
+      },
     })
+    const filtered = await run({ model: chat, view: view([user('u')]) }).result()()
+    expect(filtered).toMatchObject({ right: { stopReason: 'refusal', steps: [{ response: { reason: 'refusal' } }] } })
     const cut = await run({ model: chat, view: view([user('u')]) }).result()()
     expect(isRight(cut) && cut.right.stopReason).toBe('max_tokens')
   })
@@ -289,6 +294,7 @@ describe('the OpenAI Chat model', () => {
     const replies: Reply[] = [
       { status: 429, headers: { 'retry-after-ms': '10' }, body: { error: { message: 'slow down' } } },
       { events: saying },
+      { status: 429, headers: { 'retry-after': '7' } },
     ]
     const again = await run({
       model: await model(() => replies.shift() ?? {}, { maxRetries: 2 }),
@@ -296,6 +302,12 @@ describe('the OpenAI Chat model', () => {
     }).result()()
     expect(isRight(again) && textOf(again.right.messages[1] as Message)).toBe('Done.')
     expect(server?.requests.length).toBe(2)
+    await server?.close()
+    const limited = await run({
+      model: await model(() => replies.shift() ?? {}, { maxRetries: 0 }),
+      view: view([user('u')]),
+    }).result()()
+    expect(limited).toMatchObject({ left: { status: 429, retryAfter: 7000 } })
   })
 
   it("ends a trickling response at the step's limit and keeps the text on an interrupt", async () => {

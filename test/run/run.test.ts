@@ -314,25 +314,28 @@ describe('run', () => {
     expect(lastResults(result).at(-1)).toMatch(last)
   })
 
-  it('drops a call cut off at the token limit and does not run the others', async () => {
-    const model: Model = {
-      name: 'm',
-      async *stream() {
-        yield {
-          type: 'finish',
-          message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')),
-          reason: 'max_tokens',
-          usage: { input: 1, output: 1 },
-        }
-      },
-    }
-    const { result } = await all({ model, tools: [add] })
-    expect(result.stopReason).toBe('max_tokens')
-    expect(result.messages.slice(2)).toMatchObject([
-      assistant('so', toolCall('a', 'add', '{}')),
-      { role: 'tool', content: [{ callId: 'a', isError: true }] },
-    ])
-  })
+  it.each(['max_tokens', 'refusal'] as const)(
+    'drops a call cut off by %s and does not run the others',
+    async (reason) => {
+      const model: Model = {
+        name: 'm',
+        async *stream() {
+          yield {
+            type: 'finish',
+            message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')),
+            reason,
+            usage: { input: 1, output: 1 },
+          }
+        },
+      }
+      const { result } = await all({ model, tools: [add] })
+      expect(result.stopReason).toBe(reason)
+      expect(result.messages.slice(2)).toMatchObject([
+        assistant('so', toolCall('a', 'add', '{}')),
+        { role: 'tool', content: [{ callId: 'a', isError: true }] },
+      ])
+    },
+  )
 
   it('ends a run and a step at their time limits', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -629,6 +632,21 @@ it('two tools with one name are refused', () => {
   expect(() =>
     run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] }),
   ).toThrow('two tools are named "add"')
+})
+
+it('a run with nothing to answer ends before a request', async () => {
+  const model: Model = {
+    name: 'm',
+    stream: () => {
+      throw new Error('asked')
+    },
+  }
+  for (const budget of [undefined, 1000]) {
+    const ended = await run({ model, view: settled(), ...(budget && { budget }) }).result()()
+    expect(isLeft(ended) && faultMessage(ended.left)).toBe(
+      'step 0: nothing was sent: the context has no message that the model could answer; append a user message first',
+    )
+  }
 })
 
 it('a partial answer is emitted when the client fails', async () => {

@@ -78,6 +78,20 @@ it('a session with a row that is written in another way today is not copied, and
   expect(await ok(listUnfinished(to))).toEqual([])
 })
 
+it('a copy that is a session gets no row if one is written in another way today', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  await ok(createSession(from, { id: 's' }))
+  await ok(copySession(from, to, 's'))
+  await ok((await ok(openSession(from, 's'))).append(user('hello')))
+  const body = JSON.stringify({ page: 'conversation', message: user('long '.repeat(2000)) }) // no block
+  await ok(from.append('s', { expected: (await ok(from.info('s'))).head, rows: [{ kind: 'entry', body }] }))
+  await ok(verifySession(from, 's'))
+  const before = await ok(to.info('s'))
+  for (let attempt = 0; attempt < 2; attempt++)
+    expect(await fault('OtherHead', copySession(from, to, 's'))).toMatchObject({ id: 's', copied: true })
+  expect(await ok(to.info('s'))).toEqual(before)
+})
+
 it('a copy that has grown past its source is left alone and reported', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   await filled(from, 's')

@@ -4,6 +4,7 @@ import {
   ownField,
   isLeft,
   jsonEqual,
+  optionsOf,
   type Json,
   type JsonObject,
   revivePlain,
@@ -111,7 +112,8 @@ export const chatStore = (store: Store): ChatStore => {
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
-    createChat: async ({ id, metadata = {} } = {}) => {
+    createChat: async (options) => {
+      const { id, metadata = {} } = optionsOf('createChat', options, { id: true, metadata: true })
       const session = await createSession(store, {
         ...(id !== undefined && { id }),
         metadata: { ...metadata, ...mark },

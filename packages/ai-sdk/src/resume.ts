@@ -4,7 +4,7 @@
  */
 import { checkStore } from 'indelible/session/kit'
 import type { UIMessageChunk } from 'ai'
-import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, optionsOf, parseJson, type JsonObject } from 'indelible/json/kit'
 import { amount, longestTimer } from 'indelible/task/kit'
 import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
 import { ownStore, streamLogOf } from 'indelible/store/kit'
@@ -66,7 +66,8 @@ export const chatStreams = (given: Store): ChatStreams => {
   checkStore('chatStreams', given)
   const store = ownStore(given)
   return Object.freeze<ChatStreams>({
-    publish: async (chatId, source, { ttl = 15_000 } = {}) => {
+    publish: async (chatId, source, options) => {
+      const { ttl = 15_000 } = optionsOf('publish', options, { ttl: true })
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
       const id = streamLogOf(chatId)
       await store.remove(id)() // the earlier stream, if any
@@ -76,7 +77,8 @@ export const chatStreams = (given: Store): ChatStreams => {
       void publishStream(store, id, head, source, { number, ttl, name })
       return reader(store, id, 0, ttl)
     },
-    resume: async (chatId, { from = 0 } = {}) => {
+    resume: async (chatId, options) => {
+      const { from = 0 } = optionsOf('resume', options, { from: true })
       const id = streamLogOf(chatId)
       const log = await store.info(id)()
       if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? undefined : void (await store.info(id))

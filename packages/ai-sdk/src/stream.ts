@@ -212,6 +212,7 @@ const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined =>
 
 const reasons: { readonly [reason: string]: AiFinishReason } = {
   end_turn: 'stop',
+  refusal: 'content-filter',
   max_tokens: 'length',
   max_steps: 'tool-calls',
   max_tool_calls: 'tool-calls',

@@ -18,6 +18,7 @@ import {
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, describe, expect, it } from 'vitest'
 import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from 'indelible'
+import { refusal } from 'indelible/message'
 import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, turn, type Model } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
@@ -237,6 +238,7 @@ it('a failed or cancelled run notifies its client', async () => {
 
 it.each([
   ['stop', [assistant('so')], {}],
+  ['content-filter', [assistant(refusal('no'))], {}],
   ['tool-calls', [assistant(toolCall('c', 'nothing', {}))], { maxSteps: 1 }],
   ['tool-calls', [assistant(toolCall('c', 'nothing', {}))], { maxToolCalls: 0 }],
   ['length', [assistant(toolCall('c', 'nothing', {}))], { maxTokens: 0 }],

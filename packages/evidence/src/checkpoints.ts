@@ -285,8 +285,9 @@ export interface WitnessResult extends KeptCheckpoint {
 export const witnessLedger = (
   store: Store,
   asked: readonly Witness[],
-  options: WitnessOptions = {},
+  given: WitnessOptions = {},
 ): EvidenceTask<WitnessResult> => {
+  const options = optionsOf('witnessLedger', given, { fetch: true, timeout: true })
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
   return evidenceSteps(async function* () {
     const witnesses = asked.map((witness) => ({ ...witness }))

@@ -303,10 +303,13 @@ describe('an odd answer', () => {
       [
         { type: 'response.output_item.done', output_index: 0, item: item('m1', 'one') },
         { type: 'response.output_text.delta', item_id: 'm2', delta: 'left out' },
-        { type: 'response.incomplete', response: { id: 'r', status: 'incomplete', output: [] } },
+        {
+          type: 'response.incomplete',
+          response: { id: 'r', status: 'incomplete', incomplete_details: { reason: 'content_filter' }, output: [] },
+        },
         { type: 'response.completed', response: { id: 's', status: 'completed', output: [item('m9', 'nine')] } },
       ],
-      { said: ['one'], stop: 'incomplete', response: 'r' },
+      { said: ['one'], stop: 'content_filter', response: 'r' },
     ],
     [
       'streamed to a failure without a reason',

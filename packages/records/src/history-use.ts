@@ -1,4 +1,6 @@
 /** Detects whether and how generated code reads the call history, by scanning its tokens without a parser. Advisory. */
+import { optionsOf } from 'indelible/json/kit'
+
 const tags = 'filter map slice count group find iterate sort reduce last write'
 /** A way to use the history, one of `historyPatterns`. */
 export type HistoryPattern =
@@ -128,17 +130,25 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
     }
   return uses
 }
+
+/** Throws a TypeError if an option is unknown. */
+export const useOptionsOf = (call: string, options: HistoryUseOptions): HistoryUseOptions =>
+  optionsOf(call, options, { names: true, holders: true })
+
 /**
  * Find the uses of the call history in JavaScript or TypeScript. Advisory: it follows the history
- * through plain assignments and fields, and prefers a missed use to a false report. It never throws.
+ * through plain assignments and fields, and prefers a missed use to a false report. No code makes it throw.
  * Cost    one pass over the code for each name of the history (bench: records)
  * @example
  * detectHistoryUse('return context.conversationHistory.filter((r) => r.outcomeSummary.ok).length').patterns
  * // => ['filter', 'count']
  */
 export const detectHistoryUse = (code: string, options: HistoryUseOptions = {}): HistoryUse => {
-  const names = options.names ?? ['conversationHistory', 'conversation_history']
-  const uses = usesIn(codeOf(code, names), escapeNames(names), escapeNames(options.holders ?? ['context']))
+  const { names = ['conversationHistory', 'conversation_history'], holders = ['context'] } = useOptionsOf(
+    'detectHistoryUse',
+    options,
+  )
+  const uses = usesIn(codeOf(code, names), escapeNames(names), escapeNames(holders))
   const patternsIn = (some: readonly Use[]): readonly HistoryPattern[] =>
     Object.freeze(historyPatterns.filter((pattern) => some.some(([, tags]) => tags.split(/\W/).includes(pattern))))
   const lines = code.split('\n').map((text) => text.trim().slice(0, 160).toWellFormed())

@@ -24,7 +24,7 @@ export interface CallLogOptions {
   readonly redact?: Redact
   /** Stores the whole value of each successful call. Default: none; values are not stored. */
   readonly content?: ContentStore
-  /** Receives an event after every call. Its errors are ignored. Default: none. */
+  /** Receives an event after every call, and for each `interrupted` call that an opening records. Its errors are ignored. Default: none. */
   readonly telemetry?: (event: RecordEvent) => void
   /**
    * Carries the current call through asynchronous code, so that inner calls find their parent:

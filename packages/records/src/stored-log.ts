@@ -125,6 +125,17 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
     for (const begun of unfinishedCalls(rows.right, stored, name)) log.append(interruptedCall(begun, ended))
     const written = await writer.flush()
     if (isLeft(written)) return written
+    // After the write: until these records are stored, each opening makes them again.
+    for (const record of log.view().slice(stored.len))
+      callQuietly(() =>
+        others.telemetry?.({
+          callId: record.callId,
+          methodName: record.methodName,
+          historyRecordAppended: true,
+          conversationHistorySize: log.len,
+          record,
+        }),
+      )
     return right(
       Object.freeze({
         log,

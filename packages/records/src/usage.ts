@@ -1,6 +1,12 @@
 /** Summarizes how often and how the history is used, over a call log or the fields of `historyTelemetry`. */
 import { describe, isObject, type Json, type JsonObject } from 'indelible/json/kit'
-import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use.ts'
+import {
+  detectHistoryUse,
+  historyPatterns,
+  useOptionsOf,
+  type HistoryPattern,
+  type HistoryUseOptions,
+} from './history-use.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import type { CallRecord } from './record.ts'
 
@@ -53,6 +59,7 @@ export interface UsageEvidence {
 export const summarizeHistoryUse = (entries: readonly unknown[], options: HistoryUseOptions = {}): HistoryUsage => {
   if (!Array.isArray(entries))
     throw new TypeError(`summarizeHistoryUse expects an array of records, found ${describe(entries)}`)
+  useOptionsOf('summarizeHistoryUse', options)
   const { log, report } = normalizeRecords(entries)
   const records = log.view()[Symbol.iterator]()
   const counts = new Map<HistoryPattern, number>()

@@ -156,8 +156,12 @@ describe('a durable call log', () => {
     const { log, flush } = await durable(store)
     startCall(log, { methodName: 'charge' })
     await flush()()
-    const again = await open(store)
+    const events: RecordEvent[] = []
+    const again = await open(store, { telemetry: (event) => events.push(event) })
     expect(again.log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'interrupted' } }])
+    expect(events).toMatchObject([{ methodName: 'charge', record: again.log.view().at(0) }])
+    await open(store, { telemetry: (event) => events.push(event) })
+    expect(events.length).toBe(1)
     expect([again.pending, (await bodies(store)).length]).toEqual([0, 2])
   })
   it('makes calls even if the store fails', async () => {

@@ -1,6 +1,6 @@
 /** Reads transcripts that are too large for memory: line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, joinBytes } from 'indelible/json/kit'
+import { isLeft, joinBytes, optionsOf } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
@@ -22,15 +22,16 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * Cost    O(bytes); bench: transcript-stream
  *
  * @param options which conversation to read, and `strict`
- * @throws whatever `source` throws
+ * @throws whatever `source` throws; TypeError if an option is unknown, when the first event is read
  * @example
  * for await (const event of readTranscriptStream(createReadStream('session.jsonl')))
  *   if (event.type === 'message') console.log(event.line, event.message.role)
  */
 export async function* readTranscriptStream(
   source: AsyncIterable<Uint8Array>,
-  options: TranscriptOptions = {},
+  given: TranscriptOptions = {},
 ): AsyncGenerator<TranscriptEvent, void, undefined> {
+  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true })
   const splitter = createSplitter()
   const beginning = new Beginning()
   let held: Uint8Array[] = [] // all bytes so far, until they are known to be lines

@@ -42,7 +42,8 @@ export type ManageOptions = (
 export interface ManagedView extends DerivedContext {
   /**
    * True if the kept messages do not fit the limit in full. Each omitted range then has a line, and
-   * some kept messages are shortened. False: every kept message is complete.
+   * some kept messages are shortened; the context fits the limit unless `tokens` is larger. False: every
+   * kept message is complete.
    */
   readonly overBudget: boolean
   /** The positions of the kept messages. */
@@ -55,8 +56,9 @@ export interface ManagedView extends DerivedContext {
  * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the
  * first question; every message marked as feedback, rule or preference; the latest test result, self review and
  * summary, each with the messages up to the next marked one; reports with their proposals. First it cuts tool results
- * to head and tail, oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the
- * minimum of everything fits, it returns that minimum and sets `overBudget`.
+ * to head and tail, oldest first. Then it replaces the remaining messages by pointers, oldest first. If the kept
+ * messages still do not fit, it sets `overBudget` and shortens large tool results among them; if not even the minimum
+ * of everything fits, it returns that minimum, which is larger than the limit.
  *
  * Shortened messages keep their marks. Managing a managed view again changes nothing if it fit the limit.
  *

@@ -9,7 +9,15 @@ import { jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import { messagesOf, toolsBeside, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
+import {
+  checkAnswerable,
+  messagesOf,
+  toolsBeside,
+  wireOf,
+  type AdapterOptions,
+  adapterNames,
+  adapterOptionsOf,
+} from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
@@ -44,6 +52,7 @@ export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Mode
       }))
       // Content that this format can return but that the API rejects in a request is converted to an accepted form.
       const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
+      checkAnswerable(wire.messages)
       const body = {
         max_tokens: options.maxTokens ?? 8192,
         ...request.parameters,

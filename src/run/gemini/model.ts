@@ -9,7 +9,15 @@ import { JoinedResponse } from '../../codecs/kit.ts'
 import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import { messagesOf, toolsBeside, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
+import {
+  checkAnswerable,
+  messagesOf,
+  toolsBeside,
+  wireOf,
+  type AdapterOptions,
+  adapterNames,
+  adapterOptionsOf,
+} from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
@@ -36,6 +44,7 @@ export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model =>
     async *stream(request, signal) {
       const { model, skipSignatures = !/gemini-[12]\b/.test(model) } = options
       const { systemInstruction, contents } = wireOf(gemini.encode(request.messages, { skipSignatures }), options)
+      checkAnswerable(contents)
       const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
         name,
         parametersJsonSchema: parameters,

@@ -26,8 +26,8 @@ export const erasedRowsIn = (rows: Iterable<TimedExport>, store: Store): readonl
   let messages = 0
   for (const row of rows) {
     if (ownField(row, 'erased') !== undefined) {
-      const encoded = encodedOf(row, store)
       const index = hasField(row, 'message') ? messages : position - messages
+      const encoded = encodedOf(row, store, index)
       if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
     }
     position += 1

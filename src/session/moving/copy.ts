@@ -2,7 +2,16 @@
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { Head, Store, NewLogFault, LogFault, StoreFaultOf, UpdateFault, VerifyFault } from '../../store/index.ts'
+import type {
+  Head,
+  LogInfo,
+  Store,
+  NewLogFault,
+  LogFault,
+  StoreFaultOf,
+  UpdateFault,
+  VerifyFault,
+} from '../../store/index.ts'
 import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
@@ -23,14 +32,22 @@ import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-era
 import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
 import { removeUnfinished } from './unfinished.ts'
-import { type ImportOptions, skipFirst, encodedOf, mostRows, storeRows } from './store-rows.ts'
+import {
+  type ImportOptions,
+  type TimedExport,
+  skipFirst,
+  encodedOf,
+  mostRows,
+  rootWith,
+  storeRows,
+} from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
  * making, is continued. If the rows in the other store are not a prefix of the record, nothing changes, and
  * the fault is `Conflict` if the other session is longer, or `Diverged` if it differs. At the end both
  * heads must be equal; otherwise a row is in a form that this version does not write, and the fault is
- * `OtherHead`. Until then the copy is not a session.
+ * `OtherHead`, and nothing is added. Until then the copy is not a session.
  *
  * In a store with keys, the copy of a plain session is encrypted. It has another head, and appears
  * when it is complete.
@@ -69,13 +86,15 @@ export const copySession = (
       yield* need(refuseUndone(from, id, plain.mirror.erased))
       return yield* copyIntoKeys(from, own, plain, progress)
     }
-    const { head, meta, erased, store, ...between } = yield* sourceOf(from, own, id, progress)
+    const { head, meta, erased, check, store, ...between } = yield* sourceOf(from, own, id, progress)
     yield* need(refuseUndone(from, id, new Set(erased.map(({ position }) => position))))
     for (;;) {
       const begun = yield* beginCopy(between.from, between.to, id, head)
-      const coming = erased.filter(({ position }) => position >= begun.size) // rows already copied are erased at the end
+      const { size } = begun.head
+      const coming = erased.filter(({ position }) => position >= size) // rows already copied are erased at the end
+      yield* check(begun)
       yield* recordErasures(between.to, id, id, head, coming, () => reasonsIn(between.from))
-      const stored = await untilFault(() => store(begun))
+      const stored = await untilFault(() => store(begun.head))
       if (isLeft(stored)) {
         if (stored.left._tag !== 'Conflict') return yield* fail(stored.left)
         continue // another process is copying it too: check its progress
@@ -83,7 +102,7 @@ export const copySession = (
       const { root } = stored.right
       if (root !== head.root) {
         await removeUnfinished(between.to, id)() // continuing it would be `Diverged`
-        return yield* fail({ _tag: 'OtherHead', id, expected: head.root, found: root, copied: true })
+        return yield* fail(otherHead(id, head, root))
       }
       yield* copyReceiptBlocks(from, own, id)
       yield* eraseThere(between.to, id, head, erased, between.from)
@@ -159,7 +178,7 @@ async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirro
     const read = yield* need(to.read(id, { from: position, to: Math.min(position + mostRows, size) }))
     for (const row of read) {
       const next = rows.next()
-      const encoded = next.done === true ? undefined : encodedOf(next.value, to)
+      const encoded = next.done === true ? undefined : encodedOf(next.value, to, position)
       if (encoded === undefined || isLeft(encoded)) return false
       const { kind, body, at, erased } = encoded.right.row
       const isErased = row.erased !== undefined || erased !== undefined
@@ -178,6 +197,8 @@ interface Source {
   readonly meta: JsonObject
   /** The rows that were erased. */
   readonly erased: readonly RowAtPosition[]
+  /** Fails before a session, which can't be removed like a partial copy, gets rows that change its head. */
+  readonly check: (begun: LogInfo) => Steps<ImportFault, void>
   /** Stores the rows that the copy lacks. */
   readonly store: (start: Head) => Steps<ImportFault, Head>
 }
@@ -196,14 +217,29 @@ async function* sourceOf(
     yield* need(sessionInfo(found)) // checks that it is a session
     const store = (start: Head): ReturnType<Source['store']> =>
       storeEncrypted(bare.from, bare.to, found, start, from.encryption, progress)
-    return { ...bare, head, meta, erased: yield* erasedEncryptedRowsIn(bare.from, found), store }
+    const check = async function* (): Steps<never, void> {} // the stored form is copied
+    return { ...bare, head, meta, erased: yield* erasedEncryptedRowsIn(bare.from, found), check, store }
   }
   const { mirror, log } = yield* need(readMirror(from, id))
-  const store = (start: Head): ReturnType<Source['store']> =>
-    storeRows(to, id, start, skipFirst(rowsOf(mirror), start.size), progress, from)
+  const { head } = mirror
+  const rows = (start: Head): Iterable<TimedExport> => skipFirst(rowsOf(mirror), start.size)
+  const check = async function* (begun: LogInfo): Steps<ImportFault, void> {
+    if (isPartialOf(begun, 'copy')) return
+    const root = yield* rootWith(to, id, begun.head, rows(begun.head))
+    if (root !== head.root) yield otherHead(id, head, root)
+  }
+  const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), progress, from)
   const erased = erasedRowsIn(rowsOf(mirror), to)
-  return { from, to, head: mirror.head, meta: log.meta, erased, store }
+  return { from, to, head, meta: log.meta, erased, check, store }
 }
+
+const otherHead = (id: string, { root: expected }: Head, found: string): SessionFaultOf<'OtherHead'> => ({
+  _tag: 'OtherHead',
+  id,
+  expected,
+  found,
+  copied: true,
+})
 
 /** Turns the partial copy into a session. */
 async function* finishCopy(
@@ -225,21 +261,22 @@ type BeginFault =
   | StoreFaultOf<'Conflict'>
   | SessionFaultOf<'UnfinishedSession'>
 
-/** The head of the copy so far. Fails unless the copy is a prefix of the record. */
-async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps<BeginFault, Head> {
+/** The copy so far. Fails unless it is a prefix of the record. */
+async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps<BeginFault, LogInfo> {
   const found = yield* findLog(to, id)
   if (found !== undefined && isPartialOf(found, 'import'))
     return yield* fail({ _tag: 'UnfinishedSession', id, rows: found.head.size })
   const begun =
     found === undefined ? await to.create({ id, meta: partialMeta('copy'), encrypt: false })() : right(found)
   if (isLeft(begun) && begun.left._tag === 'LogExists') return yield* beginCopy(from, to, id, head)
-  const { head: start } = yield* need(begun)
+  const log = yield* need(begun)
+  const { head: start } = log
   const common = Math.min(start.size, head.size)
   const here = yield* need(rangeAt(from, id, common))
   const there = yield* need(rangeAt(to, id, common))
   if (headOf(here, from.hash).root !== headOf(there, to.hash).root)
     return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
-  if (start.size === common) return start
+  if (start.size === common) return log
   const missed = yield* need(to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) }))
   return yield* fail({ _tag: 'Conflict', id, expected: head, actual: start, missed })
 }

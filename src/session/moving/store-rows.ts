@@ -4,11 +4,11 @@ import { hasField, describe, isLeft, left, right, ownFields, present } from '../
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
-import type { BlockId } from '../../proof/kit.ts'
+import { appendLeaf, type BlockId } from '../../proof/kit.ts'
 import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/kit.ts'
 import type { Head, Store } from '../../store/index.ts'
-import type { TimedRow } from '../../store/kit.ts'
-import { callCallback, fail, need, type Steps } from '../../task/index.ts'
+import { headOf, rangeAt, rowLeaf, type TimedRow } from '../../store/kit.ts'
+import { callCallback, need, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -90,14 +90,10 @@ export async function* storeRows(
   }
   let index = 0
   for (const row of rows) {
-    const encoded = encodedOf(row, store)
-    if (isLeft(encoded))
-      return yield* fail(
-        encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
-      )
+    const encoded = yield* need(encodedOf(row, store, index))
     const stub = stubAt.get(position++)
-    waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
-    text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
+    waiting.push(stub === undefined ? encoded : { ...encoded, row: stub })
+    text += encoded.row.body.length + encoded.blocks.reduce((sum, block) => sum + block.length, 0)
     if (hasField(row, 'message')) index += 1
     else for (const id of blocksNamedBy(row.note)) named.add(id)
     if (waiting.length >= mostRows || text >= mostText) yield* flush()
@@ -106,20 +102,42 @@ export async function* storeRows(
   return head
 }
 
+/** The root that a log would have with more rows. Stores nothing. */
+export async function* rootWith(
+  store: Store,
+  id: string,
+  { size }: Head,
+  rows: Iterable<TimedExport>,
+): Steps<ImportFault, string> {
+  let range = yield* need(rangeAt(store, id, size))
+  let index = 0
+  for (const row of rows) {
+    const encoded = yield* need(encodedOf(row, store, index))
+    if (hasField(row, 'message')) index += 1
+    range = appendLeaf(range, rowLeaf(encoded.row, store.hash), store.hash)
+  }
+  return headOf(range, store.hash).root
+}
+
 /** A row to store, with its time. */
 type TimedEncoded = EncodedRow & { readonly row: TimedRow }
 
+/** @param index names a message in a fault */
 export const encodedOf = (
   given: TimedExport,
   { hash }: Store,
-): Either<MessageFault | SessionFaultOf<'InvalidNote'>, TimedEncoded> => {
+  index: number,
+): Either<SessionFaultOf<'InvalidMessage' | 'InvalidNote'>, TimedEncoded> => {
   const row = ownFields(given)
   const { at, salt, erased } = row
   const moment = { at, ...present({ salt, erased }) }
   const encoded = hasField(row, 'note')
     ? encodedNote(row.note)
     : encodedMessage(row.message, row.page, erased !== undefined, hash)
-  return isLeft(encoded) ? encoded : right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+  return left(
+    encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
+  )
 }
 
 const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedRow> => {

@@ -5,7 +5,7 @@
  * writes by key can't guarantee that to two writers. Blocks don't need it: their ids are hashes of
  * their content, so all writers of a block write the same bytes, and writing it again changes nothing.
  */
-import { isLeft, left, right, optionsOf } from '../../json/index.ts'
+import { describe, isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/kit.ts'
 import { blockStoreOf, defaultScope, withOnceStore } from '../rules/block-handle.ts'
@@ -96,6 +96,7 @@ export const keyValueBlocks = (keyValue: KeyValueStore, options: KeyValueOptions
     hash: true,
     keysPerCall: true,
   })
+  checkKeyValue('keyValueBlocks', keyValue, ['mget', 'mset'])
   const keyOf = keysOf(prefix, scope)
   const read = async (ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> => {
     const values = await valuesOf(keyValue, ids.map(keyOf), keysPerCall)
@@ -203,15 +204,25 @@ export const valuesOf = async (
  */
 export const removeBlocks = (
   keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
-  { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
-): Task<StoreFaultOf<'Io'>, void> =>
-  storeTask(async () => {
+  options: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
+): Task<StoreFaultOf<'Io'>, void> => {
+  const { prefix, scope = defaultScope } = optionsOf('removeBlocks', options, { prefix: true, scope: true })
+  checkKeyValue('removeBlocks', keyValue, ['deletePrefix'])
+  return storeTask(async () => {
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'remove blocks', cause })
     }
   }, 'removeBlocks')
+}
+
+/** Throws a TypeError unless the key-value store has these methods. A `Map` has none of them. */
+const checkKeyValue = (call: string, given: KeyValueStore, methods: readonly (keyof KeyValueStore)[]): void => {
+  for (const method of methods)
+    if (typeof (Object(given) as Partial<KeyValueStore>)[method] !== 'function')
+      throw new TypeError(`${call} takes a key-value store with a method \`${method}\`, found ${describe(given)}`)
+}
 
 /** Makes keys that are safe in paths, patterns and URLs. No scope's keys are a prefix of another's. */
 const keysOf = (prefix = 'indelible', scope: string): ((id: string) => string) => {

@@ -3,9 +3,11 @@ import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, developer, orThrow, textOf, toolCall, toolResult, user, type Message } from 'indelible'
+import { text } from 'indelible/message'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { gemini } from 'indelible/codecs/gemini'
 import {
+  inputsOf,
   resume,
   scriptedModel,
   tool,
@@ -102,6 +104,22 @@ it('an input whose run failed is answered when asked again, without repeating th
   expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['end_turn', 're: a'])
   expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['answered', 're: a'])
   expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
+})
+
+it('an input whose model refused without a word is free to be asked again; a refusal in words is its answer', async () => {
+  const session = await createSession(memoryStore(), { id: 's' })
+  const answers = [[], [text('No.')]].map((content): Message => ({ role: 'assistant', content }))
+  const model: Model = {
+    name: 'm',
+    async *stream() {
+      const message = answers.shift() as Message
+      yield { type: 'finish', message, reason: 'refusal', usage: { input: 1, output: 0 } }
+    },
+  }
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['refusal', ''])
+  expect(inputsOf(session)).toMatchObject([{ state: 'failed', reason: 'refusal' }])
+  expect(await runTurn(session, 'a', { id: 'a', model })).toEqual(['refusal', 'No.'])
+  expect(inputsOf(session)).toMatchObject([{ state: 'answered' }])
 })
 
 it('an input that fails in the background is free to be asked again, and the session is released', async () => {

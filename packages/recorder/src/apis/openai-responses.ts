@@ -24,7 +24,11 @@ export const openaiResponsesApi: Api = {
   stream: () => new ResponsesStream(),
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
-  stop: (answer) => textIn(answer, 'status'),
+  // An answer that was cut is `incomplete`, and only the details say whether by a limit or a filter.
+  stop: (answer) => {
+    const cut = ownField(answer, 'incomplete_details')
+    return (isObject(cut) ? textIn(cut, 'reason') : undefined) ?? textIn(answer, 'status')
+  },
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
 }

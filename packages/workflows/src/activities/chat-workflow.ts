@@ -4,7 +4,7 @@
  *
  * Plain functions: no clock, no randomness, and no I/O except the activities, so any engine can host and replay it.
  */
-import { present } from 'indelible/json/kit'
+import { optionsOf, present, type OptionNames } from 'indelible/json/kit'
 import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
@@ -171,7 +171,7 @@ export interface Chat {
 /**
  * Create a chat, for a workflow function to signal, query and run.
  *
- * Throws  TypeError if the state is invalid
+ * Throws  TypeError if the state is invalid, or an option is unknown
  *
  * @param options the model, its tools, and the id of the workflow
  * @example
@@ -180,7 +180,8 @@ export interface Chat {
  * setHandler(chatStatus, chat.status)
  * const end = await chat.run({ activities, wait: (ready) => condition(ready) })
  */
-export const createChat = (options: ChatOptions): Chat => {
+export const createChat = (given: ChatOptions): Chat => {
+  const options = optionsOf('createChat', given, optionNames)
   const { id, scope, state, model, tools, parameters, limit, needsApproval = () => false, maxSteps = 50 } = options
   const { bytes: mostBytes = 25_000_000, calls: mostCalls = 8000 } = options.continueAt ?? {}
   const history = state === undefined ? createRefHistory(scope === undefined ? {} : { scope }) : historyOf(state)
@@ -411,4 +412,18 @@ const historyOf = ({ history }: ChatState): RefHistory => {
   if (type !== 'indelible.refs' || version > 2)
     throw new TypeError('state.history should be the JSON of a reference history')
   return createRefHistory({ scope, session, tree, from: refs })
+}
+
+const optionNames: OptionNames<ChatOptions> = {
+  id: true,
+  run: true,
+  scope: true,
+  state: true,
+  needsApproval: true,
+  maxSteps: true,
+  continueAt: true,
+  model: true,
+  tools: true,
+  parameters: true,
+  limit: true,
 }

@@ -3,7 +3,7 @@
  * reconnect, and continue after the last number it has.
  */
 import { FaultError, type SignalLike } from 'indelible/task/kit'
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { isLeft, optionsOf, parseJson } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import { digestOfName } from 'indelible/proof/kit'
 import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
@@ -55,7 +55,8 @@ export interface EventLogOptions {
  *
  * Cost    O(1) for each event and reader; memory for every event until its topic is removed
  */
-export const eventsInMemory = ({ topicOf = actionOf }: EventLogOptions = {}): EventLog => {
+export const eventsInMemory = (options: EventLogOptions = {}): EventLog => {
+  const { topicOf = actionOf } = optionsOf('eventsInMemory', options, { topicOf: true })
   const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
   const at = (topic: string) => {
     const found = topics.get(topic) ?? { events: [], wakes: new Set<() => void>() }
@@ -68,24 +69,28 @@ export const eventsInMemory = ({ topicOf = actionOf }: EventLogOptions = {}): Ev
       events.push(Object.freeze({ sequence: events.length, event }))
       for (const wake of wakes) wake()
     },
-    read: (topic, { after = -1, signal } = {}) => ({
-      [Symbol.asyncIterator]: async function* () {
-        let counts = createCounter()
-        let { events, wakes } = at(topic)
-        let next = 0
-        for (;;) {
-          if (signal?.aborted === true) return
-          const current = at(topic)
-          if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, createCounter(), 0, -1] // removed
-          const found = events[next]
-          if (found === undefined) await nextWake(wakes, signal)
-          else {
-            next += 1
-            if (counts(found.event) && found.sequence > after) yield found
+    read: (topic, range) => {
+      const { after: known = -1, signal } = optionsOf('read', range, { after: true, signal: true })
+      return {
+        [Symbol.asyncIterator]: async function* () {
+          let counts = createCounter()
+          let after = known
+          let { events, wakes } = at(topic)
+          let next = 0
+          for (;;) {
+            if (signal?.aborted === true) return
+            const current = at(topic)
+            if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, createCounter(), 0, -1] // removed
+            const found = events[next]
+            if (found === undefined) await nextWake(wakes, signal)
+            else {
+              next += 1
+              if (counts(found.event) && found.sequence > after) yield found
+            }
           }
-        }
-      },
-    }),
+        },
+      }
+    },
     remove: async (topic) => {
       const found = topics.get(topic)
       topics.delete(topic)
@@ -100,7 +105,8 @@ export const eventsInMemory = ({ topicOf = actionOf }: EventLogOptions = {}): Ev
  * Cost    an append for each event; for each new reader a read of the topic from its start, because
  *         earlier events decide which later ones count. Remove a topic once nobody reads it
  */
-export const eventsInStore = (given: Store, { topicOf = actionOf }: EventLogOptions = {}): EventLog => {
+export const eventsInStore = (given: Store, options: EventLogOptions = {}): EventLog => {
+  const { topicOf = actionOf } = optionsOf('eventsInStore', options, { topicOf: true })
   const store = ownStore(given)
   const heads = new RecentMap<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
@@ -120,17 +126,20 @@ export const eventsInStore = (given: Store, { topicOf = actionOf }: EventLogOpti
   }
   return Object.freeze<EventLog>({
     publish: (event) => append(topicOf(event), event),
-    read: (topic, { after = -1, signal } = {}) => ({
-      [Symbol.asyncIterator]: async function* () {
-        const counts = createCounter()
-        for await (const row of followTopic(store, topic, signal)) {
-          const event = parseJson(row.body)
-          if (isLeft(event)) continue // not written by this library
-          const told = event.right as StreamEvent
-          if (counts(told) && row.position > after) yield Object.freeze({ sequence: row.position, event: told })
-        }
-      },
-    }),
+    read: (topic, range) => {
+      const { after = -1, signal } = optionsOf('read', range, { after: true, signal: true })
+      return {
+        [Symbol.asyncIterator]: async function* () {
+          const counts = createCounter()
+          for await (const row of followTopic(store, topic, signal)) {
+            const event = parseJson(row.body)
+            if (isLeft(event)) continue // not written by this library
+            const told = event.right as StreamEvent
+            if (counts(told) && row.position > after) yield Object.freeze({ sequence: row.position, event: told })
+          }
+        },
+      }
+    },
     remove: async (topic) => {
       heads.delete(topic)
       const removed = await store.remove(idOf(topic))()

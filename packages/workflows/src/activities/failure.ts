@@ -7,7 +7,6 @@
  */
 import { activityFaultMessage, type ActivityFault } from './fault.ts'
 import type { FailureNote } from './failure-note.ts'
-import { retryAfterOf } from './retry-after.ts'
 
 /**
  * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code,
@@ -52,7 +51,7 @@ export class RetryableFailure extends ActivityFailure {
 export const failureOf = (fault: ActivityFault): ActivityFailure => {
   if (fault._tag === 'FailedBefore') return new PermanentFailure(fault.failure)
   return isRetryable(fault)
-    ? new RetryableFailure(failureNote(fault), fault._tag === 'ModelFailed' ? retryAfterOf(fault.cause) : undefined)
+    ? new RetryableFailure(failureNote(fault), fault._tag === 'ModelFailed' ? fault.retryAfter : undefined)
     : new PermanentFailure(failureNote(fault))
 }
 
