@@ -158,6 +158,14 @@ describe('a redactor', () => {
       { rule: 'customer', length: 6 },
       { rule: 'pin', length: 2 },
     ])
+    // a match without a character is none
+    const empty = createRedactor({
+      rules: [
+        { name: 'x', pattern: /x*/ },
+        { name: 'y', pattern: /y(?<secret>z?)/ },
+      ],
+    })
+    expect(empty.text('axxb y yz')).toBe('a[redacted x, 2 characters]b y y[redacted y, 1 characters]')
     expect(() => createRedactor({ rules: [{ name: 'a b', pattern: /x/ }] })).toThrow(TypeError)
     expect(() => createRedactor({ rules: [{ name: 'x', pattern: 'x' as never }] })).toThrow(TypeError)
   })
