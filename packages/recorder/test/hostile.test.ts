@@ -4,7 +4,7 @@ import { decompress } from '../src/proxy/kit.ts'
 import { decompressBytes } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
+import { memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   createRecorder,
