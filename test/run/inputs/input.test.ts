@@ -71,11 +71,9 @@ const inputsAfter = (...notes: readonly object[]): readonly unknown[] => inputsO
 
 it('a retraction cancels the inputs whose messages it covers, unless they were answered', () => {
   const taken = { type: 'input', id: 'a', state: 'taken', at: 3 }
-  const [waiting, failed, answered] = [
-    { state: 'waiting', reason: 'approval' },
-    { state: 'failed', reason: 'error' },
-    { state: 'answered', at: 5, reason: 'end_turn' },
-  ].map((more) => ({ type: 'input', id: 'a', ...more }))
+  const waiting = { type: 'input', id: 'a', state: 'waiting', reason: 'approval' }
+  const failed = { type: 'input', id: 'a', state: 'failed', reason: 'error' }
+  const answered = { type: 'input', id: 'a', state: 'answered', at: 5, reason: 'end_turn' }
   for (const ends of [[], [waiting], [failed], [waiting, answered]])
     for (let from = 0; from < 6; from++)
       for (let to = from; to < 6; to++) {
