@@ -458,23 +458,6 @@ describe('a session that ends during recording', () => {
     expect(made.notices).toEqual([])
   })
 
-  it('stays open among the five hundred most recently used, and is opened again after that', async () => {
-    const inner = memoryStore()
-    let opened: string[] = []
-    const read: Store['read'] = (id, given) => (opened.push(id), inner.read(id, given))
-    let name = ''
-    const made = recording({ store: { ...inner, read }, sessionOf: () => name })
-    const use = async (session: string): Promise<boolean> => {
-      name = session
-      opened = []
-      await call(made, asked(question(session)), answerA)
-      return opened.includes(session)
-    }
-    for (let number = 0; number <= 500; number++) await use(`s${number}`)
-    expect([await use('s1'), await use('s500'), await use('s0')]).toEqual([false, false, true])
-    expect([await use('s1'), await use('s2')]).toEqual([false, true])
-  })
-
   it('two recorders create one session named by the host', async () => {
     const store = memoryStore()
     const two = [recording({ store, sessionOf: () => 'mine' }), recording({ store, sessionOf: () => 'mine' })]
