@@ -24,6 +24,7 @@ export {
   endOfString,
   fieldsBeside,
   formatPath,
+  freezeResult,
   hasField,
   hasOnly,
   inspectJson,

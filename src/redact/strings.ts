@@ -58,7 +58,7 @@ export const stringsIn = (text: string, numbers = false): readonly WrittenString
       token.lastIndex = colon.lastIndex = end + 1
       const isKey = colon.test(text)
       if (name === undefined) from = start - 1
-      strings.push({ start, end, from, isKey, isNumber: false, name: isKey ? undefined : name, within })
+      strings.push({ start, end, from, isKey, isNumber: false, name, within })
       name = isKey ? text.slice(start, end) : undefined
       continue
     }

@@ -158,6 +158,14 @@ describe('a redactor', () => {
       { rule: 'customer', length: 6 },
       { rule: 'pin', length: 2 },
     ])
+    // a match without a character is none
+    const empty = createRedactor({
+      rules: [
+        { name: 'x', pattern: /x*/ },
+        { name: 'y', pattern: /y(?<secret>z?)/ },
+      ],
+    })
+    expect(empty.text('axxb y yz')).toBe('a[redacted x, 2 characters]b y y[redacted y, 1 characters]')
     expect(() => createRedactor({ rules: [{ name: 'a b', pattern: /x/ }] })).toThrow(TypeError)
     expect(() => createRedactor({ rules: [{ name: 'x', pattern: 'x' as never }] })).toThrow(TypeError)
   })
@@ -225,6 +233,59 @@ describe('a redactor', () => {
     })
     const clean = user('nothing here')
     expect(redactor.message(clean)).toBe(clean)
+  })
+
+  it('redacts every text of a note, of all or none of its optional fields; a note without secrets is the same note', () => {
+    const redactor = createRedactor()
+    const texts = (text: string): readonly Note[] => {
+      const said = { role: 'assistant', content: [{ type: 'text', text }] }
+      const result = {
+        type: 'tool_result',
+        callId: 'c',
+        name: 'look',
+        content: [{ type: 'text', text }],
+        isError: false,
+      }
+      const receipt = { type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model: 'm' } as const
+      return [
+        { type: 'summary', from: 0, to: 1, text, digest: '0'.repeat(64) } as never,
+        { type: 'tool_started', callId: 'c', name: 'look', arguments: JSON.stringify({ text }) },
+        { type: 'tool_started', callId: 'c', name: 'look' },
+        { ...receipt, parameters: { text } },
+        { ...receipt, details: { text } },
+        receipt,
+        {
+          type: 'journal',
+          step: 's',
+          said: [
+            { index: 0, text },
+            { index: 1, part: { type: 'text', text } },
+          ],
+        },
+        { type: 'journal', step: 's', answer: said },
+        { type: 'journal', step: 's', answer: { role: 'assistant', meta: { text } } },
+        { type: 'journal', step: 's', results: [result] },
+        { type: 'journal', step: 's', started: ['c'], closed: true },
+        { type: 'input', id: 'i', state: 'queued', message: said },
+        { type: 'input', id: 'i', state: 'failed', reason: text },
+        { type: 'input', id: 'i', state: 'taken', at: 0 },
+        { type: 'application', namespace: 'x', content: [text] },
+        { type: 'page', position: 0, page: 'plan' },
+        { type: 'erased', was: 'pin' },
+        { type: 'pin', position: 0 },
+        { type: 'unpin', position: 0 },
+        { type: 'retraction', from: 0, to: 1 },
+        { type: 'seal' },
+      ]
+    }
+    for (const note of texts('harmless')) expect(redactor.note(note)).toBe(note)
+    for (const note of texts(secret)) {
+      const clean = redactor.note(note)
+      const [before, after] = [note, clean].map((one) => JSON.stringify(one))
+      expect([note.type, after?.includes(secret)]).toEqual([note.type, false])
+      if (before?.includes(secret) === false) expect(clean).toBe(note)
+      else expect(after).toContain('[redacted github-token')
+    }
   })
 
   it('redacts a text that only has the length of a digest, also in JSON', () => {

@@ -178,16 +178,30 @@ describe('every run event', () => {
       stopReason: 'end_turn',
     })
     // A count that is no number of tokens is unknown, which is no reason to discard an answer.
-    for (const [usage, input] of [
-      [undefined, 0],
-      [null, 0],
-      [{ input: 1 }, 1],
-      [{ input: NaN, output: 1 }, 0],
-      [{ input: -1, output: null }, 0],
-      [{ input: '1', output: 0.5 }, 0],
-      [{ input: 1, output: 1, cacheRead: 'all' }, 1],
-    ])
-      expect(await say({ ...finish, usage })).toMatchObject({ stopReason: 'end_turn', usage: { input } })
+    const none = { input: 0, output: 0 }
+    for (const [usage, expected] of [
+      [undefined, none],
+      [null, none],
+      [{ input: 1 }, { input: 1, output: 0 }],
+      [
+        { input: NaN, output: 1 },
+        { input: 0, output: 1 },
+      ],
+      [{ input: -1, output: null }, none],
+      [{ input: '1', output: 0.5 }, none],
+      [
+        { input: 1, output: 1, cacheRead: 'all' },
+        { input: 1, output: 1 },
+      ],
+      [
+        { input: 1, output: 0, cacheRead: 0, cacheWrite: 0 },
+        { input: 1, output: 0, cacheRead: 0, cacheWrite: 0 },
+      ],
+    ]) {
+      const ended = await say({ ...finish, usage })
+      expect(ended).toMatchObject({ stopReason: 'end_turn' })
+      expect((ended as RunResult).usage).toEqual(expected)
+    }
   })
 
   it('before an invalid one is kept as far as it is valid: in the partial result, and in the session', async () => {

@@ -3,10 +3,12 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { OpenAI } from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
+  assistant,
   faultMessage,
   createHistory,
   settle,
   textOf,
+  toolCall,
   toolResult,
   user,
   type Message,
@@ -16,6 +18,7 @@ import {
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { openaiResponsesModel } from 'indelible/run/openai'
+import { joinMessages } from '../../src/run/adapter.ts'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { foreignReplies, providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
 
@@ -356,3 +359,12 @@ const parsed = (line: string): unknown => {
     return { type: 'broken' }
   }
 }
+
+it('an answer of one message is that message; several become one', () => {
+  const [one, other] = [{ ...assistant('a'), meta: { id: 1 } }, assistant(toolCall('c', 'look', '{}'))]
+  expect(joinMessages([one])).toBe(one)
+  expect(joinMessages([one, other])).toEqual({ role: 'assistant', content: [...one.content, ...other.content] })
+  expect(joinMessages([])).toEqual({ role: 'assistant', content: [] })
+  const result = toolResult('c', 'rain')
+  expect(joinMessages([result])).toEqual({ role: 'assistant', content: result.content })
+})

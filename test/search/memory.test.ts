@@ -19,6 +19,9 @@ describe('searching a memory store', () => {
   it.each([
     [{ since: NaN }, '`since` must be a time in milliseconds since 1970, found NaN'],
     [{ until: Infinity }, '`until` must be a time'],
+    [{ since: 8.64e15 + 1 }, '`since` must be a time'],
+    [{ until: -8.64e15 - 1 }, '`until` must be a time'],
+    [{ limit: 1001 }, '`limit` must be a whole number'],
     [{ since: '2026-01-01' }, '`since` must be a time'],
     [{ role: 'model' }, "`role` must be one of 'system', 'developer', 'user', 'assistant', 'tool', found \"model\""],
     [{ in: 'text' }, "`in` must be one of 'messages', 'tools', 'all', found \"text\""],
@@ -34,6 +37,34 @@ describe('searching a memory store', () => {
   ])('refuses %j and names the option', (options, message) => {
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(message)
     expect(() => searchStore(memoryStore(), 'a', options as object)).toThrow(TypeError)
+  })
+
+  it('accepts any date and any size of a page', async () => {
+    const store = memoryStore()
+    await createSession(store, { messages: [user('a word'), user('a word')] })
+    for (const [limit, hits] of [
+      [1, 1],
+      [2, 2],
+      [1000, 2],
+    ] as const)
+      expect((await searchStore(store, 'word', { limit, since: -8.64e15, until: 8.64e15 })).hits).toHaveLength(hits)
+  })
+
+  it('continues at its page of sessions', async () => {
+    const inner = memoryStore()
+    for (let number = 0; number < 102; number++)
+      await createSession(inner, { id: `s${number}`, messages: number < 2 ? [user('a word')] : [] })
+    const lists: unknown[] = []
+    const list: Store['list'] = (query) => (lists.push(query?.after), inner.list(query))
+    const found: string[] = []
+    let after: string | undefined
+    do {
+      const page = await searchStore({ ...inner, list }, 'word', { limit: 1, sort: 'time', ...(after && { after }) })
+      found.push(...page.hits.map(({ session }) => session))
+      after = page.next
+    } while (after !== undefined)
+    expect(found).toEqual(['s1', 's0'])
+    expect(lists.filter((one) => one === undefined)).toHaveLength(1) // the first page is read once
   })
 
   it('refuses what is no store', () => {
@@ -286,6 +317,36 @@ it('property: an excerpt starts at a word at most 60 units before the first matc
       expect(thawed(excerpt)).toBeUndefined()
     }),
     { numRuns: 200, examples: [[`${'x'.repeat(60)}-needle`], [`needle ${'x'.repeat(174)}`]] },
+  )
+})
+
+/** The score by its formula: each shortest run of words that has all the wanted ones counts by how close they are. */
+const modelScore = (words: readonly string[], wanted: readonly string[], length: number, isTool: boolean): number => {
+  const hasAll = (from: number, to: number): boolean => wanted.every((one) => words.slice(from, to).includes(one))
+  let density = 0
+  for (let from = 0; from < words.length; from++)
+    for (let to = from + 1; to <= words.length; to++)
+      if (hasAll(from, to) && !hasAll(from + 1, to) && !hasAll(from, to - 1))
+        density += wanted.length / Math.max(wanted.length, to - from)
+  const saturated = density / (density + 1.2 * (0.25 + 0.75 * Math.sqrt(length / 1000)))
+  return Math.round((isTool ? 0.5 : 1) * saturated * 20) / 20
+}
+
+it('property: a score is that of a naive model', () => {
+  const word = fc.constantFrom('one', 'two', 'three', 'hay', 'straw')
+  const texts = fc.array(word, { minLength: 1, maxLength: 25 })
+  const wanted = fc.uniqueArray(fc.constantFrom('one', 'two', 'three'), { minLength: 1, maxLength: 3 })
+  fc.assert(
+    fc.property(texts, wanted, fc.boolean(), (words, asked, isTool) => {
+      const text = words.join(' ')
+      const found = matchIn(
+        [{ of: isTool ? 'tool' : 'text', text } as never],
+        orThrow(parseQuery(asked.join(' '), false)),
+      )
+      const hasAll = asked.every((one) => words.includes(one))
+      expect(found?.score).toBe(hasAll ? modelScore(words, asked, text.length, isTool) : undefined)
+    }),
+    { numRuns: 300 },
   )
 })
 

@@ -1,5 +1,5 @@
 /** The session on a store in memory: what it promises whatever the store. */
-import { isRight, left } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -20,6 +20,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { updateLedger } from '@indelible/evidence'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
 import {
@@ -44,6 +45,8 @@ import { placeOf, rangeDigest } from '../../src/notes/kit.ts'
 import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
 import { storeTask, rowLeaf } from '../../src/store/kit.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
+import { mustBeFrozen } from '../../packages/testing/src/check.ts'
+import type { Task } from '../../src/task/index.ts'
 import { fault, ok } from '../task-results.ts'
 
 const startSession = async (
@@ -614,6 +617,9 @@ describe('an interrupted turn', () => {
         ['whole', true, ['d']],
         ['empty', false, []],
       ])
+      const told = [one.unfinished(), one.openSteps(), one.openCalls(), one.info(), one.pages(), one.damaged]
+      for (const each of [...told, ...one.rows(), one.at(one.head())]) mustBeFrozen(each)
+      expect(Object.isFrozen(one.interrupted())).toBe(true)
     }
     expect(JSON.stringify(session.interrupted('stopped')).split('"stopped"').length - 1).toBe(4)
     await ok(again.append({ ...whole, meta: { indelible: { step: 'whole' } } } as never))
@@ -719,6 +725,39 @@ describe('session metadata', () => {
       Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))),
     )
     expect(session.metadata()).toEqual({ n: 10 })
+  })
+  it('updated elsewhere since: a fault of reading it, or of what it became, is the answer', async () => {
+    const { store: inner, session: other } = await startSession()
+    let answer: Awaited<ReturnType<ReturnType<Store['info']>>> | undefined
+    const store: Store = {
+      ...inner,
+      info: (id) => (answer === undefined ? inner.info(id) : storeTask(async () => answer as never, 'store.info')),
+    }
+    const session = await ok(openSession(store, 's'))
+    await ok(other.update((draft) => void (draft['user'] = 'bob')))
+    const log = await ok(inner.info('s'))
+    const title = (draft: MetadataDraft): void => void (draft['title'] = 'T')
+    for (const [tag, given] of [
+      ['Io', left({ _tag: 'Io', operation: 'read', cause: new Error('gone') } as const)],
+      ['NewerSession', right({ ...log, meta: { ...log.meta, 'indelible.session': 99 } })],
+      ['NotASession', right({ ...log, meta: {} })],
+    ] as const) {
+      answer = given
+      await fault(tag, session.update(title) as Task<{ readonly _tag: string }, unknown>)
+      expect(session.metadata()).toEqual({})
+    }
+    answer = undefined
+    expect((await fault('MetadataConflict', session.update(title))).metadata).toEqual({ user: 'bob' })
+    expect(await ok(session.update(title))).toEqual({ user: 'bob', title: 'T' })
+  })
+  it('of an encrypted session has only `clear` for those without the key', async () => {
+    const bare = memoryStore()
+    const store = withKeys(bare, keyRing([newHostKey('host')]))
+    const metadata = { title: 'secret', clear: { tenant: 7 } }
+    await ok(createSession(store, { id: 's', metadata }))
+    expect((await ok(describeSession(store, 's'))).metadata).toEqual(metadata)
+    expect((await ok(describeSession(bare, 's'))).metadata).toEqual({ clear: metadata.clear })
+    expect((await ok(listSessions(bare))).sessions[0]?.metadata).toEqual({ clear: metadata.clear })
   })
   it('is unchanged by a recipe that throws, which is a fault', async () => {
     const { session } = await startSession()

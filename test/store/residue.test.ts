@@ -1,6 +1,6 @@
 /** The parts of a SQLite file that nothing refers to, and what they still say. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -26,6 +26,69 @@ it.each([
   const needles = new Needles()
   needles.addBytes(Buffer.from(letter.repeat(200)))
   expect(residueIn(path, needles)).toBe(found)
+})
+
+it('residue search reads all unused bytes of a page, and no others', () => {
+  const needles = new Needles()
+  const secret = Buffer.from('sixteen letters!')
+  needles.addBytes(secret)
+  const path = join(folder, 'pages.db')
+  const size = 512
+  /** Two pages, the second with these cells and free blocks, and the text somewhere in it. */
+  const isFoundAt = (
+    at: number,
+    type: number,
+    cells: number,
+    blocks: readonly number[] = [],
+    isFree = false,
+  ): boolean => {
+    const file = Buffer.alloc(2 * size)
+    file.writeUInt16BE(size, 16)
+    if (isFree) file.writeUInt32BE(2, 32) // the first page of the free list
+    file[100] = 13
+    file.writeUInt16BE(size, 105)
+    const page = file.subarray(size)
+    page[0] = type
+    page.writeUInt16BE(blocks[0] ?? 0, 1)
+    page.writeUInt16BE(cells, 3)
+    page.writeUInt16BE(200, 5)
+    for (const [index, block] of blocks.entries()) {
+      page.writeUInt16BE(blocks[index + 1] ?? 0, block)
+      page.writeUInt16BE(30, block + 2)
+    }
+    secret.copy(page, at)
+    writeFileSync(path, file)
+    return residueIn(path, needles)
+  }
+  for (const [type, header] of [
+    [2, 12],
+    [5, 12],
+    [10, 8],
+    [13, 8],
+  ] as const)
+    for (const cells of [0, 1, 5]) {
+      const first = header + 2 * cells
+      for (const [at, isUnused] of [
+        [first - 1, false],
+        [first, true],
+        [184, true],
+        [185, false],
+        [400, false],
+      ] as const)
+        expect([type, cells, at, isFoundAt(at, type, cells)]).toEqual([type, cells, at, isUnused])
+    }
+  for (const block of [300, 400])
+    for (const [at, isUnused] of [
+      [3, false],
+      [4, true],
+      [14, true],
+      [15, false],
+    ] as const)
+      expect([block, at, isFoundAt(block + at, 13, 1, [300, 400])]).toEqual([block, at, isUnused])
+  for (const at of [8, 300, size - secret.length]) {
+    expect([at, isFoundAt(at, 7, 1)]).toEqual([at, true]) // no page of a tree
+    expect([at, isFoundAt(at, 0, 0, [], true)]).toEqual([at, true])
+  }
 })
 
 it('residue search looks for every nested text of a row except kept members', () => {

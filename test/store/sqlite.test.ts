@@ -28,6 +28,7 @@ import { storeNoticeText } from '../../src/store/kit.ts'
 import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
+import { networkFileSystem } from '../../src/store/sqlite/network.ts'
 import { openingWith } from './faulty-sqlite.ts'
 import { isShort, oneIn, rounds } from '../rounds.ts'
 import { leftOutIf } from '../skipped-tests.ts'
@@ -95,6 +96,23 @@ const canMount = ((): boolean => {
     return false
   }
 })()
+
+it('network file systems are told by their type on Linux, and no other file system is one', () => {
+  const typesOf: { readonly [name: string]: number } = {
+    ...{ nfs: 0x6969, smb: 0x517b, smb2: 0xfe534d42, cifs: 0xff534d42, afs: 0x5346414f, '9p': 0x01021997 },
+    ...{ ceph: 0x00c36400, coda: 0x73757245, lustre: 0x0bd00bd0 },
+  }
+  const nameOf = (type: number): string | undefined =>
+    networkFileSystem('/mnt/s.db', (asked) => (asked === '/mnt' ? type : 0))
+  const isLinux = process.platform === 'linux'
+  for (const [name, type] of Object.entries(typesOf))
+    for (const given of [type, type | 0]) expect(nameOf(given)).toBe(isLinux ? name : undefined) // also as a signed number
+  for (const local of [0xef53, 0x01021994, 0x58465342, 0x9123683e, 0x65735546]) expect(nameOf(local)).toBeUndefined()
+  const gone = (): never => {
+    throw new Error('gone')
+  }
+  expect(networkFileSystem('/mnt/s.db', gone)).toBeUndefined()
+})
 
 it('sqliteStore requires a file path: a missing path and in-memory names are a TypeError', () => {
   expect(() => sqliteStore({} as never)).toThrow('sqliteStore needs a path')

@@ -3,7 +3,16 @@
  * of the metadata, encrypted with the last key. Without that key, any change is detected.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
+import {
+  freezeResult,
+  isArray,
+  isLeft,
+  isObject,
+  parseJson,
+  right,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
 import type { StoreFaultOf } from 'indelible/store'
 import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/store/kit'
 import { openText, sealText } from './sealed.ts'
@@ -63,14 +72,12 @@ export const openMeta = (
   const text = openText(key, sealed, metaBinding(id, encryption, clear))
   const rest = text === undefined ? undefined : parseJson(text)
   if (rest === undefined || isLeft(rest) || !isObject(rest.right)) return undefined
-  return { ...clear, [encryptionKey]: { keys, from }, ...rest.right }
+  return freezeResult({ ...clear, [encryptionKey]: { keys, from }, ...rest.right })
 }
 
 /** The part of metadata that is readable without the key. */
-export const clearMeta = (encryption: EncryptionMeta, meta: JsonObject): JsonObject => ({
-  ...clearOf(meta),
-  [encryptionKey]: encryption as unknown as JsonObject,
-})
+export const clearMeta = (encryption: EncryptionMeta, meta: JsonObject): JsonObject =>
+  freezeResult({ ...clearOf(meta), [encryptionKey]: encryption as unknown as JsonObject })
 
 /** The keys of a fork: those of the shared rows, and its own. */
 export const forkedKeys = ({ keys, from }: LogKeys, at: number, own: string): LogKeys => {

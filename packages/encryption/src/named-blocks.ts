@@ -78,7 +78,7 @@ export const getNamed = async (
       return left({ _tag: 'DamagedBlock', ids: [digest] })
     contents.push(plain)
   }
-  return right(contents)
+  return right(Object.freeze(contents))
 }
 
 /** Whether the blocks exist. */

@@ -165,7 +165,7 @@ class EncryptingStore {
           const logs: LogInfo[] = []
           for (const [id, log] of read)
             if (!isLeft(log)) logs.push(log.right)
-            else if (log.left._tag === 'DamagedLog') damaged.push({ id, reason: log.left.reason })
+            else if (log.left._tag === 'DamagedLog') damaged.push(Object.freeze({ id, reason: log.left.reason }))
             else return log
           return right(
             Object.freeze({

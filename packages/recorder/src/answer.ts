@@ -61,8 +61,7 @@ export class AnswerReader {
   end(after: readonly Message[] = []): RecordedAnswer {
     const rest = this.#decoder.decode()
     if (this.#streams) {
-      this.#parser.feed(rest)
-      this.#parser.reset({ consume: true })
+      this.#parser.feed(`${rest}\n\n`) // ends the last event, too
       return this.#answered(this.#state.wire, this.#state, after)
     }
     const body = this.#body + rest

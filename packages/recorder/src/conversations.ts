@@ -84,8 +84,10 @@ export class Conversations {
     const chain = chainOf(given)
     if (named !== undefined) {
       const conversation = await this.#named(named, asked, given)
-      const shared = conversation === undefined ? 0 : sharedFrom(0, conversation, chain)
-      if (conversation !== undefined) return { conversation, from: shared, taken: shared }
+      if (conversation !== undefined) {
+        const shared = sharedFrom(0, conversation, chain)
+        return { conversation, from: shared, taken: shared }
+      }
     }
     const match = await this.#longest(chain, asked.client)
     if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {

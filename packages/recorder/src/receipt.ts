@@ -1,5 +1,6 @@
 /** Receipts of recorded calls, and the messages of a request rebuilt from one. */
 import {
+  freezeResult,
   hasField,
   ownField,
   ownFields,
@@ -271,7 +272,7 @@ export const sentMessages = (
       if (message === undefined) return left({ _tag: 'MissingBlock', ids: ids.filter((id) => id === entry) })
       sent.push(toSentMessage(message))
     }
-    return right(Object.freeze(sent))
+    return right(freezeResult(sent))
   }, 'sentMessages')
 }
 

@@ -5,6 +5,7 @@ import { assistant, createSession, memoryStore, textOf, user, type Message } fro
 import type { Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { Conversation } from '../src/conversation.ts'
+import { Conversations } from '../src/conversations.ts'
 import { baseOf, compactionOf, noBase, noteOfBase, type Compaction, type IndexedMessages } from '../src/compaction.ts'
 import { identityOf } from '../src/identity.ts'
 
@@ -88,4 +89,19 @@ it('a conversation remembers sixteen receipts that later ones can refer to', asy
   expect([conversation.receipts.size, conversation.receipts.get('3')]).toEqual([16, 3])
   conversation.wrote('other', 100)
   expect([...conversation.receipts]).toEqual([['other', 100]])
+})
+
+it('the five hundred conversations used last stay open, and others are opened again', async () => {
+  const inner = memoryStore()
+  let asked = ''
+  const store: Store = { ...inner, info: (id) => ((asked = id), inner.info(id)) }
+  const conversations = new Conversations(store, () => {})
+  const isOpened = async (id: string): Promise<boolean> => {
+    asked = ''
+    await conversations.find({ api: 'a', model: 'm' } as never, [], id)
+    return asked === id
+  }
+  for (let number = 0; number <= 500; number++) await isOpened(`s${number}`)
+  expect([await isOpened('s1'), await isOpened('s500'), await isOpened('s0')]).toEqual([false, false, true])
+  expect([await isOpened('s1'), await isOpened('s2')]).toEqual([false, true])
 })

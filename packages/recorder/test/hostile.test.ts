@@ -4,7 +4,7 @@ import { decompress } from '../src/proxy/kit.ts'
 import { decompressBytes } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listSessions, memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
+import { memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
   createRecorder,
@@ -86,11 +86,13 @@ describe('a hostile provider stream', () => {
   it('may have events that are not JSON objects; the others are recorded', async () => {
     const made = recording()
     const event = { choices: [{ index: 0, delta: { content: 'heard' }, finish_reason: 'stop' }] }
-    const text = `data: {"choices":\n\ndata: null\n\ndata: ${JSON.stringify(event)}\n\n`
-    await call(made, asked(question('hi')), text, { type: 'text/event-stream' })
-    const { sessions } = await ok(listSessions(made.store))
-    const session = await ok(openSession(made.store, sessions[0]?.id ?? ''))
-    expect([...session.view()].map((message) => textOf(message as Message))).toEqual(['hi', 'heard'])
+    // The last event needs no blank line, and no line end, after it.
+    for (const end of ['\n\n', '\n', '']) {
+      const text = `data: {"choices":\n\ndata: null\n\ndata: ${JSON.stringify(event)}${end}`
+      await call(made, asked(question(`hi${end}`)), text, { type: 'text/event-stream' })
+      const session = await ok(openSession(made.store, made.recorder.summary().sessions.at(-1) ?? ''))
+      expect([...session.view()].map((message) => textOf(message as Message))).toEqual([`hi${end}`, 'heard'])
+    }
   })
 
   it('may have citations that are not a list', async () => {
@@ -437,6 +439,26 @@ describe('a session that ends during recording', () => {
     await call(made, next, answerA)
     expect(made.notices).toEqual([])
     expect(made.recorder.summary().calls).toBe(3)
+  })
+
+  it('one named by the host has each message once, and loses those that a call leaves out', async () => {
+    const made = recording({ sessionOf: () => 'mine' })
+    const said = async (): Promise<readonly string[]> => {
+      const session = await ok(openSession(made.store, 'mine'))
+      return [session.view(), session.conversation()].map((view) =>
+        [...view].map((one) => textOf(one as Message)).join(' '),
+      )
+    }
+    const a = { role: 'assistant', content: 'a' }
+    await call(made, asked(question('1')), answerA)
+    expect(await said()).toEqual(['1 a', '1 a'])
+    await call(made, next, answerA)
+    expect(await said()).toEqual(['1 a 2 a', '1 a 2 a'])
+    await call(made, asked(question('1'), a, question('3')), answerA)
+    expect(await said()).toEqual(['1 a 2 a 3 a', '1 a 3 a'])
+    await call(made, asked(question('4')), answerA)
+    expect(await said()).toEqual(['1 a 2 a 3 a 4 a', '4 a'])
+    expect(made.notices).toEqual([])
   })
 
   it('two recorders create one session named by the host', async () => {

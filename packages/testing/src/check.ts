@@ -34,10 +34,12 @@ export const faultOf = async <Tag extends StoreFault['_tag']>(
   return answer.left as Extract<StoreFault, { _tag: Tag }> // the tag was compared
 }
 
-/** The value, which must be frozen if it is a plain object: otherwise one caller's change could affect another. */
-export const mustBeFrozen = <T>(value: T): T => {
-  const isPlain = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-  if (isPlain && !Object.isFrozen(value)) throw new Error(`the answer is not frozen: ${show(value)}`)
+/** The value, whose objects and lists must be frozen all the way down: otherwise one caller's change could affect another. */
+export const mustBeFrozen = <T>(value: T, path = 'the answer'): T => {
+  if (typeof value !== 'object' || value === null) return value
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value
+  if (!Object.isFrozen(value)) throw new Error(`${path} is not frozen: ${show(value)}`)
+  for (const key of Object.keys(value)) mustBeFrozen((value as Record<string, unknown>)[key], `${path}.${key}`)
   return value
 }
 

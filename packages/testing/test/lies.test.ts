@@ -45,18 +45,16 @@ const casesOf = (lie: Lie): readonly ContractCase[] =>
     return { lasting: false, open: async (scope) => (scope === undefined ? store : orThrow(store.scoped(scope))) }
   })
 
-/** Another value: one of its leaves is changed. */
+/** Another value, frozen: one of its leaves is changed. */
 const changed = (value: unknown, pick: number): unknown => {
   if (typeof value === 'number') return value + 1
   if (typeof value === 'boolean') return !value
   if (typeof value === 'string') return `${value.slice(0, -1)}${value.endsWith('0') ? 1 : 0}`
   if (value instanceof Uint8Array) return Uint8Array.of(...value, 1)
   if (Array.isArray(value)) {
-    if (value.length === 0) return ['more']
+    if (value.length === 0) return Object.freeze(['more'])
     const at = pick % value.length
-    return value.map((item, index) =>
-      index === at ? changed(item, Math.floor(pick / value.length)) : (item as unknown),
-    )
+    return Object.freeze(value.with(at, changed(value[at], Math.floor(pick / value.length))))
   }
   if (typeof value !== 'object' || value === null) return 'other'
   const keys = Object.keys(value)

@@ -34,10 +34,10 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const { mirror, info } = opened
     const { metadata, erasable } = info
     yield* need(refuseUndone(store, id, mirror.erased))
-    const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+    const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(mirror) })
     const { size, root } = mirror.head
     // The stored root covers the encrypted or damaged rows, not the exported ones.
-    const head = info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root }
+    const head = Object.freeze(info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root })
     const damaged = Object.freeze([...mirror.damaged])
     return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
   }, 'exportSession')

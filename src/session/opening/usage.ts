@@ -1,5 +1,5 @@
 /** The token usage of a session's model calls: from its receipts, and from the file that it was imported from. */
-import { ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
+import { freezeResult, ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -137,7 +137,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
     const model = each['model'] ?? only
     const day = each['day'] ?? (Array.isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10))
     return [
-      Object.freeze({
+      freezeResult({
         source: 'file' as const,
         ...(typeof model === 'string' && { model }),
         ...(typeof day === 'string' && { day }),

@@ -62,7 +62,7 @@ interface Draft {
   readonly blocks: Map<number, { text: string; part: JournalBlock['part'] }>
   readonly started: Set<string>
   readonly results: Map<string, ToolResultPart>
-  waiting: ReadonlySet<string>
+  waiting: Set<string>
 }
 
 export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
@@ -115,8 +115,10 @@ const addToDraft = (draft: Draft, note: JournalNote): void => {
     draft.blocks.set(index, { text: before + piece, part: whole })
   }
   if (answer !== undefined) draft.answer = answer
-  for (const id of started) draft.started.add(id)
-  if (started.length > 0) draft.waiting = new Set([...draft.waiting].filter((id) => !draft.started.has(id)))
+  for (const id of started) {
+    draft.started.add(id)
+    draft.waiting.delete(id)
+  }
   for (const result of results) {
     const [part] = partsOf([result])
     if (part?.type === 'tool_result') draft.results.set(part.callId, part)

@@ -137,7 +137,7 @@ const onceOf = (
   const io = <T>(operation: string, work: () => Promise<T>, call: string): Task<MediumFault, T> =>
     storeTask(async () => {
       try {
-        return right(await work())
+        return right(Object.freeze(await work()))
       } catch (cause) {
         return left({ _tag: 'Io', operation, cause })
       }

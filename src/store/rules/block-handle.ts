@@ -25,9 +25,7 @@ export const blockStoreOf = (
 ): Either<StoreFaultOf<'InvalidId'>, BlockStore> => {
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
-  const store = Object.freeze(blockHandle(driver, scope, guardCall))
-  storageOf.set(store, driver)
-  return right(store)
+  return right(Object.freeze(blockHandle(driver, scope, guardCall)))
 }
 
 /** The driver or store behind each block handle. */

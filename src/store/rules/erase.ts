@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { isLeft, left, right, ownFields } from '../../json/index.ts'
+import { freezeResult, isLeft, left, right, ownFields } from '../../json/index.ts'
 import { emptyRange } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
@@ -95,7 +95,7 @@ export const eraseRows = async (
       const again = await erasing.erase(store.scope, undefined)
       return isLeft(again)
         ? (again as Either<EraseFault, never>)
-        : right(Object.freeze({ ...again.right, head: content.right.head, rows: 0 }))
+        : right(freezeResult({ ...again.right, head: content.right.head, rows: 0 }))
     }
     const at = store.now() // one time for all: receipts use it to group what was erased together
     const rows = said.map((row) => ledgerRow(row, at))
@@ -105,7 +105,7 @@ export const eraseRows = async (
     const done = await erasing.erase(store.scope, { logs: checked, ledger })
     if (!isLeft(done)) {
       const count = checked.reduce((sum, { rows }) => sum + rows.length, 0)
-      return right(Object.freeze({ ...done.right, rows: count }))
+      return right(freezeResult({ ...done.right, rows: count }))
     }
     const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
     return isLate && !isLast ? undefined : (done as Either<EraseFault, never>)

@@ -21,6 +21,7 @@ import { createSession, eraseMessages, forkSession, openSession, type Session } 
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { rounds } from '../../rounds.ts'
+import { thawed } from '../../thawed.ts'
 import type { Clock } from '../../../src/task/index.ts'
 
 const lastUser = (messages: Iterable<Message>): string =>
@@ -65,6 +66,53 @@ it('a taken input comes before one queued earlier and gets its own answer', asyn
   expect(await runTurn(session, 'b', { id: 'b', whenBusy: 'queue' })).toEqual(['end_turn', 're: b'])
   await until(session, 'q answered')
   expect(messageTexts(session)).toEqual(['user: b', 'assistant: re: b', 'user: q', 'assistant: re: q'])
+})
+
+const inputsAfter = (...notes: readonly object[]): readonly unknown[] => inputsOf({ notes: () => notes as never })
+
+it('a retraction cancels the inputs whose messages it covers, unless they were answered', () => {
+  const taken = { type: 'input', id: 'a', state: 'taken', at: 3 }
+  const waiting = { type: 'input', id: 'a', state: 'waiting', reason: 'approval' }
+  const failed = { type: 'input', id: 'a', state: 'failed', reason: 'error' }
+  const answered = { type: 'input', id: 'a', state: 'answered', at: 5, reason: 'end_turn' }
+  for (const ends of [[], [waiting], [failed], [waiting, answered]])
+    for (let from = 0; from < 6; from++)
+      for (let to = from; to < 6; to++) {
+        const notes = [taken, ...ends] as readonly object[]
+        const [before] = inputsAfter(...notes) as readonly [object]
+        const isOver = from <= 3 && 3 < to && !ends.includes(answered)
+        expect(inputsAfter(...notes, { type: 'retraction', from, to })).toEqual([
+          isOver ? { ...before, state: 'cancelled', reason: 'its message was retracted' } : before,
+        ])
+      }
+  const queued = { type: 'input', id: 'a', state: 'queued', message: user('a') }
+  expect(inputsAfter(queued, { type: 'retraction', from: 0, to: 9 })).toMatchObject([{ state: 'queued' }])
+})
+
+it('an input has the message and the place of its first notes, and the end and reason of its last', () => {
+  const note = (state: string, more: object = {}): object => ({ type: 'input', id: 'a', state, ...more })
+  const message = user('a')
+  const moves = [
+    [note('answered', { at: 9 })],
+    [note('queued', { message }), { state: 'queued', message }],
+    [note('taken', { at: 3 }), { state: 'taken', message, at: 3 }],
+    [note('taken', { at: 4, message: user('b') }), { state: 'taken', message, at: 3 }],
+    [note('failed', { reason: 'error' }), { state: 'failed', message, at: 3, reason: 'error' }],
+    [note('queued', { message }), { state: 'queued', message, at: 3 }],
+    [note('taken', { at: 3 }), { state: 'taken', message, at: 3 }],
+    [
+      note('answered', { at: 5, reason: 'end_turn' }),
+      { state: 'answered', message, at: 3, end: 5, reason: 'end_turn' },
+    ],
+    [note('failed', { reason: 'late' }), { state: 'answered', message, at: 3, end: 5, reason: 'end_turn' }],
+    [note('answered', { at: 7, reason: 'other' }), { state: 'answered', message, at: 3, end: 7, reason: 'other' }],
+  ] as const
+  for (let count = 1; count <= moves.length; count++) {
+    const expected = moves[count - 1]?.[1]
+    const found = inputsAfter(...moves.slice(0, count).map(([one]) => one))
+    expect(found).toEqual(expected === undefined ? [] : [{ id: 'a', ...expected }])
+    expect(thawed(found)).toBeUndefined()
+  }
 })
 
 it('an input queued while another was being recorded comes first', async () => {

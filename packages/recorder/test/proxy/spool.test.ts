@@ -329,6 +329,15 @@ it.each([
   expect(existsSync(path)).toBe(told > 0)
 })
 
+it('the spool of a recorder that runs is neither recorded nor reported', async () => {
+  const store = memoryStore()
+  const spool = openTestSpool()
+  observed(untaken(spool), 'one')
+  expect((await replayed(store)).calls).toBe(0)
+  expect([notices, await recordedIn(store)]).toEqual([[], []])
+  spool.close()
+})
+
 it('a spool file set aside for crashing its recorder is reported and not read', async () => {
   const spool = openTestSpool()
   observed(untaken(spool), 'one')

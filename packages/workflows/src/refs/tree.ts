@@ -6,7 +6,17 @@
  * rewrites the right edge: one leaf, and one node a level.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { hasField, describe, isLeft, isObject, parseJson, textOfUtf8, Unexpected, type Json } from 'indelible/json/kit'
+import {
+  freezeResult,
+  hasField,
+  describe,
+  isLeft,
+  isObject,
+  parseJson,
+  textOfUtf8,
+  Unexpected,
+  type Json,
+} from 'indelible/json/kit'
 import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockStore } from 'indelible/store'
 import { fail, need, type Steps, type Task } from 'indelible/task/kit'
@@ -124,7 +134,7 @@ async function* readTree(
     const refs = nodes.flatMap((node) => (hasField(node, 'refs') ? node.refs : []))
     if (refs.length !== len)
       return yield* fail({ _tag: 'MalformedTree', id, reason: `has ${refs.length} refs; expected ${len}` })
-    return { ids, refs }
+    return freezeResult({ ids, refs })
   }
 }
 
