@@ -359,6 +359,29 @@ describe('session keys', () => {
     expect(await ok(store.hasBlocks(ids))).toEqual([true, true])
   })
 
+  it('of a scope store an attachment again if it is missing, and no fault of the store is taken for stored', async () => {
+    const inner = memoryStore()
+    const bytes = [Buffer.from(word)]
+    await ok(withKeys(inner, ring).putBlocks(bytes))
+    const stored: number[] = []
+    const lost: Store = {
+      ...inner,
+      hasBlocks: (ids) => storeTask(async () => right(ids.map(() => false)), 'hasBlocks'),
+      putBlocks: (blocks) => (stored.push(blocks.length), inner.putBlocks(blocks)),
+    }
+    await ok(withKeys(lost, ring).putBlocks(bytes))
+    expect(stored).toEqual([1])
+    const failing = (operation: string) => () =>
+      storeTask(async () => left({ _tag: 'Io', operation, cause: 'it is gone' } as const), operation) as never
+    for (const name of ['hasBlocks', 'putBlocks'] as const) {
+      const { operation } = await fault('Io', withKeys({ ...lost, [name]: failing(name) }, ring).putBlocks(bytes))
+      expect(operation).toBe(name)
+    }
+    const create: Store['create'] = (log) => (log.rows ? failing('create')() : inner.create(log))
+    const { operation } = await fault('Io', withKeys({ ...inner, create }, ring).putBlocks([Buffer.from('new')]))
+    expect(operation).toBe('create')
+  })
+
   it('that are damaged, of another scope, or whose key ring fails are a fault with the reason', async () => {
     const store = memoryStore()
     await new Vault(ring, store).make('k')
@@ -565,6 +588,7 @@ describe('session keys', () => {
       ['secret', true],
       ['plain', undefined],
     ])
+    expect(await ok(store.list())).not.toHaveProperty('damaged')
     await updateLedger(store)
     expect(await verifyLedger(bare)).toMatchObject({ good: 2 })
   })
