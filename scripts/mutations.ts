@@ -98,7 +98,7 @@ const changesOf = (node: Node, textOf: (node: unknown) => string): readonly (rea
 
 /** Whether a variable is a table of option names, of which only the names are read. */
 const isOptionNames = (id: unknown, textOf: (node: unknown) => string): boolean =>
-  isCode(id) && /^\w*(option|setting)Names\b/i.test(textOf(id))
+  isCode(id) && /^\w*(option|setting)Names\b|: OptionNames\b/i.test(textOf(id))
 
 const isCode = (child: unknown): child is Node => {
   const type = (child as Partial<Node> | null)?.type

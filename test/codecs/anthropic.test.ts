@@ -27,7 +27,7 @@ import type { BlockId } from '../../src/proof/kit.ts'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
-import { expectFresh, expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { expectFresh, expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const cache_control = { type: 'ephemeral', ttl: '1h' } as const
@@ -321,6 +321,7 @@ const conversations: Codec<unknown> = {
 describe('the Anthropic codec', () => {
   it('round-trips every role, block, order and form, including unknown ones', () => {
     expectLaw(anthropic, everything)
+    expectLawOfParts(anthropic, everything)
     for (const message of messages) expectLaw(anthropic, { messages: [message] })
     for (const [index] of messages.entries()) expectLaw(anthropic, { system: 's', messages: messages.slice(index) })
     for (const block of everyBlock)

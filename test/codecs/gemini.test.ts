@@ -24,7 +24,7 @@ import { provider, refusal, type ReasoningPart } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
-import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 
@@ -194,6 +194,7 @@ describe('the Gemini codec', () => {
 
   it.each(samples.map((sample, index) => [index, sample] as const))('round-trips sample %i', (_index, sample) => {
     expectLaw(gemini, sample)
+    expectLawOfParts(gemini, sample)
   })
 
   it('round-trips randomly damaged input', () => {

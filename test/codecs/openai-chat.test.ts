@@ -20,7 +20,7 @@ import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { itShared, readShared } from '../real-transcripts.ts'
-import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow, and much that they do not. */
 const everything = [
@@ -102,6 +102,7 @@ const everything = [
 describe('the OpenAI Chat codec', () => {
   it('round-trips every role, part and call, including unknown ones', () => {
     expectLaw(openaiChat, everything)
+    expectLawOfParts(openaiChat, everything)
     for (const message of everything) expectLaw(openaiChat, [message])
   })
   it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiChat, everything))

@@ -26,7 +26,7 @@ import type { BlockId } from '../../src/proof/kit.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
-import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 
 /** One of everything that the SDK's types allow: what it says here is checked to be so. */
 const allowed = [
@@ -289,6 +289,7 @@ const everything: readonly JsonObject[] = [...(allowed as readonly JsonObject[])
 describe('the OpenAI Responses codec', () => {
   it('round-trips every item and part, including unknown ones', () => {
     expectLaw(openaiResponses, everything)
+    expectLawOfParts(openaiResponses, everything)
     for (const item of everything) expectLaw(openaiResponses, [item])
   })
   it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiResponses, everything))

@@ -562,8 +562,7 @@ class EncryptingStore {
       return yield* need(this.#inner.fork(id, fork))
     }
     const { name, key } = sameKey ? known.own : yield* need(this.#newKey())
-    const keys = sameKey ? known : forkedKeys(known, fork.at, name)
-    const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
+    const sealed = sealMeta(fork.id, key, forkedKeys(known, fork.at, name), fork.meta ?? {})
     const forked = this.#marked(fork.id, sameKey ? undefined : name, async () =>
       isLeft(sealed) ? sealed : this.#inner.fork(id, { ...fork, meta: sealed.right })(),
     )

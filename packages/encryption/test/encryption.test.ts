@@ -41,7 +41,7 @@ import {
   proveEntry,
   readRange,
 } from 'indelible/session'
-import { verifyLog, type Row } from 'indelible/store'
+import { verifyLog, type LogInfo, type Row } from 'indelible/store'
 import { isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
@@ -272,6 +272,24 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     expect((await ok(describeSession(withKeys(bare, apart), 's'))).metadata).toEqual({})
     await bare.close()()
   })
+
+  it('have forks with the same key, from before its first row too', async () => {
+    const bare = await fresh()
+    const store = withKeys(bare, ring)
+    await ok(createSession(store, { id: 's', messages: said }))
+    await ok(forkSession(store, 's', { id: 'f', at: 2 }))
+    const isKey = ({ id }: LogInfo): boolean => id.startsWith('indelible.key.')
+    const keys = async (): Promise<number> => (await ok(bare.list({ limit: 100 }))).logs.filter(isKey).length
+    const before = await keys()
+    const { meta } = await ok(store.info('f'))
+    await ok(store.fork('f', { id: 'g', at: 1, meta, sameKey: true }))
+    await ok((await ok(openSession(store, 'g'))).append(user('own')))
+    expect(await keys()).toBe(before)
+    expect([...(await ok(openSession(withKeys(bare, ring), 'g'))).view()]).toEqual([said[0], user('own')])
+    await ok(store.fork('f', { id: 'h', at: 1 }))
+    expect(await keys()).toBe(before + 1)
+    await bare.close()()
+  })
 })
 
 describe('session keys', () => {
@@ -341,6 +359,29 @@ describe('session keys', () => {
     expect(await ok(store.hasBlocks(ids))).toEqual([true, true])
   })
 
+  it('of a scope store an attachment again if it is missing, and no fault of the store is taken for stored', async () => {
+    const inner = memoryStore()
+    const bytes = [Buffer.from(word)]
+    await ok(withKeys(inner, ring).putBlocks(bytes))
+    const stored: number[] = []
+    const lost: Store = {
+      ...inner,
+      hasBlocks: (ids) => storeTask(async () => right(ids.map(() => false)), 'hasBlocks'),
+      putBlocks: (blocks) => (stored.push(blocks.length), inner.putBlocks(blocks)),
+    }
+    await ok(withKeys(lost, ring).putBlocks(bytes))
+    expect(stored).toEqual([1])
+    const failing = (operation: string) => () =>
+      storeTask(async () => left({ _tag: 'Io', operation, cause: 'it is gone' } as const), operation) as never
+    for (const name of ['hasBlocks', 'putBlocks'] as const) {
+      const { operation } = await fault('Io', withKeys({ ...lost, [name]: failing(name) }, ring).putBlocks(bytes))
+      expect(operation).toBe(name)
+    }
+    const create: Store['create'] = (log) => (log.rows ? failing('create')() : inner.create(log))
+    const { operation } = await fault('Io', withKeys({ ...inner, create }, ring).putBlocks([Buffer.from('new')]))
+    expect(operation).toBe('create')
+  })
+
   it('that are damaged, of another scope, or whose key ring fails are a fault with the reason', async () => {
     const store = memoryStore()
     await new Vault(ring, store).make('k')
@@ -401,6 +442,21 @@ describe('session keys', () => {
       expect(await there.destroy(name, 's')).toEqual(right(true))
       expect(await there.destroy(name, 's')).toEqual(right(false))
     }
+  })
+
+  it('are unwrapped once, and checked before each use', async () => {
+    const store = memoryStore()
+    await new Vault(ring, store).make('k')
+    let asked = 0
+    const server = { current: newHostKey('two'), byId: async () => ((asked += 1), host.key) }
+    const vault = new Vault(server, store)
+    const secret = await vault.get('k', 's')
+    expect(vault.isFresh('k', 60_000)).toBe(true)
+    expect(vault.isFresh('k', 0)).toBe(false)
+    expect([await vault.get('k', 's'), await vault.getOrMake('k'), asked]).toEqual([secret, secret, 1])
+    await ok(ownStore(store).remove('indelible.key.k'))
+    expect((await vault.get('k', 's'))._tag).toBe('Left')
+    expect(vault.isFresh('k', 60_000)).toBe(false)
   })
 
   it('up to ten thousand are kept in memory, evicting the oldest', async () => {
@@ -532,6 +588,7 @@ describe('session keys', () => {
       ['secret', true],
       ['plain', undefined],
     ])
+    expect(await ok(store.list())).not.toHaveProperty('damaged')
     await updateLedger(store)
     expect(await verifyLedger(bare)).toMatchObject({ good: 2 })
   })

@@ -40,6 +40,7 @@ import {
 } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession, eraseMessages } from 'indelible/session'
+import { mapRight } from '../../../src/json/kit.ts'
 import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
@@ -204,6 +205,21 @@ describe.each(places)('a ledger in %s', (_, open) => {
         }, 'info'),
     }
     expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
+    await store.close()
+  })
+
+  it('treats a session that a list came too early for as no mismatch', async () => {
+    const store = await three()
+    const early: Store = {
+      ...store,
+      list: (query) =>
+        storeTask(async () => {
+          const page = await store.list(query)()
+          return mapRight(page, ({ logs, ...rest }) => ({ ...rest, logs: logs.filter(({ id }) => id !== 'b') }))
+        }, 'list'),
+    }
+    expect(await updateLedger(early)).toMatchObject({ recorded: 0, mismatches: [] })
+    expect(await verifyLedger(early)).toMatchObject({ removed: 0, unrecorded: [] })
     await store.close()
   })
 

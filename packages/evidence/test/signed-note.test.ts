@@ -124,6 +124,16 @@ describe('a signed note', () => {
     expect(verifierOf(vkey)).toMatchObject({ left: { _tag: 'BadKey', reason: expect.stringContaining(reason) } })
   })
 
+  it('is not signed if it could not be read', async () => {
+    const signer = orThrow(signerOf(newKey('example.com/a', 'log', seed).skey))
+    for (const text of ['', 'no newline', 'a tab\t\n', 'a lone \ud800\n'])
+      await expect(signNote(text, [signer])).rejects.toThrow('the text of a note must be well-formed')
+    await expect(signNote('a\n', [])).rejects.toThrow('a note needs at least one signer')
+    await expect(signNote('a\n', Array(101).fill(signer))).rejects.toThrow('at most 100 signatures, found 101')
+    const most = await signNote('a\n', Array(100).fill(signer))
+    expect(orThrow(parseNote(most)).signatures).toHaveLength(100)
+  })
+
   it('may have sixteen signatures and more', () => {
     expect(orThrow(parseNote(`text\n\n${'\u2014 a AAAAAAA=\n'.repeat(100)}`)).signatures).toHaveLength(100)
   })

@@ -52,9 +52,8 @@ export const retryUntil = async <T>(
 ): Promise<T> => {
   const until = since + timeout
   for (let pause = 1; ; pause = Math.min(pause * 2, 100)) {
-    const left = until - performance.now()
     try {
-      return await (left > 0.9 * timeout ? work() : withStatementLimit(left, work))
+      return await withStatementLimit(until - performance.now(), work)
     } catch (error) {
       if (!isTransient(error) || performance.now() + pause > until) throw error
     }

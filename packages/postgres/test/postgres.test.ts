@@ -12,7 +12,7 @@ import { blockIdOf } from '../../../src/proof/kit.ts'
 import { verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { findingText, sessionMember, storeTask } from '../../../src/store/kit.ts'
 import { postgresStore, type PostgresOptions } from '@indelible/postgres'
-import { storeContract, type StorePlace } from '@indelible/testing'
+import { injectFaults, storeContract, type StorePlace, type Faults } from '@indelible/testing'
 import { cancelStatement } from '../src/cancel.ts'
 import { listLogs } from '../src/list.ts'
 import { sizedAt } from '../src/log.ts'
@@ -833,6 +833,29 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     end()
     vi.useRealTimers()
     for (const each of [store, other]) await done(each.close())
+  })
+
+  it('whose creation fails at any statement is created by the next open', async () => {
+    const opened = async (schema: string, faults: Faults): Promise<boolean> => {
+      const pool = faultyPool(url, faults)
+      faults.arm()
+      const store = await postgresStore({ pool, schema, timeout: 300 })()
+      faults.rest()
+      if (!isLeft(store)) await done(store.right.close())
+      await pool.end()
+      return !isLeft(store)
+    }
+    const counting = injectFaults({ at: -1, strike: 'delay' })
+    expect(await opened(fresh(), counting)).toBe(true)
+    const { steps } = counting
+    expect(steps.length).toBeGreaterThan(6)
+    for (const at of steps.keys()) {
+      const schema = fresh()
+      await opened(schema, injectFaults({ at, strike: at % 2 === 0 ? 'outage' : 'fail before' }))
+      const store = await open({ schema })
+      await done(store.create({ id: 'a', encrypt: false }))
+      await done(store.close())
+    }
   })
 
   it('reports an append that is blocked for too long', async () => {

@@ -279,6 +279,19 @@ it("the log's limits bound what is kept of a call", async () => {
   expect(JSON.stringify(last(log))).not.toContain('x'.repeat(21))
 })
 
+it("a program's source is whole up to 100,000 characters, whatever the log's limits", async () => {
+  const log = logOf({ limits: { string: 20, size: 200 } })
+  const whole = 'x'.repeat(100_000)
+  for (const programSource of [whole, `${whole}y`]) await recordCall(log, { methodName: 'f', programSource }, () => 1)
+  const [kept, shortened] = log
+    .view()
+    .toArray()
+    .map((record) => record.programSource)
+  expect(kept === whole).toBe(true)
+  expect(shortened).toMatch(/^x+[^x]/)
+  expect(shortened?.length).toBeLessThanOrEqual(100_000)
+})
+
 it('a thrown object without a message keeps its JSON as the message, bounded like every recorded value', async () => {
   const log = logOf()
   await errorOf(recordCall(log, { methodName: 'f' }, () => { throw { code: 'E7', detail: 'x'.repeat(1e6) } })) // oxfmt-ignore

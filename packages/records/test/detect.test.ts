@@ -223,7 +223,8 @@ describe('detected history use: the result', () => {
         { line: 4, patterns: ['count'], text: 'return bad.length' },
       ],
     })
-    expect(Object.isFrozen(use)).toBe(true)
+    const all = [use, use.patterns, use.evidence, ...use.evidence.flatMap((one) => [one, one.patterns])]
+    expect(all.every(Object.isFrozen)).toBe(true)
   })
   it('is bounded', () => {
     const many = detectHistoryUse(`x(${'y'.repeat(500)}, conversationHistory)\n`.repeat(200))

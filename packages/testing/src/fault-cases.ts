@@ -36,17 +36,13 @@ export const everyFault = async (place: StorePlace): Promise<void> => {
   const healthy = await place.open()
   const { faultEvery = 1 } = place
   let count = 0
-  try {
-    for (const [index, turn] of course.entries()) {
-      const counting = injectFaults({ at: -1, strike: 'delay' })
-      await play(place, healthy, counting, `turn ${index}, counted`, [turn])
-      for (const [at, step] of counting.steps.entries())
-        for (const strike of strikesFor(step, at))
-          if (count++ % faultEvery === 0)
-            await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
-    }
-  } finally {
-    await healthy.close()()
+  for (const [index, turn] of course.entries()) {
+    const counting = injectFaults({ at: -1, strike: 'delay' })
+    await play(place, healthy, counting, `turn ${index}, counted`, [turn])
+    for (const [at, step] of counting.steps.entries())
+      for (const strike of strikesFor(step, at))
+        if (count++ % faultEvery === 0)
+          await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
   }
 }
 
@@ -60,15 +56,11 @@ const strikesFor = (step: string, at: number): readonly Strike[] => {
 export const anyFault = async (place: StorePlace): Promise<void> => {
   if (place.openFaulty === undefined) return
   const healthy = await place.open()
-  try {
-    const seeds = place.faultEvery === undefined || place.faultEvery === 1 ? 10 : 3
-    for (let seed = 0; seed < seeds; seed++) {
-      const pick = randomFrom(1000 + seed)
-      const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // in range
-      await play(place, healthy, injectFaults({ seed, every: 8 }), `seed ${seed}`, turns)
-    }
-  } finally {
-    await healthy.close()()
+  const seeds = place.faultEvery === undefined || place.faultEvery === 1 ? 10 : 3
+  for (let seed = 0; seed < seeds; seed++) {
+    const pick = randomFrom(1000 + seed)
+    const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // in range
+    await play(place, healthy, injectFaults({ seed, every: 8 }), `seed ${seed}`, turns)
   }
 }
 

@@ -67,7 +67,6 @@ export const followCases: StoreCases = {
     await add(store, 'a', [entry('two')])
     mustEqual(await following, storedRowsOf([entry('one'), entry('two')]))
     mustEqual(await elsewhere, storedRowsOf([entry('of the other scope')]))
-    if (other !== store) await valueOrThrow(other.close())
   },
   'a follower that reads no rows blocks nobody, and gets them all later': async (store) => {
     const rows = someRows(60)

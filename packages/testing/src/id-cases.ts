@@ -139,7 +139,6 @@ export const idCases: StoreCases = {
     mustEqual((await valueOrThrow(first.list())).logs, [])
     mustEqual(await valueOrThrow(second.read('a')), storedRowsOf([entry('of 1')]))
     await faultOf('NoSuchLog', first.fork('a', { id: 'b', at: 0 }))
-    for (const store of stores) await valueOrThrow(store.close())
   },
   'a handle opens a handle for another scope': async (store) => {
     const other = storeInScope(store, 'other')

@@ -228,6 +228,5 @@ export const leaseCases: StoreCases = {
     mustEqual((await valueOrThrow(again.leaseOf('a')))?.expires, expires)
     await faultOf('LeaseHeld', again.lease('a', { holder: 'y', ttl: long }))
     await valueOrThrow(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
-    await valueOrThrow(again.close())
   },
 }

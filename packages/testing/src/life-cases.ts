@@ -53,7 +53,6 @@ export const lifeCases: StoreCases = {
     if (!place.lasting) return
     const again = await place.open()
     mustEqual((await valueOrThrow(again.info('a'))).head.size, 1)
-    await valueOrThrow(again.close())
   },
   'everything is stored after a reopen': async (store, place) => {
     if (!place.lasting) return
@@ -80,6 +79,5 @@ export const lifeCases: StoreCases = {
     for (const id of ['a', 'b']) await valueOrThrow(verifyLog(again, id))
     await valueOrThrow(again.create({ id: 'c', encrypt: false }))
     mustEqual(await listedIds(again), ['c', 'b', 'a'])
-    await valueOrThrow(again.close())
   },
 }

@@ -14,31 +14,27 @@ const appends = 40
  */
 export const severalProcesses = async (place: StorePlace, elsewhere: StoreModule): Promise<void> => {
   const store = await place.open()
-  try {
-    await valueOrThrow(store.create({ id: 'crowded', encrypt: false }))
-    const following = (async () => {
-      const followed: StoredRow[] = []
-      for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
-      return followed
-    })()
-    following.catch(() => {}) // awaited below; a failing writer is reported first
-    await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
-    const rows = await valueOrThrow(store.read('crowded'))
-    mustEqual(rows.length, writers * appends, 'the number of rows')
-    mustEqual(await following, rows, 'what a follower in this process had')
-    for (let writer = 0; writer < writers; writer++) {
-      const own = rows.map(({ body }) => body).filter((body) => body.startsWith(`${writer}:`))
-      mustEqual(
-        own,
-        Array.from({ length: appends }, (_, index) => `${writer}:${index}`),
-        `the rows of writer ${writer}`,
-      )
-    }
-    const verified = await verifyLog(store, 'crowded')()
-    mustHold(!isLeft(verified), 'the log verifies')
-  } finally {
-    await store.close()()
+  await valueOrThrow(store.create({ id: 'crowded', encrypt: false }))
+  const following = (async () => {
+    const followed: StoredRow[] = []
+    for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
+    return followed
+  })()
+  following.catch(() => {}) // awaited below; a failing writer is reported first
+  await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
+  const rows = await valueOrThrow(store.read('crowded'))
+  mustEqual(rows.length, writers * appends, 'the number of rows')
+  mustEqual(await following, rows, 'what a follower in this process had')
+  for (let writer = 0; writer < writers; writer++) {
+    const own = rows.map(({ body }) => body).filter((body) => body.startsWith(`${writer}:`))
+    mustEqual(
+      own,
+      Array.from({ length: appends }, (_, index) => `${writer}:${index}`),
+      `the rows of writer ${writer}`,
+    )
   }
+  const verified = await verifyLog(store, 'crowded')()
+  mustHold(!isLeft(verified), 'the log verifies')
 }
 
 const runElsewhere = async ({ module, argument }: StoreModule, writer: number): Promise<void> => {

@@ -10,6 +10,7 @@
  * }))
  *   it(name, run)
  */
+import type { Store } from 'indelible/store'
 import { argumentCases } from './argument-cases.ts'
 import { appendCases } from './append-cases.ts'
 import { spokenCases } from './spoken-cases.ts'
@@ -40,9 +41,16 @@ import { timeCases } from './time-cases.ts'
 export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] => {
   const onPlace = async (work: (place: StorePlace) => Promise<void>): Promise<void> => {
     const place = await makePlace()
+    const opened: Store[] = []
+    const open: StorePlace['open'] = async (scope) => {
+      const store = await place.open(scope)
+      opened.push(store)
+      return store
+    }
     try {
-      await work(place)
+      await work({ ...place, open })
     } finally {
+      for (const store of opened) await store.close()()
       await place.leave?.()
     }
   }
@@ -63,15 +71,7 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
     ...lifeCases,
   }).map(([title, work]) => ({
     name: `${name}: ${title}`,
-    run: () =>
-      onPlace(async (place) => {
-        const store = await place.open()
-        try {
-          await work(store, place)
-        } finally {
-          await store.close()()
-        }
-      }),
+    run: () => onPlace(async (place) => work(await place.open(), place)),
   }))
   return [
     ...cases,

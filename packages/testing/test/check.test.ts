@@ -1,8 +1,12 @@
 /** The checks of the contract suites: a wrong answer must fail, and its message must say how. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { StoreFault } from 'indelible/store'
+import { memoryStore, orThrow } from 'indelible'
+import type { Store, StoreFault } from 'indelible/store'
+import { storeContract } from '@indelible/testing'
+import { storeTask } from '../../../src/store/kit.ts'
 import { mustCome, faultOf, mustBeFrozen, mustHold, mustEqual, valueOrThrow, changeEverything } from '../src/check.ts'
+import { injectFaults, strikes, type FaultPlan, type Strike, type StruckStep } from '../src/faults.ts'
 
 const bytes = (...values: readonly number[]): Uint8Array => new Uint8Array(values)
 
@@ -81,4 +85,93 @@ it('changeEverything leaves nothing of an argument except frozen and non-plain d
   })
   for (const value of [null, undefined, 1, 'a']) changeEverything(value)
   expect([...map]).toEqual([['a', 1]])
+})
+
+it('a case closes every handle before it leaves its place, also if it fails', async () => {
+  const closed: boolean[] = []
+  const cases = (breaks: boolean): ReturnType<typeof storeContract> =>
+    storeContract('counted', async () => {
+      const memory = memoryStore()
+      const open = async (scope = 'default'): Promise<Store> => {
+        const handle = closed.push(false) - 1
+        const close: Store['close'] = () =>
+          storeTask(async () => {
+            await new Promise(setImmediate)
+            closed[handle] = true
+            return right(undefined)
+          }, 'close')
+        const store = { ...orThrow(memory.scoped(scope)), close }
+        return breaks ? { ...store, list: () => storeTask(async () => left({ _tag: 'Closed' }), 'list') } : store
+      }
+      return { lasting: false, open, leave: async () => expect(closed).not.toContain(false) }
+    })
+  const named = (breaks: boolean) => cases(breaks).find(({ name }) => name.includes('sees its own logs and blocks'))
+  await named(false)?.run()
+  await expect(named(true)?.run()).rejects.toThrow('Closed')
+  expect(closed).toHaveLength(18)
+})
+
+describe('injected faults', () => {
+  /** What becomes of three steps of which the second is struck: what was done, and the answers. */
+  const after = async (strike: Strike, way: 'now' | 'later'): Promise<string> => {
+    const faults = injectFaults({ at: 1, strike })
+    const done: string[] = []
+    const medium = {
+      error: (struck: StruckStep) => new Error(`${struck.strike} ${struck.step} ${struck.number}`),
+      tear: (share: number) => void done.push(share >= 0 && share < 1 ? 'part' : 'all'),
+      crash: () => void done.push('locks'),
+    }
+    const step = async (name: string): Promise<string> => {
+      try {
+        return await faults[way](name, () => (done.push(name), name) as never, medium)
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const unarmed = await step('a')
+    faults.arm()
+    const answers = [unarmed, await step('b'), await step('c'), await step('d')]
+    faults.rest()
+    answers.push(await step('e'))
+    expect(faults.steps.join('')).toBe(faults.crashed ? 'bc' : 'bcd')
+    expect(faults.struck).toEqual([{ strike, step: 'c', number: 1 }])
+    faults.restart()
+    expect([faults.crashed, await step('f')]).toEqual([false, 'f'])
+    return `${answers.join(', ')}; ${done.join(' ')}`
+  }
+  it.each<readonly [Strike, string]>([
+    ['fail before', 'a, b, fail before c 1, d, e; a b d e f'],
+    ['fail after', 'a, b, fail after c 1, d, e; a b c d e f'],
+    ['crash before', 'a, b, crash before c 1, crashed before: d, crashed before: e; a b locks f'],
+    ['crash after', 'a, b, crash after c 1, crashed before: d, crashed before: e; a b c locks f'],
+    ['tear', 'a, b, tear c 1, d, e; a b part d e f'],
+    ['outage', 'a, b, outage c 1, outage c 1, e; a b e f'],
+    ['delay', 'a, b, c, d, e; a b c d e f'],
+  ])('strike one step: %s', async (strike, expected) => {
+    expect([await after(strike, 'now'), await after(strike, 'later')]).toEqual([expected, expected])
+  })
+  it('strike about one step in `every` by a seed, the same ones each time', () => {
+    const struckBy = (plan: FaultPlan): readonly StruckStep[] => {
+      const faults = injectFaults(plan)
+      faults.arm()
+      for (let step = 0; step < 1000; step++)
+        try {
+          faults.now(`${step}`, () => step)
+        } catch {
+          faults.rest()
+          faults.restart()
+          faults.arm()
+        }
+      return faults.struck
+    }
+    const often = struckBy({ seed: 1, every: 2 })
+    expect(struckBy({ seed: 1, every: 2 })).toEqual(often)
+    expect(struckBy({ seed: 2, every: 2 })).not.toEqual(often)
+    expect(new Set(often.map(({ strike }) => strike)).size).toBe(strikes.length)
+    expect(often.length).toBeGreaterThan(400)
+    expect(often.length).toBeLessThan(600)
+    const seldom = struckBy({ seed: 1 }).length
+    expect(seldom).toBeGreaterThan(60)
+    expect(seldom).toBeLessThan(140)
+  })
 })

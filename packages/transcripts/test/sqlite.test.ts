@@ -78,6 +78,21 @@ describe('the opencode database', () => {
     expect(said(path, 2)).toBe('there is no conversation 2; the file has 2, numbered from 0')
     expect(readFileSync(path).equals(before)).toBe(true)
   })
+  it('with one session leaves nothing aside', () => {
+    const alone = made('opencode-alone.db', (db) => {
+      db.exec(`
+        create table session (id text primary key, title text, time_created integer, time_updated integer);
+        create table message (id text primary key, session_id text, time_created integer, data text);
+        create table part (id text primary key, message_id text, session_id text, data text);
+        insert into session values ('ses_1', 'A look', 10, 20);
+        insert into message values ('msg_1', 'ses_1', 1, '{"role":"user","time":{"created":1}}');
+        insert into part values ('prt_1', 'msg_1', 'ses_1', '{"type":"text","text":"Look."}')`)
+    })
+    const { messages, origin } = read(alone)
+    expect(outline(messages)).toEqual(['user: Look.'])
+    expect(origin.aside).toEqual({})
+    expect(JSON.stringify(origin)).not.toContain('todos')
+  })
   it('lists its conversations with their last change', () => {
     const opened = openTranscriptDatabase(path)
     if (isLeft(opened)) throw new Error(faultMessage(opened.left))
@@ -216,6 +231,7 @@ describe("checkpoints of LangGraph's Python SqliteSaver", () => {
     const messages = [human('Look.', 'h1'), answer('a1'), result('c-a1', 'r1')]
     const { messages: found, origin, damage, losses } = read(saved('python.db', [['1', null, { messages, seen }]]))
     expect([damage, losses]).toEqual([[], []])
+    expect(origin.aside).toEqual({})
     expect(outline(found)).toEqual(['user: Look.', 'assistant: I look. ▸ c-a1', 'tool: ◂ c-a1 A cat.'])
     expect(found[1]?.content[1]).toMatchObject({ arguments: '{"at":"a","n":"12345678901234567890"}' })
     expect(origin).toMatchObject({
@@ -253,7 +269,8 @@ describe("checkpoints of LangGraph's Python SqliteSaver", () => {
         ['2', 'b', 0, [answer('a1')]],
         ['2', 'a', 1, removal('h1')],
         ['2', 'a', 0, human('Two, again.', 'h2')],
-        ['3', '', 0, [result('c-a1', 'r1'), { role: 'assistant', content: 'It is a cat.' }]],
+        ['3', '', 1, { role: 'assistant', content: 'It is a cat.' }],
+        ['3', '', 0, [result('c-a1', 'r1')]],
         ['4', '', 0, human('of another fork', 'h4')],
         ['5', '', 0, human('not applied yet', 'h5')],
       ],
