@@ -78,6 +78,8 @@ export const restoreHistory = <M extends Recordable<M>>(
     const answer = callCallback('decode', () => decode(encoded[position]))
     if (isLeft(answer)) return answer
     const decoded = answer.right
+    if (!isEither(decoded))
+      return left({ _tag: 'CallbackThrew', callback: 'decode', cause: new TypeError(notEither(decoded)) })
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
     try {
       append(log, decoded.right, kinds[position])
@@ -90,6 +92,14 @@ export const restoreHistory = <M extends Recordable<M>>(
 }
 
 const optionNames = { classify: true } as const
+
+const isEither = (value: unknown): boolean => {
+  const tag =
+    typeof value === 'object' && value !== null ? ownField(value as { readonly _tag?: unknown }, '_tag') : undefined
+  return tag === 'Left' || tag === 'Right'
+}
+
+const notEither = (value: unknown): string => `it returned ${describe(value)}, not an Either, as decodeMessage does`
 
 const none: readonly never[] = freeze([])
 const noOptions: object = freeze(create(null))

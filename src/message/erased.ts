@@ -1,6 +1,7 @@
 /** Erased messages: their form in the record, and the form in which they are sent. */
 import { emptyList, freeze, mapEach } from '../json/index.ts'
 import { text } from './construct.ts'
+import { contentOf } from './guards.ts'
 import type { ErasedPart, Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The text that models and people see in place of erased content. */
@@ -37,7 +38,8 @@ const erasedPart = (part: Part): ErasedPart => {
  * @param message a message
  * @returns true if it has an `erased` part
  */
-export const isErased = ({ content }: Pick<Message, 'content'>): boolean => {
+export const isErased = (message: Pick<Message, 'content'>): boolean => {
+  const content = contentOf('isErased', message)
   for (let index = 0; index < content.length; index++) if (content[index]?.type === 'erased') return true
   return false
 }

@@ -20,24 +20,31 @@ export const isRole = (value: unknown): value is Role =>
  * @param part a part
  * @returns true for a text part
  */
-export const isText = (part: Part): part is TextPart => part.type === 'text'
+export const isText = (part: Part): part is TextPart => typeOf('isText', part) === 'text'
 /**
  * Whether a part is a tool call.
  *
  * @param part a part
  * @returns true for a tool call
  */
-export const isToolCall = (part: Part): part is ToolCallPart => part.type === 'tool_call'
+export const isToolCall = (part: Part): part is ToolCallPart => typeOf('isToolCall', part) === 'tool_call'
 /**
  * Whether a part is a tool result.
  *
  * @param part a part
  * @returns true for a tool result
  */
-export const isToolResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
+export const isToolResult = (part: Part): part is ToolResultPart => typeOf('isToolResult', part) === 'tool_result'
+
+/** The type of a part. Throws TypeError for a value without properties. */
+const typeOf = (call: string, part: Part): Part['type'] => {
+  if (part === undefined || part === null)
+    throw new TypeError(`${call} takes a part of a message, found ${describe(part)}`)
+  return part.type
+}
 
 /** The parts of a message. Throws TypeError for another value, which the compiler would have rejected. */
-const contentOf = (call: string, message: Message): readonly Part[] => {
+export const contentOf = (call: string, message: Pick<Message, 'content'>): readonly Part[] => {
   const content: unknown = (message as Message | null | undefined)?.content
   if (!isArray(content)) throw new TypeError(`${call} takes a message, found ${describe(message)}`)
   return message.content

@@ -136,6 +136,14 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
   }
 }
 
+/** The number of messages. Throws TypeError for another value, which the compiler would have rejected. */
+export const lengthOf = (messages: Sequence<Message>): number => {
+  const length: unknown = (messages as Sequence<Message> | undefined)?.length
+  if (typeof length !== 'number' || typeof messages === 'string')
+    throw new TypeError(`expected messages: an array, or a view such as history.view(), found ${describe(messages)}`)
+  return length
+}
+
 /** Calls a function for each call, each result and everything else in messages, part by part. */
 export const walkMessages = (
   messages: Sequence<Message>,
@@ -143,9 +151,7 @@ export const walkMessages = (
   result: (part: ToolResultPart, position: number, index: number) => void,
   countOtherPosition: (position: number) => void,
 ): void => {
-  const length: unknown = (messages as Sequence<Message> | undefined)?.length
-  if (typeof length !== 'number' || typeof messages === 'string')
-    throw new TypeError(`expected messages: an array, or a view such as history.view(), found ${describe(messages)}`)
+  const length = lengthOf(messages)
   for (let position = 0; position < length; position++) {
     const { content } = itemAt(messages, position)
     if (content.length === 0) countOtherPosition(position)

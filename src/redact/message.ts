@@ -1,7 +1,7 @@
 /** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
 import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
-import { indelibleMetaOf } from '../message/kit.ts'
+import { contentOf, indelibleMetaOf } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
 import type { Redacted } from './mark.ts'
 import { checkedOptions, textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
@@ -75,7 +75,7 @@ const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
 type RedactPart = <P extends Part>(part: P) => P
 
 const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): Message => {
-  const content = message.content.map(part)
+  const content = contentOf('a redactor', message).map(part)
   const stored = ownField(message, 'meta')
   const meta = stored === undefined ? undefined : inner.beside(stored)
   if (meta === stored && content.every((one, index) => one === message.content[index])) return message

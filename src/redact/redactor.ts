@@ -96,7 +96,10 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     found.forEach(note)
     return clean
   }
-  const text = (given: string): string => replaceFound(given, finder.inText(given))
+  const text = (given: string): string => {
+    if (typeof given !== 'string') throw new TypeError(`a redactor takes a text, found ${describe(given)}`)
+    return replaceFound(given, finder.inText(given))
+  }
   const textFrom = (given: string, from: number): string => {
     if (from === 0) return text(given)
     const before = Math.max(0, from - contextBefore)
@@ -111,7 +114,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
   const ofJson = <T extends Json>(value: T, beside: boolean): T => {
     if (typeof value === 'string') return beside && isBlockId(value) ? value : (text(value) as T & string)
     if (typeof value !== 'object' || value === null) return value
-    const given = textOfJson(value)
+    const given = textOfPlain(value)
     const clean = replaceFound(given, finder.inJson(given, beside))
     return clean === given ? value : (JSON.parse(clean) as T)
   }
@@ -133,6 +136,15 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     ready: (given, from = 0) => (holdsBack ? from : redactableEnd(given, from)),
     counts: () => new Map(counts),
     finding,
+  }
+}
+
+/** The text of plain JSON data. Throws TypeError for a circular value. */
+const textOfPlain = (value: Json): string => {
+  try {
+    return textOfJson(value)
+  } catch (cause) {
+    throw new TypeError('a redactor takes plain JSON data, found a circular value', { cause })
   }
 }
 

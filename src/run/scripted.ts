@@ -1,5 +1,5 @@
 /** A model without a provider that answers from a script, for demonstrations and tests. */
-import { hasField, optionsOf } from '../json/index.ts'
+import { describe, hasField, optionsOf } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
@@ -30,6 +30,8 @@ export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}
     pause = 0,
   } = optionsOf('scriptedModel', options, { name: true, results: true, pause: true })
   amount('pause', pause, { unit: 'milliseconds', most: longestTimer })
+  if (typeof (Object(lines) as Partial<typeof lines>)[Symbol.iterator] !== 'function' || typeof lines === 'string')
+    throw new TypeError(`scriptedModel takes a list of messages, found ${describe(lines)}`)
   const script = lines[Symbol.iterator]()
   return Object.freeze({
     name,

@@ -35,7 +35,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { isRole, withErasedText } from '../message/kit.ts'
+import { isRole, lengthOf, withErasedText } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
 import { valueOf } from '../codecs/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
@@ -90,6 +90,7 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
  * encodeThread([user('hello')]) // [{ type: 'message', role: 'user', content: 'hello' }]
  */
 export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
+  lengthOf(messages)
   const history: Item[] = []
   let open: Open // the message that the next item could join
   for (const given of messages) {

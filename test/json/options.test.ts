@@ -23,21 +23,30 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { deriveContext, manageHistory, prepareSummaries, recall, recallTool, replay } from 'indelible/context'
-import { resume, run, scriptedModel, sessionHandler, tool, toolOutput, turn } from 'indelible/run'
+import {
+  deriveContext,
+  estimateTokens,
+  manageHistory,
+  prepareSummaries,
+  recall,
+  recallTool,
+  replay,
+} from 'indelible/context'
+import { inputsOf, resume, run, scriptedModel, sessionHandler, tool, toolOutput, turn } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { copySession, follow, proveEntry } from 'indelible/session'
-import { blockCache, followLog, keyValueBlocks, memoryDriver, removeBlocks } from 'indelible/store'
+import { blockCache, followLog, keyValueBlocks, memoryDriver, removeBlocks, storeOf, verifyLog } from 'indelible/store'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { describe, expect, it } from 'vitest'
 import { agentsSession } from '@indelible/openai-agents'
 import { checkKeys, destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
-import { toolResultsOf } from 'indelible/message'
-import { appendUserMessage, checkThread, replaceThreadHistory, toThreadHistory } from 'indelible/thread'
+import { createRedactor } from 'indelible/redact'
+import { isErased, isText, isToolCall, isToolResult, toolResultsOf } from 'indelible/message'
+import { appendUserMessage, checkThread, encodeThread, replaceThreadHistory, toThreadHistory } from 'indelible/thread'
 import { postgresStore } from '@indelible/postgres'
 import {
   createCallLog,
@@ -60,7 +69,14 @@ import {
 } from '@indelible/evidence'
 import { aiSdkModel, chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { claudeSessionStore } from '@indelible/claude-agent'
-import { createPendingHistory, createRefHistory } from '@indelible/workflows/refs'
+import {
+  adoptHistory,
+  createPendingHistory,
+  createRefHistory,
+  hydrate,
+  hydratePartial,
+  refsOf,
+} from '@indelible/workflows/refs'
 import { createChat, eventsInMemory, eventsInStore, historyActivities } from '@indelible/workflows/activities'
 import { importTranscript, readTranscript, readTranscriptStream, writeNative } from '@indelible/transcripts'
 
@@ -225,6 +241,16 @@ const wrongValues: readonly (readonly [error: string, call: (value: never) => un
   ['checkThread takes an array of items', checkThread],
   ['keyValueBlocks takes a key-value store with a method `mget`', (value) => keyValueBlocks(value)],
   ['removeBlocks takes a key-value store with a method `deletePrefix`', (value) => removeBlocks(value)],
+  ['isErased takes a message', isErased],
+  ['estimateTokens takes a message', estimateTokens],
+  ['a redactor takes a message', (value) => createRedactor().message(value)],
+  ['a redactor takes a text', (value) => createRedactor().text(value)],
+  ['scriptedModel takes a list of messages', (value) => scriptedModel(value)],
+  ['inputsOf takes a session', inputsOf],
+  ['storeOf takes a driver', (value) => storeOf(value)],
+  ['verifyLog takes a store', (value) => verifyLog(value, 's')],
+  ['expected messages: an array, or a view', encodeThread],
+  ['adoptHistory takes a history of keys', (value) => adoptHistory({} as never, value)],
   ['backupSqlite needs a path', (path) => backupSqlite({ path, to: 'b.db' })],
   ['a transcript is read from its text or bytes', (value) => readTranscript(value)],
   ['rotateKeys takes a store', (value) => rotateKeys(value, keyRing([newHostKey('a')]))],
@@ -237,6 +263,22 @@ const wrongValues: readonly (readonly [error: string, call: (value: never) => un
 it.each(wrongValues)('a value of another type is a TypeError: %s', (error, call) => {
   for (const value of [undefined, {}, 5] as never[]) expect(() => call(value)).toThrow(error)
   for (const value of [undefined, {}, 5] as never[]) expect(() => call(value)).toThrow(TypeError)
+})
+
+it('part guards, a circular value, a parsed state and a decoder without an Either get a sentence, too', async () => {
+  for (const guard of [isText, isToolCall, isToolResult])
+    expect(() => guard(undefined as never)).toThrow(`${guard.name} takes a part of a message, found nothing`)
+  const circular: { [name: string]: unknown } = {}
+  circular['self'] = circular
+  expect(() => createRedactor().json(circular as never)).toThrow('takes plain JSON data, found a circular value')
+  const state: unknown = JSON.parse(JSON.stringify(createRefHistory()))
+  for (const call of [hydrate, hydratePartial, refsOf])
+    await expect((async () => call(store, state as never))()).rejects.toThrow(
+      /^expected a history of refs, found .*; parseHistoryJson makes one of a parsed state$/,
+    )
+  expect(restoreHistory({ messages: [user('a')] }, ((message: unknown) => message) as never)).toMatchObject({
+    left: { callback: 'decode', cause: { message: expect.stringMatching(/^it returned .*, not an Either/) as string } },
+  })
 })
 
 it('orThrow of a promise says to await it; a private key that is no text is a BadKey', () => {

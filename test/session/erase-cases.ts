@@ -186,6 +186,23 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it.each(['Call me at 555…', 'Call me at 555 0100 ...', 'Call me at 555 0100'])(
+      'are listed in the receipt if a title begins with them: %s',
+      async (title) => {
+        const store = await open()
+        const metadata = { title, summary: 'Call', program: 'a program that calls' }
+        await createSession(store, {
+          id: 's',
+          messages: [user('Call me\nat 555 0100  tonight')],
+          metadata,
+          erasable: true,
+        })
+        await createSession(store, { id: 'other', metadata: { title: 'Call me tonight' } })
+        expect((await eraseMessages(store, 's', [0], because)).remains).toEqual([{ what: 'metadata', session: 's' }])
+        await store.close()
+      },
+    )
+
     it('are listed in the receipt wherever their text remains in any spelling', async () => {
       const store = await open()
       const secret = 'She wrote: "Café de Flore,\n12 Main Street"'

@@ -334,7 +334,10 @@ describe('show --call', () => {
     })
     const dearest = costs.toSorted((a, b) => b.dollars - a.dollars)[0]
     expect(show('--call', 'dearest').stdout).toContain(`\ncall ${String(dearest?.call)} of 4, `)
-    expect(show('--call', 'cheapest').status).toBe(2)
+    expect(show('--call', 'cheapest')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--call takes a whole number or "dearest", not "cheapest"') as string,
+    })
   })
   it('shows only the message that was edited, not those that follow it', () => {
     const { stdout } = show('--call', '4')
@@ -414,6 +417,8 @@ describe('a session with an altered message', () => {
   })
   it('a call whose result is damaged is not said to have none', async () => {
     const run = await altered('tool_result')
+    // Two damaged messages are not equal, even at one position.
+    expect(run('diff', 's', 's').stdout).toContain('the same: the first 2 messages')
     expect(run('show', 's').stdout).toMatch(/▸ weather .* result may be in damaged 2$[^]*^open calls: none$/m)
     expect(run('show', 's', '1').stdout).toContain('▸ weather  its result may be in message 2, which is damaged')
     expect(json(run('show', 's', '--json'))[1]?.['calls']).toEqual([{ id: 'c1', name: 'weather' }])

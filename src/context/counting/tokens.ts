@@ -10,7 +10,7 @@
  */
 import { attachmentTokens } from './attachments.ts'
 import { user, type Message, type Part } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import { contentOf, erasedMark } from '../../message/kit.ts'
 import { describe } from '../../json/index.ts'
 import { memoize } from '../memoize.ts'
 
@@ -18,7 +18,10 @@ import { memoize } from '../memoize.ts'
 export type Estimator = (message: Message) => number
 
 /** The estimated tokens of a message, at least 4. Cost: O(characters). */
-export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
+export const estimateTokens: Estimator = (message) => {
+  contentOf('estimateTokens', message)
+  return tokensOfMessage(message, textTokens)
+}
 
 /** Counts the tokens of a text: `textTokens` or a model's tokenizer. It must be pure. */
 export type Tokenizer = (text: string) => number

@@ -1,5 +1,5 @@
 /** Reads the inputs of turns from a session's notes, using a table of state transitions. */
-import { jsonEqual } from '../../json/index.ts'
+import { describe, jsonEqual } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
 import { messageIn } from '../../message/kit.ts'
 import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
@@ -86,8 +86,11 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
  * @example
  * inputsOf(session).filter(({ state }) => state === 'failed') // to ask again, under the same id
  */
-export const inputsOf = (session: Pick<Session, 'notes'>): readonly Input[] =>
-  Object.freeze(inputsIn(session.notes()).map((input) => Object.freeze({ ...input })))
+export const inputsOf = (session: Pick<Session, 'notes'>): readonly Input[] => {
+  if (typeof (Object(session) as Partial<typeof session>).notes !== 'function')
+    throw new TypeError(`inputsOf takes a session, found ${describe(session)}`)
+  return Object.freeze(inputsIn(session.notes()).map((input) => Object.freeze({ ...input })))
+}
 
 /** The answer to an input: the last assistant message between its message and its end. */
 export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: Input): Message | undefined =>

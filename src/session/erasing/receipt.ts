@@ -254,8 +254,10 @@ async function* dataBesideRows(
     for (const log of page.logs) {
       const { id, head } = log
       const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
-      const said = [id, ...namesIn(meta), ...textsOf(meta)]
-      if (texts.some((text) => said.some((one) => one.includes(text)))) found.push({ what: 'metadata', session: id })
+      const values = textsOf(meta)
+      const said = [id, ...namesIn(meta), ...values]
+      if (texts.some((text) => said.some((one) => one.includes(text)) || values.some((one) => isTitleOf(one, text))))
+        found.push({ what: 'metadata', session: id })
       if (!isEncryptedLog(log) || head.size === 0) continue
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
       if (last === undefined || (isLeft(last) && (last.left._tag === 'NoKey' || last.left._tag === 'DamagedLog')))
@@ -266,6 +268,14 @@ async function* dataBesideRows(
   } while (after !== undefined)
   return found
 }
+
+/** Whether a value is the beginning of a text, as in a title that a program made of a message: on one line, shortened. */
+const isTitleOf = (value: string, text: string): boolean => {
+  const title = oneSpaced(value).replace(/ ?(?:…|\.{3})$/, '')
+  return title.length >= longEnough && oneSpaced(text).startsWith(title)
+}
+
+const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
 
 /** The result of checking a valid receipt. */
 export interface ProvenErasure {

@@ -81,6 +81,8 @@ export const storeOf = (
   scope: string = defaultScope,
   onNotice: OnNotice = () => {},
 ): Either<StoreFaultOf<'InvalidId'>, Store> => {
+  if (typeof (Object(driver) as Partial<StoreDriver>).hash !== 'function')
+    throw new TypeError(`storeOf takes a driver, such as memoryDriver(), found ${describe(driver)}`)
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
   const whole = { closed: undefined, pending: new Set<Promise<unknown>>(), signals: signalsOf(driver) }

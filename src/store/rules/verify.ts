@@ -1,6 +1,6 @@
 /** Verifies that a log's rows are unchanged since they were appended. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { describe, isLeft, left, right } from '../../json/index.ts'
 import type { CallbackThrew, Task } from '../../task/index.ts'
 import { emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { storeTask, type LogFault, type VerifyFault } from '../fault.ts'
@@ -40,6 +40,8 @@ export function verifyLog(
   given?: Head,
   inspect?: InspectRows,
 ): Task<VerifyFault | CallbackThrew, LogInfo> {
+  if (typeof (Object(store) as Partial<Store>).info !== 'function')
+    throw new TypeError(`verifyLog takes a store, such as memoryStore(), found ${describe(store)}`)
   const older = given && { ...given }
   return storeTask(async () => {
     const found = await store.info(id)()

@@ -1,6 +1,5 @@
 /** `indelible diff A B`: shows where two conversations diverge, and what follows in each. */
 import { jsonEqual, type Json } from 'indelible/json/kit'
-import type { View } from 'indelible/history'
 import type { Message, Part } from 'indelible/message'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { namedConversation, type NamedConversation } from '../sources/conversation.ts'
@@ -38,7 +37,7 @@ The exit code is 0 even if they differ.`,
     const limit = wholeNumber('--limit', values['limit'], 20, 0)
     pickOf(values)
     const [left, right] = [await namedConversation(a, call), await namedConversation(b, call)]
-    const parted = compareViews(left.view, right.view, values['exact'] === true)
+    const parted = compareConversations(left, right, values['exact'] === true)
     if (values['json'] === true)
       return terminal.printJson([
         {
@@ -58,9 +57,13 @@ interface Comparison {
   readonly sameAtEnd: number
 }
 
-const compareViews = (a: View<Message>, b: View<Message>, exact: boolean): Comparison => {
+const compareConversations = (left: NamedConversation, right: NamedConversation, exact: boolean): Comparison => {
+  const [a, b] = [left.view, right.view]
   const most = Math.min(a.length, b.length)
+  // What stands in place of a damaged message says nothing of the message.
   const isSame = (x: number, y: number): boolean =>
+    !isDamaged(left, x) &&
+    !isDamaged(right, y) &&
     jsonEqual(comparable(a.at(x) as Message, exact), comparable(b.at(y) as Message, exact))
   let same = 0
   while (same < most && isSame(same, same)) same++
@@ -68,6 +71,9 @@ const compareViews = (a: View<Message>, b: View<Message>, exact: boolean): Compa
   while (sameAtEnd < most - same && isSame(a.length - 1 - sameAtEnd, b.length - 1 - sameAtEnd)) sameAtEnd++
   return { same, sameAtEnd }
 }
+
+const isDamaged = ({ view, damaged = noDamage }: NamedConversation, index: number): boolean =>
+  damaged.size > 0 && damaged.has(view.positionAt(index) as number)
 
 /** The compared part of a message. Call ids are left out, because programs choose different ones. */
 const comparable = (message: Message, exact: boolean): Json => {

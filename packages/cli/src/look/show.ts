@@ -66,7 +66,10 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
-    const number = values['call'] === 'dearest' ? 'dearest' : wholeNumber('--call', values['call'], undefined)
+    const number =
+      values['call'] === 'dearest'
+        ? 'dearest'
+        : wholeNumber('--call', values['call'], undefined, undefined, ' or "dearest"')
     if (number === 0) throw new Misuse('show --call counts calls from 1')
     if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
     if (at === undefined && number === undefined && values['full'] === true)

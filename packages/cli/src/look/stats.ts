@@ -39,7 +39,10 @@ The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
 are counted and add nothing. The days are those of the calls (UTC; for a file,
 its own). If a file contains only totals, costs lack the surcharge for long
-requests. A fork counts only its own calls, not those that it shares with its original.`,
+requests. A fork counts only its own calls, not those that it shares with its original.
+
+Receipts are read as they are stored: "indelible verify" finds altered ones.
+"indelible show SESSION --call dearest" prints the call that cost most.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },

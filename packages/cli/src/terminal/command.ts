@@ -117,10 +117,16 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
 }
 
 /** The whole number of an option, or `otherwise` without it. Throws Misuse for anything else, or below `least`. */
-export const wholeNumber = <T>(option: string, given: unknown, otherwise: T, least: number = -Infinity): number | T => {
+export const wholeNumber = <T>(
+  option: string,
+  given: unknown,
+  otherwise: T,
+  least: number = -Infinity,
+  orElse = '',
+): number | T => {
   if (given === undefined) return otherwise
   if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
-    throw new Misuse(`${option} takes a whole number, not "${String(given)}"`)
+    throw new Misuse(`${option} takes a whole number${orElse}, not "${String(given)}"`)
   if (Number(given) < least) throw new Misuse(`${option} takes a whole number from ${least}`)
   return Number(given)
 }

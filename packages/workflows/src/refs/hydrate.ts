@@ -24,7 +24,7 @@ import {
 import { fail, need, type Steps, type Task } from 'indelible/task/kit'
 import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
-import type { RefHistory } from './ref-history.ts'
+import { checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
 import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 
@@ -70,7 +70,7 @@ interface Read {
 const missingReason = 'it is not in the store'
 
 async function* contentOf(store: BlockStore, given: RefHistory, lenient = false): Steps<HydratePartialFault, Read> {
-  const { scope, session } = given
+  const { scope, session } = checkRefHistory(given)
   if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
   const refs = yield* need(refsOf(store, given))
   const parts = refs.map(blocksOfRef)

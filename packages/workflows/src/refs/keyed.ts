@@ -2,7 +2,18 @@
  * Histories of refs saved by another system: its key-value store holds one content block under each key, and
  * keys are not derived from content. `adoptHistory` reads the content, so that it can be persisted here.
  */
-import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected, present } from 'indelible/json/kit'
+import {
+  describe,
+  isLeft,
+  type Json,
+  left,
+  optionsOf,
+  parseJson,
+  right,
+  textOfUtf8,
+  Unexpected,
+  present,
+} from 'indelible/json/kit'
 import type { Message, Part, Role } from 'indelible/message'
 import type { KeyValueStore } from 'indelible/store'
 import { valuesOf } from 'indelible/store/kit'
@@ -90,8 +101,18 @@ export interface AdoptOptions {
 export const adoptHistory = (
   keyValue: Pick<KeyValueStore, 'mget'>,
   keyed: KeyedHistory,
-  { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {},
+  options: AdoptOptions = {},
 ): Task<AdoptFault, PendingHistory> => {
+  if (typeof (Object(keyed) as Partial<KeyedHistory>).refs !== 'function')
+    throw new TypeError(
+      `adoptHistory takes a history of keys, found ${describe(keyed)}; parseHistoryJson makes one of a parsed state`,
+    )
+  const {
+    scope = keyed.scope,
+    session,
+    keyOf = sidekickKey(keyed),
+    keysPerCall,
+  } = optionsOf('adoptHistory', options, { scope: true, session: true, keyOf: true, keysPerCall: true })
   checkNames(scope, session)
   return refsTask(async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]

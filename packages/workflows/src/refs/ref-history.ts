@@ -102,6 +102,15 @@ export interface RefHistoryOptions {
   readonly inbox?: Iterable<MessageRef> | undefined
 }
 
+/** The history itself. Throws TypeError for another value, such as a state that was parsed from JSON. */
+export const checkRefHistory = (history: RefHistory): RefHistory => {
+  if (typeof (Object(history) as Partial<RefHistory>).toJSON !== 'function')
+    throw new TypeError(
+      `expected a history of refs, found ${describe(history)}; parseHistoryJson makes one of a parsed state`,
+    )
+  return history
+}
+
 /**
  * Create a reference history.
  *

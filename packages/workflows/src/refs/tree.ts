@@ -23,7 +23,7 @@ import { fail, need, type Steps, type Task } from 'indelible/task/kit'
 import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
-import type { RefHistory } from './ref-history.ts'
+import { checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /**
  * Add refs to the end of a tree, and store its new blocks. A retry returns the same tree.
@@ -65,7 +65,7 @@ export const refsOf = (
   history: RefHistory,
 ): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> =>
   refsSteps(async function* () {
-    const { tree, refs } = history.toJSON()
+    const { tree, refs } = checkRefHistory(history).toJSON()
     if (tree === undefined) return refs
     if (store.scope !== history.scope)
       return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
