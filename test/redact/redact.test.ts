@@ -270,7 +270,7 @@ describe('a redactor', () => {
         { type: 'input', id: 'i', state: 'failed', reason: text },
         { type: 'input', id: 'i', state: 'taken', at: 0 },
         { type: 'application', namespace: 'x', content: [text] },
-        { type: 'page', position: 0, page: 'plan' },
+        { type: 'page', position: 0, kind: 'plan' },
         { type: 'erased', was: 'pin' },
         { type: 'pin', position: 0 },
         { type: 'unpin', position: 0 },
