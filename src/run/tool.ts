@@ -101,7 +101,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     timeout,
     alone = false,
     idempotent,
-  } = optionsOf('tool', options, toolNames as OptionNames<typeof options>)
+  } = optionsOf('tool', options, toolOptionNames as OptionNames<typeof options>)
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`tool: \`name\` is ${describeValue(name)}; expected the name that the model calls`)
   if (typeof options.run !== 'function')
@@ -123,7 +123,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   })
 }
 
-const toolNames: OptionNames<ToolOptions<StandardSchemaV1>> = {
+const toolOptionNames: OptionNames<ToolOptions<StandardSchemaV1>> = {
   name: true,
   description: true,
   schema: true,

@@ -89,6 +89,33 @@ describe('turn', () => {
     )
   })
 
+  it('refuses amounts and choices that are none, by the name of the option', async () => {
+    const session = await createSession(memoryStore(), { messages: [user('one')] })
+    const model = echo
+    const settled = orThrow(settle(session.view()))
+    const amounts: readonly (readonly [string, (value: never) => unknown])[] = [
+      ['turn: wait', (wait) => turn(session, 'x', { model, wait })],
+      ['lease.wait', (wait) => sessionHandler(session, { lease: { holder: 'h', wait } })],
+      ['journalEvery.ms', (ms) => sessionHandler(session, { journalEvery: { ms } })],
+      ['journalEvery.bytes', (bytes) => sessionHandler(session, { journalEvery: { bytes } })],
+      ['pause', (pause) => scriptedModel([], { pause })],
+      ['tool "look": timeout', (timeout) => tool({ name: 'look', parameters: {}, run: () => '', timeout })],
+      ['toolConcurrency', (toolConcurrency) => run({ model, view: settled, toolConcurrency })],
+      ['buffer', (buffer) => run({ model, view: settled, buffer })],
+    ]
+    for (const [name, call] of amounts)
+      for (const value of [NaN, -1, '1', {}])
+        expect(() => call(value as never)).toThrow(new RegExp(`^${name} is .*; expected a (?:whole )?number of `))
+    const choices: readonly (readonly [string, (value: never) => unknown])[] = [
+      ['turn: whenBusy', (whenBusy) => turn(session, 'x', { model, whenBusy })],
+      ['resume: whenBusy', (whenBusy) => resume(session, { model, whenBusy })],
+      ['lease.whenBusy', (whenBusy) => sessionHandler(session, { lease: { holder: 'h', whenBusy } })],
+    ]
+    for (const [name, call] of choices)
+      for (const value of ['never', 1, null]) expect(() => call(value as never)).toThrow(name)
+    expect([session.len, session.notes().length]).toEqual([1, 0])
+  })
+
   it('reports a store failure while appending the input, without a retry', async () => {
     const real = memoryStore()
     let failures = 0
