@@ -5,7 +5,7 @@
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { orThrow } from 'indelible'
+import { orThrow, type Store } from 'indelible'
 import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
 import { storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
 
@@ -42,8 +42,12 @@ const lyingDriver = (lie: Lie): StoreDriver => {
 
 const casesOf = (lie: Lie): readonly ContractCase[] =>
   storeContract('lies', async (): Promise<StorePlace> => {
-    const store = orThrow(storeOf(lyingDriver(lie)))
-    return { lasting: false, open: async (scope) => (scope === undefined ? store : orThrow(store.scoped(scope))) }
+    const driver = { ...lyingDriver(lie), close: async () => undefined }
+    const open = async (scope?: string): Promise<Store> => {
+      const store = orThrow(storeOf(driver))
+      return scope === undefined ? store : orThrow(store.scoped(scope))
+    }
+    return { lasting: true, open }
   })
 
 /** Another value, frozen: one of its leaves is changed. */
@@ -68,7 +72,7 @@ const changed = (value: unknown, pick: number): unknown => {
 const picks = 4
 
 const slow =
-  /follow|lease|holder|watch|thousand|any number|byte for byte|is removed during|several|random failures|crash/
+  /follow|expired|renewed|asked to stop|was lost|taken by another|concurrent requests|different leases|one holder|watch|thousand|any number|byte for byte|is removed during|several|random failures|crash|1,000|fifty|every size|text without control|earlier heads|one millisecond|slice|one kind/
 
 it('each contract case detects exactly the recorded faulty stores', async () => {
   const lines: string[] = []
@@ -79,7 +83,8 @@ it('each contract case detects exactly the recorded faulty stores', async () => 
     let calls = 0
     if (slow.test(name)) continue
     await casesOf((answer) => (calls++, answer))[index]?.run()
-    if (calls === 0 || calls > 34) continue
+    if (calls === 0) continue
+    const first = calls > 34 ? calls - 3 : 0 // of a long case only the end
     const believes = async (at: number, lie: (answer: Answer) => Answer): Promise<number> => {
       const one = casesOf((answer, call) => (call === at ? lie(answer) : answer))[index]
       return one === undefined
@@ -90,12 +95,13 @@ it('each contract case detects exactly the recorded faulty stores', async () => 
           )
     }
     let [faults, values] = [0, 0]
-    for (let at = 0; at < calls; at++) {
+    for (let at = first; at < calls; at++) {
       faults += await believes(at, () => fault)
       for (let pick = 0; pick < picks; pick++)
         values += await believes(at, (answer) => (isLeft(answer) ? right({}) : right(changed(answer.right, pick))))
     }
-    lines.push(`${name.slice('lies: '.length)}: of ${calls} faults ${faults}, of ${calls * picks} values ${values}`)
+    const lies = calls - first
+    lines.push(`${name.slice('lies: '.length)}: of ${lies} faults ${faults}, of ${lies * picks} values ${values}`)
   }
   await new Promise(setImmediate)
   process.removeAllListeners('unhandledRejection')
