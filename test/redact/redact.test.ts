@@ -158,6 +158,11 @@ describe('a redactor', () => {
       { rule: 'customer', length: 6 },
       { rule: 'pin', length: 2 },
     ])
+    // A rule sees a value with its key: a text in its quotes, a number as it is.
+    const ends = createRedactor({ rules: [{ name: 'pin', pattern: /"pin":(?<secret>\d+)$/ }, { name: 'word', pattern: /"word":"(?<secret>\w+)"$/ }] }) // oxfmt-ignore
+    expect(ends.text('{"pin":1234,"other":1234,"word":"abc"}')).toBe(
+      '{"pin":"[redacted pin, 4 characters]","other":1234,"word":"[redacted word, 3 characters]"}',
+    )
     // a match without a character is none
     const empty = createRedactor({
       rules: [

@@ -17,11 +17,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { blockIdOf } from '../../src/proof/kit.ts'
 import { verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
 import { storeNoticeText } from '../../src/store/kit.ts'
@@ -285,6 +285,24 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
+  it('reads no more of a log than the nodes that are far apart, and near ones at once', async () => {
+    const store = await sqliteStore({ path: fresh() })
+    const rows = Array.from({ length: 700 }, (_, index) => ({ kind: 'note' as const, body: `${index}` }))
+    await store.create({ id: 's', rows, encrypt: false })
+    const all = vi.spyOn(StatementSync.prototype, 'all')
+    const readBy = async (positions: readonly number[]): Promise<readonly number[]> => {
+      all.mockClear()
+      expect(await store.nodes('s', positions)).toHaveLength(positions.length)
+      return all.mock.results.map(({ value }) => (value as readonly unknown[]).length)
+    }
+    try {
+      expect(Math.max(...(await readBy([0, 350, 699])))).toBe(1)
+      expect(await readBy([5, 3, 4, 6, 8])).toContain(6)
+    } finally {
+      all.mockRestore()
+      await store.close()
+    }
+  })
   it('writes nothing to a file opened read-only', async () => {
     const path = fresh()
     await done((await filled(path, ['first'])).close())

@@ -117,6 +117,14 @@ it('a sample is about as large as its share, also with one common system text', 
   expect(found.filter(Boolean).length).toBeLessThan(80)
 })
 
+it.each(['named', 'responses'] as const)('a conversation is sampled as a whole: %s', async (kind) => {
+  const found = await recorded(
+    Array.from({ length: 20 }, () => ({ kind, turns: 3 })),
+    0.5,
+  )
+  expect([...new Set(found.map(({ length }) => length))].toSorted()).toEqual([0, 3])
+})
+
 it('conversations of system texts alone are sampled by those', async () => {
   const fetch = recordingFetch({ store: memoryStore(), fetch: provider, sample: 0.5 })
   for (let index = 0; index < 20; index++) {
