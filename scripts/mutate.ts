@@ -38,6 +38,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
     'test/session/{adapter-ownership,arguments,digests,erased-elsewhere,lease-options,open-or-create,unread-rows}',
   ],
   store: ['test/store/*', 'test/session/{tamper,erase,lease}', 'packages/encryption/test/encryption'],
+  workflows: ['packages/workflows/test/**/*', 'packages/encryption/test/every-log'],
   testing: ['packages/testing/test/*', 'test/store/{memory,sqlite,key-value,amounts}', 'test/run/model-contract'],
 }
 /** Tests that take long, patch what a mark needs, or need what was built. */

@@ -111,6 +111,26 @@ it('a case closes every handle before it leaves its place, also if it fails', as
   expect(closed).toHaveLength(18)
 })
 
+it.each<readonly [StoreFault['_tag'], number]>([
+  ['NoSuchLog', 0],
+  ['NoSuchLog', 1],
+  ['Closed', 0],
+])('a follower must fail with %s: another fault instead of number %i is found', async (tag, number) => {
+  let met = 0
+  const cases = storeContract('followed', async () => {
+    const memory = memoryStore()
+    const read: Store['read'] = (...given) =>
+      storeTask(async () => {
+        const answer = await memory.read(...given)()
+        const isOther = answer._tag === 'Left' && answer.left._tag === tag && met++ === number
+        return isOther ? left({ _tag: 'Io', operation: 'read', cause: 'another fault' }) : answer
+      }, 'read')
+    return { lasting: false, open: async () => ({ ...memory, read }) }
+  })
+  const fails = cases.find(({ name }) => name.includes('a follower fails'))
+  await expect(fails?.run()).rejects.toThrow(`"Io", expected "${tag}"`)
+})
+
 describe('injected faults', () => {
   /** What becomes of three steps of which the second is struck: what was done, and the answers. */
   const after = async (strike: Strike, way: 'now' | 'later'): Promise<string> => {
