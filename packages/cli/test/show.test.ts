@@ -341,6 +341,13 @@ describe('show --call', () => {
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
     expect(stdout).not.toContain('message 2 of the request')
   })
+  it('shows the difference in a long line, and the whole line with --full', () => {
+    const shown = (...more: readonly string[]) =>
+      indelible(['show', id, '--call', '4', ...more, '--store', path], { columns: 80 }).stdout
+    expect(shown()).toMatch(/^ {4}- …the calendar, please\. Mind the rules .*…\n {4}\+ …the calendar, please\.$/m)
+    const rules = 'Mind the rules of the project. '.repeat(10)
+    expect(shown('--full')).toContain(`    - Add a test for leap years to the calendar, please. ${rules}\n`)
+  })
   it('--json has the same, and a negative number counts from the end', () => {
     const [line] = show('--call', '-2', '--json').lines
     expect(JSON.parse(line ?? '')).toMatchObject({
