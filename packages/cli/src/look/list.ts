@@ -3,7 +3,7 @@ import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, titleOf } from '../view/about.ts'
+import { activityOf, claudeAgentText, titleOf } from '../view/about.ts'
 import { firstWords } from '../sources/first-words.ts'
 import { filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
@@ -196,5 +196,6 @@ const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
   if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
+  if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK: its lines are notes ("show" says how to read them)'
   return fork ?? firstWords(store, info)
 }
