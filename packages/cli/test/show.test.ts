@@ -348,6 +348,18 @@ describe('show --call', () => {
     const rules = 'Mind the rules of the project. '.repeat(10)
     expect(shown('--full')).toContain(`    - Add a test for leap years to the calendar, please. ${rules}\n`)
   })
+  it('names another model first, and says "up to" where the request is not larger', async () => {
+    const other = join(folder, 'models.db')
+    const store = await sqliteStore({ path: other })
+    const name = await recordCalls(store, [
+      { input: 12_000, cached: 0 },
+      { input: 11_000, cached: 0, how: 'model' },
+    ])
+    await store.close()
+    expect(indelible(['show', name, '--call', '2', '--store', other], { columns: 300 }).stdout).toMatch(
+      /^ {2}cache {4}broke\n {2}why {6}The previous call went to gpt-5\.5, and each model has its own cache\. The tool list changed: -bash\. Up to 11K tokens were sent again\.$/m,
+    )
+  })
   it('--json has the same, and a negative number counts from the end', () => {
     const [line] = show('--call', '-2', '--json').lines
     expect(JSON.parse(line ?? '')).toMatchObject({
