@@ -79,6 +79,18 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/^standard input: openai-chat, 1 message\n/)
     expect(stdout).toMatch(/from a pipe/)
   })
+  it('marks an answer that was interrupted', async () => {
+    const path = join(folder, 'interrupted.db')
+    const store = await sqliteStore({ path })
+    const cut = { ...assistant('I look at '.repeat(30)), meta: { indelible: { interrupted: true } } }
+    await createSession(store, { id: 's', messages: [user('look'), cut, assistant('Done.')] })
+    await store.close()
+    const run = (...args: readonly string[]) => indelible(['show', 's', ...args, '--store', path])
+    expect(run().stdout).toMatch(/ I look at .*…\n +interrupted\n +2 /)
+    expect(run().stdout.match(/interrupted/g)).toHaveLength(1)
+    expect(run('1').stdout).toMatch(/^1 {2}assistant .* {2}interrupted$/m)
+    expect(run('2').stdout).not.toContain('interrupted')
+  })
   it('lists unanswered calls', () => {
     const path = writeTestFile(
       'open.json',
