@@ -346,7 +346,10 @@ describe('show --call', () => {
     })
     const dearest = costs.toSorted((a, b) => b.dollars - a.dollars)[0]
     expect(show('--call', 'dearest').stdout).toContain(`\ncall ${String(dearest?.call)} of 4, `)
-    expect(show('--call', 'cheapest').status).toBe(2)
+    expect(show('--call', 'cheapest')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--call takes a whole number or dearest, not "cheapest"') as string,
+    })
   })
   it('shows only the message that was edited, not those that follow it', () => {
     const { stdout } = show('--call', '4')

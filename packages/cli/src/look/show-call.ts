@@ -164,7 +164,7 @@ function* figureLines(
       'cost',
       dollars === undefined
         ? isCounted
-          ? 'not known: the model has no known list price'
+          ? `not known: this version has no list price of ${oneLine(model)}`
           : 'not known'
         : `${atLeast(isUndercounted)}${dollarsText(dollars)} at list prices`,
     ],

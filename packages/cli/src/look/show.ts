@@ -66,7 +66,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
-    const number = values['call'] === 'dearest' ? 'dearest' : wholeNumber('--call', values['call'], undefined)
+    const number = callNumber(values['call'])
     if (number === 0) throw new Misuse('show --call counts calls from 1')
     if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
     if (at === undefined && number === undefined && values['full'] === true)
@@ -95,6 +95,14 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const state = stateLines(session, lease, terminal.columns, terminal.paint)
     await terminal.print(Array.from(state, (line) => withPlace(line, values, [append])))
   },
+}
+
+/** The number of a call; `dearest`; undefined without the option. Throws Misuse. */
+const callNumber = (given: unknown): number | 'dearest' | undefined => {
+  if (given === 'dearest') return given
+  if (typeof given === 'string' && !/^-?\d/.test(given))
+    throw new Misuse(`--call takes a whole number or dearest, not "${given}"`)
+  return wholeNumber('--call', given, undefined)
 }
 
 /** Given positions; a negative first one counts from the end. */

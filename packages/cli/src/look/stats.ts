@@ -33,7 +33,8 @@ export const stats: Command = {
   usage: ['stats [options]', 'stats [options] SESSION', 'stats [options] FILE'],
   about: `Adds up the model calls of all sessions of a store, of one session, or
 of a file: the tokens of the requests, the share that the provider read from its
-cache, the tokens of the answers, and the cost at list prices.
+cache, the tokens of the answers, and the cost at list prices. The prices are those of modelPrices in indelible/context,
+a table in this version; a model that is not in it has the cost ?.
 
 The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
@@ -283,6 +284,10 @@ const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void =
     ...(undercounted > 0
       ? [`${countText(undercounted, 'answer')} with more tokens than the file counts: output and dollars are at least those shown`]
       : []), // oxfmt-ignore
-    ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
+    ...(unknown.size > 0
+      ? [
+          `this version has no list price of ${oneLine([...unknown].join(', '))} (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens`,
+        ]
+      : []),
   ])
 }
