@@ -57,7 +57,7 @@ export const cacheBreak = (
   now: SentBefore,
   compacted: boolean,
   edit: Edit | undefined,
-  original: SentBefore | undefined,
+  original?: SentBefore,
 ): CacheBreak | undefined => {
   const before = last ?? original
   const edited = edit && ({ where: 'messages', index: edit.index, because: edit.because } as const)
