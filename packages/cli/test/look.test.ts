@@ -318,6 +318,9 @@ describe('stats', () => {
       ['day', 'model', 'dollars'],
       ['2026-01-02', 'claude-opus-4-5', '$2.75'],
     ])
+    expect(indelible(['stats', 'mine', ...store], { columns: 40 }).stderr).toMatch(
+      /^no room at 40 columns for: cached, calls, output, input; a wider terminal or --json has them\n/,
+    )
     expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })
   it('counts each call of a store once, also in forks', () => {

@@ -216,7 +216,7 @@ const tableLines = (
   rows: readonly Row[],
   by: readonly Field[],
   shortOf: (id: string) => string,
-  { columns, paint }: Terminal,
+  { columns, paint, tell }: Terminal,
 ): readonly string[] => {
   const total = rows.reduce<Sum>((sum, row) => addSums(sum, row.sum), emptySum)
   const cells = [
@@ -231,11 +231,15 @@ const tableLines = (
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
+  const missing: string[] = []
   for (const name of ['cached', 'calls', 'output', 'input'])
     if (roomBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
+      missing.push(name)
     }
+  if (missing.length > 0)
+    tell([`no room at ${columns} columns for: ${missing.join(', ')}; a wider terminal or --json has them`])
   // Narrow columns get their full width, the others share the rest. Short ids come first, so that they stay whole.
   const shown = [...widths]
   let room = roomBeside() + 2
