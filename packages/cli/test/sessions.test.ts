@@ -255,8 +255,12 @@ describe('a session list', () => {
     run('append', 'a', 'New words.', ...own)
     expect(ids()[0]).toBe('a')
     expect(run('list', '--where', 'id=z', ...own).stderr).toBe('no session matches --where\n')
+    expect(run('list', '--where', 'mesages=3', ...own).stderr).toBe(
+      'no session matches --where; no session has the field "mesages"; did you mean "messages"?\n',
+    )
     for (const bad of [
       ['--where', 'id'],
+      ['--where', 'messages>x'],
       ['--sort', 'size'],
       ['--limit', '-1'],
     ])

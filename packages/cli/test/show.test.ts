@@ -190,6 +190,11 @@ describe('indelible show', () => {
     ['no such file', () => join(folder, 'none'), /does not exist/],
     ['a folder', () => folder, /is a folder; expected a file/],
     [
+      'an empty file',
+      () => writeTestFile('empty.json', ''),
+      /empty\.json: the text is empty; expected a conversation\n/,
+    ],
+    [
       'not JSON',
       () => writeTestFile('a.json', '[\n{"role": "user",}]'),
       /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/,
