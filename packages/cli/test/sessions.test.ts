@@ -50,7 +50,7 @@ it('a session of the Claude Agent SDK says what reads it, and is not exported as
   const id = sessions.idOf(key)
   await opened.close()
   const sentence = `${id}: the Claude Agent SDK wrote this session: its lines are notes`
-  expect(run('list', '--store', claude).stdout).toContain('Claude Agent SDK: its lines are notes')
+  expect(run('list', '--store', claude).stdout).toContain('Claude Agent SDK, kept as notes')
   for (const command of ['show', 'context']) expect(run(command, id, '--store', claude).stderr).toContain(sentence)
   const exported = run('export', id, '--to', 'openai-chat', '--store', claude)
   expect(exported).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) as string })

@@ -201,6 +201,6 @@ const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
   if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
-  if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK: its lines are notes ("show" says how to read them)'
+  if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK, kept as notes'
   return fork ?? firstWords(store, info)
 }
