@@ -82,7 +82,7 @@ const checkRoot = async (
         result: 'not compared',
         text:
           fault._tag === 'MissingBlock'
-            ? 'not compared: the file names stored files that it does not contain; "indelible import" into a store that has them compares it'
+            ? 'not compared: the file names stored files that it does not contain; an import into a store that has them compares it'
             : `not compared: ${faultMessage(fault)}`,
       }
 }
