@@ -50,7 +50,9 @@ export type TranscriptFault = Exclude<CodecFault, { readonly _tag: 'UnresolvedBl
 
 export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
   InvalidJson: (fault) =>
-    `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`,
+    fault.line === 1 && fault.column === 1 && fault.found === 'the end'
+      ? 'the text is empty; expected a conversation'
+      : `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`,
   UnknownFormat: (fault) =>
     `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one per line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`,
   UnexpectedWire: (fault) =>

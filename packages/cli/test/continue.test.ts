@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
+import { lossLines } from '../src/terminal/report.ts'
 import { faultMessage, type Message } from 'indelible'
 import { nativePrograms, readTranscript, type NativeProgram } from '@indelible/transcripts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
@@ -100,6 +101,11 @@ const madeHome = () => {
       indelible(['continue', ...args], { env: { ...env, ...more }, cwd: join(home, 'work') }),
   }
 }
+
+it('a problem of a whole message has no empty name before it', () => {
+  const [, line] = lossLines([{ position: 0, path: [], reason: 'is a system message: left out' }], 100)
+  expect(line).toBe('       1 × is a system message: left out')
+})
 
 const said = (content: string): readonly string[] => {
   const read = readTranscript(content)

@@ -187,6 +187,33 @@ describe('indelible check', () => {
       expect([status, JSON.parse(stdout)]).toMatchObject([0, { messages, notes: 2, damage: [], losses: [] }])
     }
   })
+  it('compares the rows of an export with its root', () => {
+    const store = ['--store', join(folder, 'exported.db')]
+    const given = writeTestFile('given.json', JSON.stringify([{ role: 'user', content: 'Be careful.' }]))
+    expect(indelible(['import', given, '--id', 's', ...store]).status).toBe(0)
+    const { stdout: exported } = indelible(['export', 's', '--to', 'indelible', ...store])
+    const whole = writeTestFile('exported.jsonl', exported)
+    expect(indelible(['check', whole])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^root: the rows have the root that the file states$/m) as string,
+    })
+    const edited = writeTestFile('edited.jsonl', exported.replace('careful', 'careless'))
+    const { status, stdout, stderr } = indelible(['check', edited])
+    expect([status, stderr]).toEqual([1, `indelible: ${edited}: the file was changed after it was exported\n`])
+    expect(stdout).toMatch(/^root: the rows have the root [0-9a-f]{64}/m)
+    expect(JSON.parse(indelible(['check', edited, '--json']).stdout)).toMatchObject({ root: 'differs', damage: [] })
+    const untimed = exported.replaceAll(/,"at":\d+/g, '')
+    expect(indelible(['check', writeTestFile('untimed.jsonl', untimed)])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^root: not compared: rows of the file have no time$/m) as string,
+    })
+    const attached = JSON.stringify({ type: 'image', source: { type: 'block', id: 'a'.repeat(64) } })
+    const naming = exported.replace('"content":[', `"content":[${attached},`)
+    expect(indelible(['check', writeTestFile('naming.jsonl', naming)])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('root: not compared: the file names stored files') as string,
+    })
+  })
   it('reads the database of another program', () => {
     const path = join(folder, 'threads.db')
     const db = new DatabaseSync(path)

@@ -60,6 +60,25 @@ describe('indelible erase', () => {
     expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 0 })
   })
+  it('lists mark every session that has the erased messages, also forks and originals', async () => {
+    const store = await filled()
+    const file = await sqliteStore({ path: store[1] as string })
+    await (await forkSession(file, 'a', { id: 'one', at: 1 })).close()
+    await (await forkSession(file, 'a', { id: 'three', at: 3 })).close()
+    await (await forkSession(file, 'three', { id: 'two', at: 2 })).close()
+    await file.close()
+    const marks = () =>
+      indelible(['list', '--json', '--sort', 'id', ...store])
+        .lines.slice(0, -1)
+        .map((line) => {
+          const { id, erased } = JSON.parse(line) as { readonly id: string; readonly erased?: number }
+          return [id, erased]
+        })
+    expect(indelible(['erase', 'a', '1', '--yes', ...why, ...store]).status).toBe(0)
+    expect(marks()).toEqual([['a', 1], ['b', undefined], ['one', undefined], ['three', 1], ['two', 1]]) // oxfmt-ignore
+    expect(indelible(['erase', 'two', '0', '--yes', ...why, ...store]).status).toBe(0)
+    expect(marks()).toEqual([['a', 2], ['b', undefined], ['one', 1], ['three', 2], ['two', 2]]) // oxfmt-ignore
+  })
   it('lists held messages before erasing and fails if all are held', async () => {
     const store = await filled()
     const file = await sqliteStore({ path: store[1] as string })

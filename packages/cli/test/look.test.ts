@@ -304,7 +304,9 @@ describe('stats', () => {
       ['all', '3', '3,000,010', '50.0 %', '300', '$8.26 + ?'],
       [''],
     ])
-    expect(stderr).toBe('no list price is known for of-my-own\n')
+    expect(stderr).toBe(
+      'this version has no list price of of-my-own (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens\n',
+    )
   })
   it('keeps costs on 40 columns and lists ids', () => {
     const narrow = (...args: readonly string[]) => indelible([...args, ...store], { columns: 40 }).lines
@@ -316,6 +318,9 @@ describe('stats', () => {
       ['day', 'model', 'dollars'],
       ['2026-01-02', 'claude-opus-4-5', '$2.75'],
     ])
+    expect(indelible(['stats', 'mine', ...store], { columns: 40 }).stderr).toMatch(
+      /^no room at 40 columns for: cached, calls, output, input; a wider terminal or --json has them\n/,
+    )
     expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })
   it('counts each call of a store once, also in forks', () => {
@@ -326,7 +331,7 @@ describe('stats', () => {
       stderr: expect.stringMatching(/^cut: without \d calls shared with mine\n/) as string,
     })
     expect(run('stats').stderr).toBe(
-      '2 calls failed\n2 calls without token counts\nno list price is known for of-my-own\n',
+      '2 calls failed\n2 calls without token counts\nthis version has no list price of of-my-own (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens\n',
     )
   })
   it('marks the output and the cost of a file that counts fewer tokens than its answers hold', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, user } from 'indelible'
+import { claudeSessionStore } from '@indelible/claude-agent'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
 import { didYouMean, nearest } from '../src/sources/advice.ts'
@@ -38,6 +39,22 @@ it('a session that lacks only blocks of its calls is incomplete, not damaged', a
     stdout: '1 session verified, 0 damaged, 1 incomplete\n',
     stderr: expect.stringMatching(/its record is good, but 1 block .*\n.*1 session of 1 is incomplete\n$/) as string,
   })
+})
+
+it('a session of the Claude Agent SDK says what reads it, and is not exported as an empty conversation', async () => {
+  const claude = join(folder, 'claude.db')
+  const opened = await sqliteStore({ path: claude })
+  const sessions = claudeSessionStore(opened)
+  const key = { projectKey: 'p', sessionId: 's' }
+  await sessions.append(key, [{ type: 'user', uuid: '1', message: { role: 'user', content: 'Fix the build.' } }])
+  const id = sessions.idOf(key)
+  await opened.close()
+  const sentence = `${id}: the Claude Agent SDK wrote this session: its lines are notes`
+  expect(run('list', '--store', claude).stdout).toContain('Claude Agent SDK, kept as notes')
+  for (const command of ['show', 'context']) expect(run(command, id, '--store', claude).stderr).toContain(sentence)
+  const exported = run('export', id, '--to', 'openai-chat', '--store', claude)
+  expect(exported).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) as string })
+  expect(run('export', id, '--to', 'indelible', '--store', claude).status).toBe(0)
 })
 
 describe('scopes of a store', () => {
@@ -238,8 +255,12 @@ describe('a session list', () => {
     run('append', 'a', 'New words.', ...own)
     expect(ids()[0]).toBe('a')
     expect(run('list', '--where', 'id=z', ...own).stderr).toBe('no session matches --where\n')
+    expect(run('list', '--where', 'mesages=3', ...own).stderr).toBe(
+      'no session matches --where; no session has the field "mesages"; did you mean "messages"?\n',
+    )
     for (const bad of [
       ['--where', 'id'],
+      ['--where', 'messages>x'],
       ['--sort', 'size'],
       ['--limit', '-1'],
     ])

@@ -79,6 +79,18 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/^standard input: openai-chat, 1 message\n/)
     expect(stdout).toMatch(/from a pipe/)
   })
+  it('marks an answer that was interrupted', async () => {
+    const path = join(folder, 'interrupted.db')
+    const store = await sqliteStore({ path })
+    const cut = { ...assistant('I look at '.repeat(30)), meta: { indelible: { interrupted: true } } }
+    await createSession(store, { id: 's', messages: [user('look'), cut, assistant('Done.')] })
+    await store.close()
+    const run = (...args: readonly string[]) => indelible(['show', 's', ...args, '--store', path])
+    expect(run().stdout).toMatch(/ I look at .*…\n +interrupted\n +2 /)
+    expect(run().stdout.match(/interrupted/g)).toHaveLength(1)
+    expect(run('1').stdout).toMatch(/^1 {2}assistant .* {2}interrupted$/m)
+    expect(run('2').stdout).not.toContain('interrupted')
+  })
   it('lists unanswered calls', () => {
     const path = writeTestFile(
       'open.json',
@@ -177,6 +189,11 @@ describe('indelible show', () => {
   it.each<readonly [string, () => string, RegExp]>([
     ['no such file', () => join(folder, 'none'), /does not exist/],
     ['a folder', () => folder, /is a folder; expected a file/],
+    [
+      'an empty file',
+      () => writeTestFile('empty.json', ''),
+      /empty\.json: the text is empty; expected a conversation\n/,
+    ],
     [
       'not JSON',
       () => writeTestFile('a.json', '[\n{"role": "user",}]'),
@@ -343,6 +360,25 @@ describe('show --call', () => {
     const { stdout } = show('--call', '4')
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
     expect(stdout).not.toContain('message 2 of the request')
+  })
+  it('shows the difference in a long line, and the whole line with --full', () => {
+    const shown = (...more: readonly string[]) =>
+      indelible(['show', id, '--call', '4', ...more, '--store', path], { columns: 80 }).stdout
+    expect(shown()).toMatch(/^ {4}- …the calendar, please\. Mind the rules .*…\n {4}\+ …the calendar, please\.$/m)
+    const rules = 'Mind the rules of the project. '.repeat(10)
+    expect(shown('--full')).toContain(`    - Add a test for leap years to the calendar, please. ${rules}\n`)
+  })
+  it('names another model first, and says "up to" where the request is not larger', async () => {
+    const other = join(folder, 'models.db')
+    const store = await sqliteStore({ path: other })
+    const name = await recordCalls(store, [
+      { input: 12_000, cached: 0 },
+      { input: 11_000, cached: 0, how: 'model' },
+    ])
+    await store.close()
+    expect(indelible(['show', name, '--call', '2', '--store', other], { columns: 300 }).stdout).toMatch(
+      /^ {2}cache {4}broke\n {2}why {6}The previous call went to gpt-5\.5, and each model has its own cache\. The tool list changed: -bash\. Up to 11K tokens were sent again\.$/m,
+    )
   })
   it('--json has the same, and a negative number counts from the end', () => {
     const [line] = show('--call', '-2', '--json').lines

@@ -15,8 +15,6 @@ export interface Edit {
   readonly index: number
   /** A description of the change. */
   readonly because: string
-  /** The previous call, if it is in the session that this one was forked from. */
-  readonly before?: SentBefore | undefined
 }
 
 /**
@@ -49,18 +47,24 @@ const nameMessage = ({ role, content }: Message, before: readonly Message[]): st
   return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).map(shortName).join(', ')}`
 }
 
-/** How a call differs from the one before it; undefined if it continues that one unchanged. */
+/**
+ * How a call differs from the one before it; undefined if it continues that one unchanged.
+ *
+ * @param original the last call of the session that this one was forked from. Going back in a fork breaks no cache.
+ */
 export const cacheBreak = (
   last: SentBefore | undefined,
   now: SentBefore,
   compacted: boolean,
   edit: Edit | undefined,
+  original?: SentBefore,
 ): CacheBreak | undefined => {
-  const before = last ?? edit?.before
+  const before = last ?? original
   const edited = edit && ({ where: 'messages', index: edit.index, because: edit.because } as const)
   if (before === undefined) return edited
   if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
   if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }
+  if (last === undefined && edited === undefined) return undefined
   const index = before.messages.findIndex((digest, at) => now.messages[at] !== digest)
   if (edited !== undefined && (index === -1 || index >= edited.index)) return edited
   if (index === -1) return undefined

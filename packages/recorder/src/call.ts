@@ -68,7 +68,7 @@ export class Calls {
     const given = asked.messages.map(forms.asked)
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
-      const { conversation, from, taken, compaction, edit } = found
+      const { conversation, from, taken, compaction, edit, original } = found
       const news = given.slice(taken)
       await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
@@ -99,7 +99,7 @@ export class Calls {
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
-      const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit) : undefined
+      const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit, original) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([asked.system ?? null, asked.tools ?? null, now.messages]))

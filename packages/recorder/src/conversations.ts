@@ -7,7 +7,7 @@ import { createSession, forkSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { editOf, type Edit } from './cache-break.ts'
 import { compactionOf, type Compaction } from './compaction.ts'
-import { Conversation, openConversation, problem, type RecordFault } from './conversation.ts'
+import { Conversation, openConversation, problem, type RecordFault, type SentBefore } from './conversation.ts'
 import { chainOf, identityOf } from './identity.ts'
 import { Places, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
@@ -27,6 +27,8 @@ export interface FoundConversation {
   readonly compaction?: Compaction
   /** Set if the client changed earlier messages rather than only going back. */
   readonly edit?: Edit
+  /** Of a new fork: the last call of its original. */
+  readonly original?: SentBefore
 }
 
 /** A log that can't be read, and the reason. */
@@ -115,7 +117,7 @@ export class Conversations {
     return {
       ...found,
       conversation: forked,
-      ...(edit !== undefined && { edit: { ...edit, before: conversation.last } }),
+      ...present({ edit, original: conversation.last }),
     }
   }
 

@@ -471,6 +471,24 @@ describe('an old tool result that a client edits', () => {
       'message 4: a message was inserted before an answer',
     ])
   })
+
+  it('is not needed in a fork whose system text or tools changed', async () => {
+    const client = new Client('/messages')
+    const read = { name: 'Read', input_schema: {} }
+    const first = [user('one')]
+    const call = (system: string, names: readonly Wire[], text: string): Promise<void> =>
+      client.call({ system, tools: names, messages: [...first, assistant('x'), user(text)] }, text, '')
+    await client.call({ system: 'Be kind.', tools: [read], messages: first }, 'x', '')
+    await call('Be kind.', [read], 'two')
+    await call('Be cruel.', [read], 'three')
+    await call('Be kind.', [read, { ...read, name: 'Write' }], 'four')
+    const sessions = await client.sessions([1, 1, 1, 3, 3, 3])
+    expect(sessions.map((session) => brokeAt(session).slice(1))).toEqual([
+      [undefined],
+      ['`system` changed in line 1'],
+      ['the tool list changed: +Write'],
+    ])
+  })
 })
 
 describe('recording Gemini CLI', () => {

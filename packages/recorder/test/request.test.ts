@@ -226,13 +226,16 @@ describe('a change since the call before', () => {
       index: 0,
       because: 'the client compacted the conversation',
     })
-    const edit = { index: 1, because: 'edited', before: sent({ messages: ['1', '9'] }) }
+    const edit = { index: 1, because: 'edited' }
+    const original = sent({ messages: ['1', '9'] })
     const edited = { where: 'messages', index: 1, because: 'edited' }
+    expect(cacheBreak(undefined, sent(), false, edit, original)).toEqual(edited)
     expect(cacheBreak(undefined, sent(), false, edit)).toEqual(edited)
-    expect(cacheBreak(undefined, sent(), false, { ...edit, before: undefined })).toEqual(edited)
     expect(cacheBreak(sent(), sent(), false, edit)).toEqual(edited)
     expect(cacheBreak(sent({ messages: ['9'] }), sent(), false, edit)).toMatchObject({ index: 0 })
-    expect(cacheBreak(undefined, sent({ system: '"x"' }), false, edit)).toMatchObject({ where: 'system' })
+    for (const one of [edit, undefined])
+      expect(cacheBreak(undefined, sent({ system: '"x"' }), false, one, original)).toMatchObject({ where: 'system' })
+    expect(cacheBreak(undefined, sent(), false, undefined, original)).toBeUndefined()
     expect(cacheBreak(undefined, sent(), false, undefined)).toBeUndefined()
   })
 

@@ -208,7 +208,7 @@ describe('readTranscript', () => {
   it('reads an empty array as an empty conversation', () => expect(read('[]').messages).toEqual([]))
 
   it.each<readonly [string, string]>([
-    ['', 'line 1, column 1: not JSON: expected a value, found the end'],
+    ['', 'the text is empty; expected a conversation'],
     ['{"a":', 'line 1, column 6: not JSON: expected a value, found the end'],
     ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
     ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],

@@ -1,11 +1,13 @@
 /** `indelible check FILE`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/json/kit'
+import { memoryStore } from 'indelible/store'
+import { importTranscript, type Transcript } from '@indelible/transcripts'
 import { mend, settle } from 'indelible/message'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from '../sources/input.ts'
 import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
-import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
+import { countText, fitColumns, oneLine, wrapHanging } from '../terminal/screen.ts'
 
 export const check: Command = {
   name: 'check',
@@ -14,10 +16,11 @@ export const check: Command = {
   usage: ['check [options] FILE'],
   about: `Reads a conversation in any format that "show" reads. Reports its
 format and origin, the damaged lines, the values that were changed while
-reading, and unpaired tool calls and results, which a provider would refuse. If
-FILE is -, it reads standard input.
+reading, and unpaired tool calls and results, which a provider would refuse. Of an
+export of Indelible it also computes the Merkle root of the rows, and compares it
+with the root that the export ends with. If FILE is -, it reads standard input.
 
-Exit code 1 if a line is damaged or FILE can't be read.`,
+Exit code 1 if a line is damaged, if the rows of an export have another root, or if FILE can't be read.`,
   options: {
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
     json: { help: 'one JSON object, for programs' },
@@ -29,16 +32,22 @@ Exit code 1 if a line is damaged or FILE can't be read.`,
     const { format, messages, notes, damage, losses, count, pick, origin } = transcript
     const settled = settle(messages)
     const problems = isLeft(settled) ? settled.left.problems : []
+    const root = await checkRoot(transcript)
     const { columns } = terminal
     if (values['json'] === true)
       await terminal.printJson([
-        { format, count, pick, messages: messages.length, notes: notes.length, origin, damage, losses, problems },
+        {
+          ...{ format, count, pick, messages: messages.length, notes: notes.length, origin, damage },
+          ...present({ root: root?.result }),
+          ...{ losses, problems },
+        },
       ])
     else
       await terminal.print([
         titleOf(path, transcript),
         ...originLines(transcript, columns),
         ...(damage.length === 0 ? ['damage: none'] : damageLines(damage, columns)),
+        ...(root === undefined ? [] : wrapHanging(`root: ${root.text}`, columns, 2)),
         ...readLossLines(losses, columns),
         problems.length === 0
           ? 'pairing: every call has its result'
@@ -47,7 +56,35 @@ Exit code 1 if a line is damaged or FILE can't be read.`,
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
     if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${countText(damage.length, 'damaged line')}`)
+    if (root?.result === 'differs') throw new Unreadable(`${pathOf(path)}: the file was changed after it was exported`)
   },
+}
+
+/** Whether the rows of an export have the root that it ends with. Undefined if it has none, or if rows can't be read. */
+const checkRoot = async (
+  transcript: Transcript,
+): Promise<{ readonly result: 'same' | 'differs' | 'not compared'; readonly text: string } | undefined> => {
+  const { format, origin, damage } = transcript
+  const root = origin.head?.root
+  if (format !== 'indelible' || root === undefined || damage.length > 0) return undefined
+  const imported = await importTranscript(memoryStore(), transcript, { id: 'check' })()
+  if (!isLeft(imported))
+    return imported.right.head.root === root
+      ? { result: 'same', text: 'the rows have the root that the file states' }
+      : { result: 'not compared', text: 'not compared: rows of the file have no time' }
+  const { left: fault } = imported
+  return fault._tag === 'OtherHead'
+    ? {
+        result: 'differs',
+        text: `the rows have the root ${fault.found}, but the file states ${root}: the file was changed after it was exported`,
+      }
+    : {
+        result: 'not compared',
+        text:
+          fault._tag === 'MissingBlock'
+            ? 'not compared: the file names stored files that it does not contain; an import into a store that has them compares it'
+            : `not compared: ${faultMessage(fault)}`,
+      }
 }
 
 const mostShown = 40

@@ -6,6 +6,7 @@ import type { Store } from 'indelible/store'
 import { refuseUndone } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { exportLines } from '@indelible/transcripts'
+import { claudeAgentText } from '../view/about.ts'
 import { htmlOf } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { encodeForProvider, formats, withoutFeeds, type ConvertedLines } from './convert.ts'
@@ -56,6 +57,11 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
     await withSession(call, given, async (store, id) => {
       if (to !== 'indelible') await valueOrUnreadable(async () => refuseUndone(store, id))
+      const claudeAgent =
+        to === 'indelible' || to === 'html'
+          ? undefined
+          : claudeAgentText(await valueOrUnreadable(describeSession(store, id)))
+      if (claudeAgent !== undefined) throw new Unreadable(`${id}: ${claudeAgent}`)
       let damaged: readonly DamagedRow[] = []
       const readable = <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T): T => {
         damaged = session.damaged ?? []

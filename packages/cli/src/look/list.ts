@@ -3,9 +3,10 @@ import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, titleOf } from '../view/about.ts'
+import { activityOf, claudeAgentText, titleOf } from '../view/about.ts'
+import { didYouMean } from '../sources/advice.ts'
 import { firstWords } from '../sources/first-words.ts'
-import { filterOf, whereHelp } from '../sources/list-filter.ts'
+import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
@@ -68,7 +69,11 @@ id, except those that can't be undone.`,
       await printTable(listed, terminal, all)
       if (listed.length > 0 || damaged.length > 0) return
       if (hasSessions)
-        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session matches --where'])
+        return terminal.tell([
+          limit === 0
+            ? '--limit 0 prints no session'
+            : `no session matches --where${[...passes.unknown].map((name) => `; no session has the field "${name}"${didYouMean(name, fieldNames)}`).join('')}`,
+        ])
       const [store] = scopes
       const others = all || store === undefined ? [] : await scopesBeside(store)
       terminal.tell([
@@ -196,5 +201,6 @@ const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
   if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
+  if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK, kept as notes'
   return fork ?? firstWords(store, info)
 }

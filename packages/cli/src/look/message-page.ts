@@ -9,7 +9,7 @@ import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from '../terminal/command.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText, groupedNumber, oneLine, widthOf } from '../terminal/screen.ts'
-import { plainText } from '../terminal/timeline.ts'
+import { isCutAnswer, plainText } from '../terminal/timeline.ts'
 
 export interface MessagePage {
   /** The record, including retracted messages. */
@@ -56,6 +56,7 @@ export function* messagePage(page: MessagePage): Generator<string> {
       ? []
       : [['none', `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`] as const]),
     ...(message.name === undefined ? [] : [['none', `name ${oneLine(message.name)}`] as const]),
+    ...(damage === undefined && isCutAnswer(message) ? [['red', 'interrupted'] as const] : []),
     ...(isRetracted ? [['red', 'retracted'] as const] : []),
   ]
   const rows: (readonly [style: Style, text: string])[][] = [[]]

@@ -14,7 +14,7 @@ import { gistOf } from '../terminal/timeline.ts'
 import { figuresOf, isFirstOwn, sumsOf, type CallFigures } from '../view/call-figures.ts'
 import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
 import { atLeast, share } from '../view/format-text.ts'
-import { linesOf } from '../view/line-changes.ts'
+import { linesOf, type Line } from '../view/line-changes.ts'
 import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
 import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
 import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
@@ -164,7 +164,7 @@ function* figureLines(
       'cost',
       dollars === undefined
         ? isCounted
-          ? 'not known: the model has no known list price'
+          ? `not known: this version has no list price of ${oneLine(model)}`
           : 'not known'
         : `${atLeast(isUndercounted)}${dollarsText(dollars)} at list prices`,
     ],
@@ -211,11 +211,13 @@ function* differenceLines(
   const change = function* (name: string, before: string, after: string): Generator<string> {
     yield fitColumns(`  ${oneLine(name)}${before === '' ? ' (new)' : after === '' ? ' (removed)' : ''}`, columns)
     const lines = linesOf(before, after).filter(({ sign, text }) => text !== '' || sign === ' ')
-    for (const { sign, text } of lines.slice(0, most))
-      yield paint(
-        sign === '+' ? 'green' : sign === '-' ? 'red' : 'dim',
-        fitColumns(`    ${sign === '@' ? ' ' : sign} ${text.replaceAll('\t', '    ')}`, columns),
-      )
+    const starts = most === Infinity ? [] : startsOf(lines, columns - 6)
+    for (const [index, { sign, text }] of lines.slice(0, most).entries()) {
+      const start = starts[index] ?? 0
+      const line = `    ${sign === '@' ? ' ' : sign} ${start > 0 ? '…' : ''}${text.slice(start).replaceAll('\t', '    ')}`
+      const style = sign === '+' ? 'green' : sign === '-' ? 'red' : 'dim'
+      yield paint(style, most === Infinity ? line : fitColumns(line, columns))
+    }
     if (lines.length > most) yield paint('dim', `    … and ${countText(lines.length - most, 'more line')} (--full)`)
   }
   for (const part of compared.parts)
@@ -230,4 +232,26 @@ function* differenceLines(
     else if (after !== undefined) yield paint('green', fitColumns(`  + ${after.role}  ${gistOf(after)}`, columns))
     else if (before !== undefined) yield paint('red', fitColumns(`  - ${before.role}  ${gistOf(before)}`, columns))
   }
+}
+
+/** Where the text of each line starts to be shown: before the difference, where that would not fit otherwise. */
+const startsOf = (lines: readonly Line[], room: number): readonly number[] => {
+  const starts = lines.map(() => 0)
+  for (let removed = 0; removed < lines.length; removed++) {
+    if (lines[removed]?.sign !== '-') continue
+    let added = removed
+    while (lines[added]?.sign === '-') added++
+    for (let pair = 0; lines[removed + pair]?.sign === '-' && lines[added + pair]?.sign === '+'; pair++) {
+      const [old, current] = [lines[removed + pair]?.text ?? '', lines[added + pair]?.text ?? '']
+      if (Math.max(old.length, current.length) <= room) continue
+      let same = 0
+      while (same < old.length && old[same] === current[same]) same++
+      if (same < room / 2) continue
+      const from = same - Math.min(same, Math.floor(room / 3))
+      const space = old.slice(from, same).search(/(?<= )/) // not inside a word or a character
+      starts[removed + pair] = starts[added + pair] = space === -1 ? from : from + space
+    }
+    removed = added - 1
+  }
+  return starts
 }

@@ -54,7 +54,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     },
     all: { help: 'the whole record, with retracted messages' },
     full: {
-      help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference',
+      help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference, and long lines whole',
     },
     json: { help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }' },
     ...storeOption,

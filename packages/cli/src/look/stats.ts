@@ -33,7 +33,8 @@ export const stats: Command = {
   usage: ['stats [options]', 'stats [options] SESSION', 'stats [options] FILE'],
   about: `Adds up the model calls of all sessions of a store, of one session, or
 of a file: the tokens of the requests, the share that the provider read from its
-cache, the tokens of the answers, and the cost at list prices.
+cache, the tokens of the answers, and the cost at list prices. The prices are those of modelPrices in indelible/context,
+a table in this version; a model that is not in it has the cost ?.
 
 The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
@@ -218,7 +219,7 @@ const tableLines = (
   rows: readonly Row[],
   by: readonly Field[],
   shortOf: (id: string) => string,
-  { columns, paint }: Terminal,
+  { columns, paint, tell }: Terminal,
 ): readonly string[] => {
   const total = rows.reduce<Sum>((sum, row) => addSums(sum, row.sum), emptySum)
   const cells = [
@@ -233,11 +234,15 @@ const tableLines = (
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
+  const missing: string[] = []
   for (const name of ['cached', 'calls', 'output', 'input'])
     if (roomBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
+      missing.push(name)
     }
+  if (missing.length > 0)
+    tell([`no room at ${columns} columns for: ${missing.join(', ')}; a wider terminal or --json has them`])
   // Narrow columns get their full width, the others share the rest. Short ids come first, so that they stay whole.
   const shown = [...widths]
   let room = roomBeside() + 2
@@ -286,6 +291,10 @@ const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void =
     ...(undercounted > 0
       ? [`${countText(undercounted, 'answer')} with more tokens than the file counts: output and dollars are at least those shown`]
       : []), // oxfmt-ignore
-    ...(unknown.size > 0 ? [`no list price is known for ${[...unknown].join(', ')}`] : []),
+    ...(unknown.size > 0
+      ? [
+          `this version has no list price of ${oneLine([...unknown].join(', '))} (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens`,
+        ]
+      : []),
   ])
 }

@@ -49,6 +49,8 @@ store.`,
       throw new Misuse('verify --all takes no SESSION and no --head')
     if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
     if (values['all-scopes'] === true && !all) throw new Misuse('verify --all-scopes takes --all')
+    if (!all && positionals.length === 0)
+      throw new Misuse('verify needs a SESSION: its id, as "indelible list" shows it; or --all for all sessions')
     const given = all ? undefined : sessionOfCall('verify', call)
     await withScopes(call, async (scopes) => {
       const [store] = scopes

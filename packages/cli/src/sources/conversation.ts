@@ -18,7 +18,7 @@ import {
 } from 'indelible/session'
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { placeText } from '../view/about.ts'
+import { claudeAgentText, placeText } from '../view/about.ts'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
@@ -146,6 +146,8 @@ export const storedConversation = async (
 ): Promise<NamedConversation> => {
   const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
   terminal.tellDamage(damageLines(id, session.damaged))
+  const claudeAgent = claudeAgentText({ metadata: session.metadata(), len: session.len })
+  if (claudeAgent !== undefined) terminal.tell([`${id}: ${claudeAgent}`])
   const pages = session.pages()
   const history = createHistory<Message>()
   for (const message of session.view()) history.append(message, pages[history.len])

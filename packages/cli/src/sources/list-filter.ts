@@ -8,17 +8,34 @@ import type { Marks } from './session-badges.ts'
 export const whereHelp =
   'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
-/** Whether a session passes every `--where`. Throws Misuse. */
-export const filterOf = (values: Call['values']): ((info: SessionInfo, marks: Marks) => boolean) => {
+/** Whether a session passes every `--where`. */
+export interface ListFilter {
+  (info: SessionInfo, marks: Marks): boolean
+  /** The names of metadata that no session had so far. */
+  readonly unknown: ReadonlySet<string>
+}
+
+/** The filter of `--where`. Throws Misuse. */
+export const filterOf = (values: Call['values']): ListFilter => {
+  const unknown = new Set<string>()
   const given = (values['where'] ?? []) as readonly string[]
   const tests = given.map((text) => {
     const [, name, operator, wanted] = /^([^=~<>]+)([=~<>])(.*)$/s.exec(text) ?? []
     if (name === undefined || operator === undefined || wanted === undefined)
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
-    return (info: SessionInfo, marks: Marks) =>
-      valuesOf(info, marks, name.trim()).some((value) => matchesCondition(value, operator, wanted.trim()))
+    const field = name.trim()
+    if (numbers.has(field) && operator !== '~' && !/^-?\d+$/.test(wanted.trim()))
+      throw new Misuse(`--where ${field} takes a whole number, not "${wanted.trim()}"`)
+    if (!Object.hasOwn(fields, field)) unknown.add(field)
+    return (info: SessionInfo, marks: Marks) => {
+      const found = valuesOf(info, marks, field)
+      if (found.length > 0) unknown.delete(field)
+      return found.some((value) => matchesCondition(value, operator, wanted.trim()))
+    }
   })
-  return (info, marks) => tests.every((test) => test(info, marks))
+  const passes = (info: SessionInfo, marks: Marks): boolean =>
+    tests.map((test) => test(info, marks)).every((result) => result)
+  return Object.assign(passes, { unknown })
 }
 
 /** The values of a field; several if the metadata has a list. */
@@ -48,6 +65,12 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
     ].flat() as Json[]
   },
 }
+
+/** The fields that every session has. */
+export const fieldNames: readonly string[] = Object.keys(fields)
+
+/** The fields that are whole numbers. */
+const numbers: ReadonlySet<string> = new Set(['messages', 'erased'])
 
 const matchesCondition = (value: Json, operator: string, wanted: string): boolean => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

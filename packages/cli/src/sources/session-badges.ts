@@ -5,6 +5,7 @@ import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Terminal } from '../terminal/command.ts'
 import { faultText } from './place.ts'
+import { sessionsIn } from './sessions.ts'
 
 export interface Marks {
   readonly held?: true
@@ -13,20 +14,34 @@ export interface Marks {
   readonly erased?: number
 }
 
-/** The marks of the sessions of a scope. An unreadable ledger is reported. Cost: O(rows of the ledger) */
+/**
+ * The marks of the sessions of a scope. An unreadable ledger is reported.
+ *
+ * Cost    O(rows of the ledger); if messages were erased, also a list of all sessions, because forks share messages
+ */
 export const marksIn = async (store: Store, terminal: Terminal): Promise<(info: SessionInfo) => Marks> => {
   const read = await readLedger(store)()
   if (isLeft(read) && read.left._tag !== 'NoLedger')
     terminal.tell([`can't tell which sessions are held or erased: ${faultText(read.left)}`])
   const { held, erasures } = isLeft(read) ? { held: new Map<string, unknown>(), erasures: [] } : read.right
+  const forks = new Map<string, SessionInfo['forkedFrom']>()
+  if (erasures.length > 0) for (const { id, forkedFrom } of await sessionsIn(store)) forks.set(id, forkedFrom)
+  /** By the session that does not share them with an original: the positions of erased messages. */
   const erased = new Map<string, Set<number>>()
-  for (const { id, rows } of erasures) {
-    const found = erased.get(id) ?? new Set()
-    for (const { row, kind } of rows) if (kind === 'entry') found.add(row)
-    erased.set(id, found)
+  for (const { id, rows } of erasures)
+    for (const { index, kind } of rows) {
+      if (kind !== 'entry') continue
+      let owner = id
+      for (let from = forks.get(owner); from !== undefined && index < from.at; from = forks.get(owner)) owner = from.id
+      erased.set(owner, (erased.get(owner) ?? new Set()).add(index))
+    }
+  const erasedIn = (id: string, before = Infinity): number => {
+    const from = forks.get(id)
+    const own = [...(erased.get(id) ?? [])].filter((index) => index < before).length
+    return from === undefined ? own : own + erasedIn(from.id, Math.min(before, from.at))
   }
   return ({ id, encrypted }) => {
-    const messages = erased.get(id)?.size ?? 0
+    const messages = erased.size === 0 ? 0 : erasedIn(id)
     return {
       ...(held.has(id) && { held: true as const }),
       ...(encrypted && { encrypted }),

@@ -50,7 +50,10 @@ export function* lossLines(losses: readonly Loss[], columns: number): Generator<
   yield `losses: ${countText(losses.length, 'value')} that the format can't hold`
   yield* groupEqual(
     losses,
-    ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`,
+    ({ path, reason }) => {
+      const field = formatPath(path.filter((step) => typeof step === 'string'))
+      return field === '' ? reason : `${field}: ${reason}`
+    },
     ({ position }) => String(position),
     columns,
   )

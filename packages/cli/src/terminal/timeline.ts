@@ -3,7 +3,7 @@ import { present } from 'indelible/json/kit'
 import { estimateTokens } from 'indelible/context'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from 'indelible/message'
-import { erasedMark } from 'indelible/message/kit'
+import { erasedMark, isCut } from 'indelible/message/kit'
 import { pageKinds, type PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from './command.ts'
@@ -215,8 +215,12 @@ const contentLines = (
       if (line !== '' || label !== '') lines.push(paint('dim', label) + fitColumns(line, room - widthOf(label)))
     }
   }
+  if (isCutAnswer(message)) lines.push(paint('red', 'interrupted'))
   return lines
 }
+
+/** Whether a message is an answer that broke off. */
+export const isCutAnswer = (message: Message): boolean => message.role === 'assistant' && isCut(message)
 
 /** The text of a part. */
 export const plainText = (part: Part | ResultPart): string => {

@@ -16,6 +16,12 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
 }
 
+/** How to read a session that the Claude Agent SDK wrote, which has no messages; undefined for other sessions. */
+export const claudeAgentText = ({ metadata, len }: Pick<SessionInfo, 'metadata' | 'len'>): string | undefined =>
+  len === 0 && isObject(metadata['claude-agent'])
+    ? 'the Claude Agent SDK wrote this session: its lines are notes, which commands do not read as messages. `readSession` of claudeSessionStore (@indelible/claude-agent) reads its conversation'
+    : undefined
+
 /**
  * When the last message was written, in milliseconds since 1970, never after the session's last
  * append. For an imported conversation without appends, it is the time in the imported file.

@@ -8,6 +8,8 @@ const smallest = 1024
 export interface SentAgain {
   /** The tokens that were sent before but were not cached; 0 if they are too few to count. */
   readonly again: number
+  /** Whether some of them may be new: the request is not larger than the previous one, or another model counted that. */
+  readonly isUpperBound: boolean
   /** The model of the previous call, if different. */
   readonly other: string | undefined
   /** Whether most of the previous request was no longer in the cache. */
@@ -30,6 +32,7 @@ export class CacheWatch {
     const broke = named || (isKnown && this.#hasCache && last !== undefined && again * 2 > last.input)
     this.#hasCache ||= cacheRead > 0 || (cacheWrite ?? 0) > 0
     const other = last === undefined || last.model === model ? undefined : last.model
-    return { again: isKnown ? again : 0, other, broke }
+    const isUpperBound = last !== undefined && (input <= last.input || other !== undefined)
+    return { again: isKnown ? again : 0, isUpperBound, other, broke }
   }
 }

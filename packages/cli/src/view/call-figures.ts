@@ -87,7 +87,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
     const parts = new Map<Cause, number>()
     const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
     let broke = details?.broke && sentence(details.broke.because)
-    let elsewhere = false
+    let [elsewhere, isUpperBound] = [false, false]
     const sent = usage && cache.next(model, usage, broken !== undefined)
     if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
     else if (broken !== undefined && isFirstOwn(record, receipt, calls[index - 1]?.receipt)) {
@@ -96,15 +96,20 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       broke ??= sentence(broken.because)
       elsewhere = true
     } else {
-      const cause = broken?.where ?? (sent.other !== undefined ? 'model' : details === undefined ? 'again' : 'missed')
+      const otherModel =
+        sent.other === undefined
+          ? undefined
+          : `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
+      const cause = otherModel !== undefined ? 'model' : (broken?.where ?? (details === undefined ? 'again' : 'missed'))
       add('cached', Math.min(input, usage.cacheRead))
       add('new', input - usage.cacheRead - sent.again)
       add(cause, sent.again)
-      if (broken !== undefined) broke ??= sentence(broken.because)
+      isUpperBound = sent.isUpperBound
+      if (broken !== undefined) broke = [otherModel ?? [], sentence(broken.because)].flat().join(' ')
       else if (sent.broke)
         broke =
-          sent.other !== undefined
-            ? `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
+          otherModel !== undefined
+            ? otherModel
             : details === undefined
               ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
               : `Nothing changed, but the prefix was no longer in the provider’s cache${pauseText(last?.at, at)}.`
@@ -133,7 +138,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       failed,
       repeats,
       dollars,
-      why: costReason(said, parts, broke, { isFirst: last === undefined, elsewhere }),
+      why: costReason(said, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
     })
     if (usage !== undefined) {
       last = { at }
@@ -176,7 +181,11 @@ const costReason = (
   { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
   broke: string | undefined,
-  { isFirst, elsewhere }: { readonly isFirst: boolean; readonly elsewhere: boolean },
+  {
+    isFirst,
+    elsewhere,
+    isUpperBound,
+  }: { readonly isFirst: boolean; readonly elsewhere: boolean; readonly isUpperBound: boolean },
 ): string => {
   if (usage === undefined) return broke ?? ''
   const cached = parts.get('cached') ?? 0
@@ -196,12 +205,12 @@ const costReason = (
   if (broke !== undefined && elsewhere)
     return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
   if (broke !== undefined)
-    return `${broke} ${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
+    return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
   if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
-    ? `${tokensText(again)} were sent again, and were not in the cache.`
+    ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
     : `The new tokens cost most: ${compactNumber(fresh)}.`
 }
 

@@ -23,7 +23,7 @@ export const provider = async (
       body: {
         id: 'chatcmpl-1',
         object: 'chat.completion',
-        model: 'gpt-5.5',
+        model: body['model'],
         choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
         usage: {
           prompt_tokens: input,
@@ -56,8 +56,8 @@ export interface RecordedCall {
   readonly input: number
   readonly cached: number
   readonly output?: number
-  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. */
-  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'beside'
+  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. `model`: another one, without the last tool. */
+  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'beside' | 'model'
 }
 
 /** Fourteen calls: a failure and its repetition, three cache breaks, and a sub-agent. The thirteenth costs most. */
@@ -97,12 +97,13 @@ export const recordCalls = async (
   for (const [index, call] of calls.entries()) {
     now = call
     if (call.how === 'tools') names.push('search')
+    if (call.how === 'model') names.pop()
     if (call.how === 'shortened') messages[1] = { role: 'user', content: question }
     const sent: Chat =
       call.how === 'beside' ? [...messages.slice(0, -1), { role: 'user', content: 'Look into the git log.' }] : messages
     const by = call.how === 'beside' ? clientOf('a sub-agent') : openai
     const answer = await by.chat.completions
-      .create({ model: 'gpt-5.5', messages: sent, tools: names.map(tool) })
+      .create({ model: call.how === 'model' ? 'gpt-5.4' : 'gpt-5.5', messages: sent, tools: names.map(tool) })
       .catch((): undefined => undefined)
     await fetch.settled()
     if (answer === undefined || call.how === 'beside') continue
