@@ -23,6 +23,7 @@ import {
   type CallDetails,
   type Recorder,
   type RecorderNotice,
+  type RecorderOptions,
   type RecordingFetch,
 } from '@indelible/recorder'
 import { ok } from '../../../test/task-results.ts'
@@ -336,6 +337,67 @@ describe('recording a Chat Completions client', () => {
     expect(session?.len).toBe(4)
     expect(everything).not.toContain('secret')
     expect(everything).not.toContain('heard')
+  })
+
+  /** All that a store has of a recorded Responses call. */
+  const storedOf = async (
+    options: Pick<RecorderOptions, 'redact' | 'content'>,
+    request: object,
+    answer: object,
+  ): Promise<string> => {
+    const store = memoryStore()
+    const blocks: string[] = []
+    const watched: Store = {
+      ...store,
+      putBlocks: (all) => {
+        blocks.push(...all.map((bytes) => new TextDecoder().decode(bytes)))
+        return store.putBlocks(all)
+      },
+    }
+    const fetch = recordingFetch({ ...options, store: watched, fetch: async () => Response.json(answer) })
+    const body = JSON.stringify({ model: 'gpt-x', input: [{ role: 'user', content: 'hi' }], ...request })
+    await (await fetch('https://example.com/v1/responses', { method: 'POST', body })).text()
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls: 1, lost: 0 })
+    const sessions = await sessionsOf(store)
+    return JSON.stringify([blocks, sessions.map((one) => [one.id, one.metadata(), one.view(), one.notes()])])
+  }
+
+  it('stores no text of instructions, tools, parameters, errors and provider fields with content: false', async () => {
+    const request = {
+      instructions: 'a secret',
+      tools: [{ type: 'function', name: 'look', description: 'a secret', parameters: {} }],
+      metadata: { team: 'a secret' },
+      temperature: 0.5,
+    }
+    const item = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation', title: 'a secret' }] }],
+    }
+    const answered = await storedOf({ content: false }, request, { id: 'r', status: 'completed', output: [item] })
+    expect(answered).not.toContain('secret')
+    expect(answered).toContain('"look')
+    expect(answered).toContain('"temperature":0.5')
+    const failed = await storedOf({ content: false }, request, { error: { message: 'not this: a secret' } })
+    expect(failed).not.toContain('secret')
+  })
+
+  it("redacts the client's name for a conversation, and an error before it is cut", async () => {
+    const redact = { rules: [{ name: 'mail', pattern: /\w+@[\w.]+/ }] }
+    const message = `${'x'.repeat(495)} ann@example.com`
+    const stored = await storedOf({ redact }, { prompt_cache_key: 'ann@example.com' }, { error: { message } })
+    expect(stored).toContain('xxx')
+    expect(stored).not.toMatch(/ann[@-]/)
+  })
+
+  it('stores no key in the address of an MCP server', async () => {
+    const addresses = ['https://mcp.example.com/?tavilyApiKey=hush&v=1', 'https://me:hush@mcp.example.com/?key=hush']
+    const tools = addresses.map((server_url) => ({ type: 'mcp', server_label: 'm', server_url }))
+    const stored = await storedOf({}, { tools }, { id: 'r', status: 'completed', output: [] })
+    expect(stored).toContain('mcp.example.com')
+    expect(stored).toContain('&v=1')
+    expect(stored).not.toContain('hush')
   })
 
   it('gets its answer even if the recorder fails', async () => {
