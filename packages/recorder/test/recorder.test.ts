@@ -767,8 +767,14 @@ describe('recording a Responses client', () => {
 })
 
 describe('another client', () => {
-  const call = async (recorder: Recorder, key: string, messages: readonly object[], answer: string): Promise<void> => {
-    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': 'mine' }
+  const call = async (
+    recorder: Recorder,
+    key: string,
+    messages: readonly object[],
+    answer: string,
+    name = 'mine',
+  ): Promise<void> => {
+    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': name }
     const observed = recorder.observe({
       method: 'POST',
       url: 'http://x/chat/completions',
@@ -791,6 +797,21 @@ describe('another client', () => {
     const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
     return opened.map((session) => session.conversation().length).toSorted((a, b) => b - a)
   }
+
+  it.each([
+    ['name', ['same', 'same'], ['x', 'y']],
+    ['credentials', ['x', 'y'], ['', '']],
+    ['lack of a name', ['same', 'same'], ['x', '']],
+  ] as const)('whose conversation begins with equal messages continues its own, by its %s', async (_, keys, names) => {
+    const store = memoryStore()
+    const recorder = createRecorder({ store })
+    const turn = (who: 0 | 1, messages: readonly object[], answer: string): Promise<void> =>
+      call(recorder, keys[who], messages, answer, names[who])
+    for (const who of [0, 1] as const) await turn(who, [one], 'answer 1')
+    for (const who of [0, 1] as const) await turn(who, [one, said, { role: 'user', content: `by ${who}` }], 'answer 2')
+    const created = (await sessionsOf(store)).map(texts)
+    expect(created).toEqual([0, 1].map((who) => ['one', 'answer 1', `by ${who}`, 'answer 2']))
+  })
 
   it('that names a conversation retracts nothing in it, also after a recorder restart', async () => {
     const store = memoryStore()
