@@ -1,7 +1,7 @@
 /** `import --from`: sessions where agents keep them, in a home of the test's own. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync } from 'node:zlib'
@@ -297,18 +297,26 @@ it('import --from finds pi sessions by its environment and settings, and every o
 })
 
 it('results that Claude Code stores in files are imported, and no other file', () => {
-  const { write, from, show } = madeHome()
+  const { home, write, from, show } = madeHome()
   const preview = (file: string): string =>
     `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
   const called = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: {} })
   const result = (id: string, file: string) => ({ type: 'tool_result', tool_use_id: id, content: preview(file) })
-  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [called('c1'), called('c2')] }
+  const message = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [called('c1'), called('c2'), called('c3')],
+  }
   const content = [
     result('c1', '/elsewhere/tool-results/c1.txt'),
     result('c2', '/elsewhere/tool-results/../../../../secret.txt'),
+    result('c3', '/elsewhere/tool-results/c3.txt'),
   ]
   write('secret.txt', 'nothing of this')
   write('.claude/projects/-work/s1/tool-results/c1.txt', 'line 1\nand all the others\n')
+  symlinkSync(join(home, 'secret.txt'), join(home, '.claude/projects/-work/s1/tool-results/c3.txt'))
   const answer = { ...at('b', 'a'), type: 'assistant', message }
   write(
     project,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { defaultStorePath } from '../src/sources/store.ts'
+import { defaultStorePath, storeName } from '../src/sources/store.ts'
 import { indelible as runCommand } from './indelible.ts'
 import { program } from '../../../test/programs.ts'
 
@@ -343,6 +343,12 @@ describe('the required Node version', () => {
     expect(on('1.0.0', 'list').stderr).toContain('needs Node 22.16 or later, but not 23')
     expect(engines.node).toBe('^22.16 || >=24')
   })
+})
+
+it('the name of a store in PostgreSQL has no password, wherever the address holds it', () => {
+  for (const given of ['postgres://u:pass:word@h/d?schema=s', 'postgres://u@h/d?schema=s&password=pass:word'])
+    expect(storeName(given)).toBe('postgres://u@h/d?schema=s')
+  expect(storeName('/home/a:b@c/sessions.db')).toBe('/home/a:b@c/sessions.db')
 })
 
 it("the default store is in the system's application data folder", () => {

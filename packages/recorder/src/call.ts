@@ -1,5 +1,5 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import { digestOf, type BlockId } from 'indelible/proof/kit'
@@ -63,9 +63,16 @@ export class Calls {
   }
 
   /** Record a request, and find the session for its answer. */
-  async begin(asked: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
+  async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const given = asked.messages.map(forms.asked)
+    const given = request.messages.map(forms.asked)
+    const asked: ParsedRequest = {
+      ...request,
+      client: request.client === undefined ? undefined : forms.client(request.client),
+      system: request.system === undefined ? undefined : forms.system(request.system),
+      tools: request.tools === undefined ? undefined : forms.tools(request.tools),
+      parameters: forms.beside(request.parameters),
+    }
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit, original } = found
@@ -85,8 +92,8 @@ export class Calls {
       }
       asked.messages.slice(taken).forEach(forms.count)
       const blocks = {
-        ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
-        ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
+        ...(asked.system !== undefined && { system: await this.#block(asked.system) }),
+        ...(asked.tools !== undefined && { tools: await this.#block(asked.tools) }),
       }
       // A compaction needs an entry for every message.
       const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
@@ -94,15 +101,15 @@ export class Calls {
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
       const now: SentBefore = {
         entries,
-        tools: asked.tools === undefined ? undefined : JSON.stringify(asked.tools),
-        system: asked.system === undefined ? undefined : JSON.stringify(asked.system),
+        tools: request.tools === undefined ? undefined : JSON.stringify(request.tools),
+        system: request.system === undefined ? undefined : JSON.stringify(request.system),
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
       const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit, original) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
-      const digest = digestOf(JSON.stringify([asked.system ?? null, asked.tools ?? null, now.messages]))
+      const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))
       const { chain, len } = conversation
       return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
     }
@@ -171,14 +178,14 @@ export class Calls {
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
-    const error = said === undefined ? undefined : forms.beside(said)
+    const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const messages = (answered?.messages ?? []).map(forms.answered)
     const cut = answered !== undefined && !answered.whole && error === undefined
     const details: CallDetails = {
       api: asked.api,
       sent,
       ...blocks,
-      ...(Object.keys(asked.parameters).length > 0 && { parameters: forms.beside(asked.parameters) as JsonObject }),
+      ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,

@@ -1,8 +1,10 @@
 /** The recorded form of a message: complete, redacted, or only its length. */
-import { ownFields, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
+import { digestOf } from 'indelible/proof/kit'
 import { createRedactor, type Redact as Redaction } from 'indelible/redact'
 import { identityOf } from './identity.ts'
+import { namedTools } from './named-tools.ts'
 
 /** Changes a message before it is recorded, for example to remove secrets. */
 export type Redact = (message: Message) => Message
@@ -14,7 +16,7 @@ export interface ContentOptions {
    * A function changes each message, and receives nothing else. Default: nothing is changed.
    */
   readonly redact?: Redact | Redaction
-  /** If false, only lengths, digests and counts are recorded. Default: true. */
+  /** If false, only lengths, digests, counts, and the names of tools are recorded. Default: true. */
   readonly content?: boolean
 }
 
@@ -26,35 +28,51 @@ export interface Forms {
   readonly count: (message: Message) => void
   /** A message of an answer. */
   readonly answered: (message: Message) => Message
-  /** Other data: system prompts, tools, parameters, errors. */
+  /** The client's name for its conversation. One with a secret is replaced by its digest, which still tells it apart. */
+  readonly client: (name: string) => string
+  readonly system: (system: Json) => Json
+  readonly tools: (tools: Json) => Json
+  /** Other data: parameters, errors. */
   readonly beside: <T extends Json>(value: T) => T
 }
 
 /** The forms for these options. Throws TypeError if a redaction rule is invalid. */
 export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
-  if (redact === undefined || typeof redact === 'function') {
-    const form = (message: Message): Message => recordedForm(message, redact, content)
-    return { asked: form, count: () => {}, answered: form, beside: (value) => value }
-  }
-  const redactor = createRedactor(redact)
+  const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
+  const [quiet, counted] =
+    redactor === undefined
+      ? [redact as Redact | undefined, redact as Redact | undefined]
+      : [redactor.quiet.message, redactor.message]
+  const plain = <T extends Json>(value: T): T => (redactor === undefined ? value : redactor.quiet.json(value))
   return {
-    asked: (message) => recordedForm(message, redactor.quiet.message, content),
-    count: (message) => void redactor.message(message),
-    answered: (message) => recordedForm(message, redactor.message, content),
-    beside: (value) => redactor.quiet.json(value),
+    asked: (message) => recordedForm(message, quiet, content),
+    count: (message) => void redactor?.message(message),
+    answered: (message) => recordedForm(message, counted, content),
+    client: (name) => (plain(name) === name ? name : digestOf(name)),
+    system: content ? plain : textLength,
+    tools: content
+      ? plain
+      : (tools) => namedTools(plain(tools)).map(({ name, definition }) => ({ name, length: textLength(definition) })),
+    beside: content ? plain : textLengths,
   }
 }
 
 /** The recorded form of a message. A changed message keeps the digest of its original, so that it can be found. */
 const recordedForm = (message: Message, redact: Redact | undefined, content: boolean): Message => {
   const redacted = redact === undefined ? message : redact(message)
-  const form = content ? redacted : { ...redacted, content: redacted.content.map(figure) }
+  const form = content ? redacted : figures(redacted)
   if (form === message) return message
   const digest = identityOf(message)
   if (identityOf(form) === digest) return form
   const ours = form.meta?.['indelible'] as JsonObject | undefined
   return { ...form, meta: { ...form.meta, indelible: { ...ours, digest } } }
+}
+
+/** A message without its texts, its author's name, and the provider's own fields, which may have texts. */
+const figures = ({ role, content, meta }: Message): Message => {
+  const ours = meta?.['indelible']
+  return { role, content: content.map(figure), ...(ours !== undefined && { meta: { indelible: ours } }) }
 }
 
 const figure = (part: Part): Part => {
@@ -72,3 +90,15 @@ const lengthOf = (parts: readonly (Part | ResultPart)[]): ResultPart => ({
   type: 'text',
   text: `[${parts.map((part) => `${part.type}: ${JSON.stringify(part).length} bytes`).join(', ')}]`,
 })
+
+const textLength = (value: unknown): string => `[text: ${JSON.stringify(value).length} bytes]`
+
+/** A value with lengths in place of its texts. */
+const textLengths = <T extends Json>(value: T): T =>
+  (typeof value === 'string'
+    ? textLength(value)
+    : Array.isArray(value)
+      ? value.map((one: Json) => textLengths(one))
+      : isObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, textLengths(one as Json)]))
+        : value) as T

@@ -37,6 +37,15 @@ export interface Unread {
   readonly reason: string
 }
 
+/** A conversation, and the number of messages that it shares with a request. */
+interface Match {
+  readonly conversation: Conversation
+  readonly len: number
+}
+
+/** Who sends a request. */
+type Asker = Partial<Pick<ParsedRequest, 'client' | 'caller'>>
+
 /** Finds, creates and forks conversations, and keeps the most recently used ones open. */
 export class Conversations {
   readonly #store: Store
@@ -91,7 +100,7 @@ export class Conversations {
         return { conversation, from: shared, taken: shared }
       }
     }
-    const match = await this.#longest(chain, asked.client)
+    const match = await this.#longest(chain, asked)
     if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {
       const compacted = await this.#compacted(asked.client, asked, given, chain)
       if (compacted !== undefined) return compacted
@@ -129,7 +138,7 @@ export class Conversations {
   ): Promise<FoundConversation | undefined> {
     const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
     const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
-    const match = await this.#longest(chain, undefined)
+    const match = await this.#longest(chain, {})
     if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
     return { conversation: match.conversation, from: match.len, taken: given.length }
   }
@@ -158,15 +167,21 @@ export class Conversations {
   }
 
   /** The longest recorded run of messages that a chain continues. Cost: O(log messages) look-ups. */
-  async #longest(
-    chain: readonly string[],
-    client: string | undefined,
-  ): Promise<{ readonly conversation: Conversation; readonly len: number } | undefined> {
+  async #longest(chain: readonly string[], asker: Asker): Promise<Match | undefined> {
     const messages = chain.length - 1
     // Almost every call continues an open conversation by a few messages.
-    for (let len = messages; len > Math.max(0, messages - 8); len--)
-      for (const conversation of [...this.#open.values()].toReversed())
-        if (conversation.len === len && conversation.chainAt(len) === chain[len]) return { conversation, len }
+    for (let len = messages; len > Math.max(0, messages - 8); len--) {
+      const whole = [...this.#open.values()].filter(
+        (conversation) => conversation.len === len && conversation.chainAt(len) === chain[len],
+      )
+      if (whole.length === 0) continue
+      const match = bestOf(
+        whole.toReversed().map((conversation) => ({ conversation, len })),
+        asker,
+      )
+      if (match?.conversation.client === asker.client) return match
+      break // its own conversation may be closed
+    }
     const marks = marksUpTo(messages)
     let best: readonly Conversation[] = []
     let low = -1
@@ -185,11 +200,9 @@ export class Conversations {
       len: sharedFrom(marks[low] as number, conversation, chain),
     }))
     const most = Math.max(0, ...shared.map(({ len }) => len))
-    const longest = shared.filter(({ len }) => len === most)
-    return (
-      longest.find(({ conversation, len }) => conversation.len === len) ??
-      longest.find(({ conversation }) => client !== undefined && conversation.client === client) ??
-      longest[0]
+    return bestOf(
+      shared.filter(({ len }) => len === most),
+      asker,
     )
   }
 
@@ -361,6 +374,18 @@ const marksUpTo = (len: number): readonly number[] => {
 
 /** The most conversations with the same beginning to compare, latest first. */
 const maxCandidates = 32
+
+/**
+ * Of conversations that share as many messages, the one that the asker continues: two conversations can begin with
+ * the same question and the same answer. First of its own name, then without later messages, then of its credentials.
+ */
+const bestOf = (matches: readonly Match[], { client, caller }: Asker): Match | undefined => {
+  const score = ({ conversation, len }: Match): number =>
+    (conversation.client !== client ? 0 : client === undefined ? 2 : 8) +
+    (conversation.len === len ? 4 : 0) +
+    (conversation.caller === caller ? 1 : 0)
+  return matches.toSorted((one, other) => score(other) - score(one))[0]
+}
 
 /** The number of messages that a chain shares with a conversation; at least `from`. */
 export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {

@@ -108,7 +108,7 @@ export const observeCall = (
             at,
             duration,
             ...present({ firstByte, status }),
-            ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
+            ...(failed !== undefined && { error: failed }),
           },
           onPlace,
         )

@@ -23,6 +23,7 @@ import {
   type CallDetails,
   type Recorder,
   type RecorderNotice,
+  type RecorderOptions,
   type RecordingFetch,
 } from '@indelible/recorder'
 import { ok } from '../../../test/task-results.ts'
@@ -336,6 +337,67 @@ describe('recording a Chat Completions client', () => {
     expect(session?.len).toBe(4)
     expect(everything).not.toContain('secret')
     expect(everything).not.toContain('heard')
+  })
+
+  /** All that a store has of a recorded Responses call. */
+  const storedOf = async (
+    options: Pick<RecorderOptions, 'redact' | 'content'>,
+    request: object,
+    answer: object,
+  ): Promise<string> => {
+    const store = memoryStore()
+    const blocks: string[] = []
+    const watched: Store = {
+      ...store,
+      putBlocks: (all) => {
+        blocks.push(...all.map((bytes) => new TextDecoder().decode(bytes)))
+        return store.putBlocks(all)
+      },
+    }
+    const fetch = recordingFetch({ ...options, store: watched, fetch: async () => Response.json(answer) })
+    const body = JSON.stringify({ model: 'gpt-x', input: [{ role: 'user', content: 'hi' }], ...request })
+    await (await fetch('https://example.com/v1/responses', { method: 'POST', body })).text()
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls: 1, lost: 0 })
+    const sessions = await sessionsOf(store)
+    return JSON.stringify([blocks, sessions.map((one) => [one.id, one.metadata(), one.view(), one.notes()])])
+  }
+
+  it('stores no text of instructions, tools, parameters, errors and provider fields with content: false', async () => {
+    const request = {
+      instructions: 'a secret',
+      tools: [{ type: 'function', name: 'look', description: 'a secret', parameters: {} }],
+      metadata: { team: 'a secret' },
+      temperature: 0.5,
+    }
+    const item = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation', title: 'a secret' }] }],
+    }
+    const answered = await storedOf({ content: false }, request, { id: 'r', status: 'completed', output: [item] })
+    expect(answered).not.toContain('secret')
+    expect(answered).toContain('"look')
+    expect(answered).toContain('"temperature":0.5')
+    const failed = await storedOf({ content: false }, request, { error: { message: 'not this: a secret' } })
+    expect(failed).not.toContain('secret')
+  })
+
+  it("redacts the client's name for a conversation, and an error before it is cut", async () => {
+    const redact = { rules: [{ name: 'mail', pattern: /\w+@[\w.]+/ }] }
+    const message = `${'x'.repeat(495)} ann@example.com`
+    const stored = await storedOf({ redact }, { prompt_cache_key: 'ann@example.com' }, { error: { message } })
+    expect(stored).toContain('xxx')
+    expect(stored).not.toMatch(/ann[@-]/)
+  })
+
+  it('stores no key in the address of an MCP server', async () => {
+    const addresses = ['https://mcp.example.com/?tavilyApiKey=hush&v=1', 'https://me:hush@mcp.example.com/?key=hush']
+    const tools = addresses.map((server_url) => ({ type: 'mcp', server_label: 'm', server_url }))
+    const stored = await storedOf({}, { tools }, { id: 'r', status: 'completed', output: [] })
+    expect(stored).toContain('mcp.example.com')
+    expect(stored).toContain('&v=1')
+    expect(stored).not.toContain('hush')
   })
 
   it('gets its answer even if the recorder fails', async () => {
@@ -705,8 +767,14 @@ describe('recording a Responses client', () => {
 })
 
 describe('another client', () => {
-  const call = async (recorder: Recorder, key: string, messages: readonly object[], answer: string): Promise<void> => {
-    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': 'mine' }
+  const call = async (
+    recorder: Recorder,
+    key: string,
+    messages: readonly object[],
+    answer: string,
+    name = 'mine',
+  ): Promise<void> => {
+    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': name }
     const observed = recorder.observe({
       method: 'POST',
       url: 'http://x/chat/completions',
@@ -729,6 +797,21 @@ describe('another client', () => {
     const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
     return opened.map((session) => session.conversation().length).toSorted((a, b) => b - a)
   }
+
+  it.each([
+    ['name', ['same', 'same'], ['x', 'y']],
+    ['credentials', ['x', 'y'], ['', '']],
+    ['lack of a name', ['same', 'same'], ['x', '']],
+  ] as const)('whose conversation begins with equal messages continues its own, by its %s', async (_, keys, names) => {
+    const store = memoryStore()
+    const recorder = createRecorder({ store })
+    const turn = (who: 0 | 1, messages: readonly object[], answer: string): Promise<void> =>
+      call(recorder, keys[who], messages, answer, names[who])
+    for (const who of [0, 1] as const) await turn(who, [one], 'answer 1')
+    for (const who of [0, 1] as const) await turn(who, [one, said, { role: 'user', content: `by ${who}` }], 'answer 2')
+    const created = (await sessionsOf(store)).map(texts)
+    expect(created).toEqual([0, 1].map((who) => ['one', 'answer 1', `by ${who}`, 'answer 2']))
+  })
 
   it('that names a conversation retracts nothing in it, also after a recorder restart', async () => {
     const store = memoryStore()

@@ -326,7 +326,7 @@ describe('the recorded form of a message', () => {
         { type: 'tool_call', id: 'c', name: 'look', arguments: '' },
         { type: 'tool_result', callId: 'd', content: [{ type: 'text', text: '[text: 33 bytes]' }] },
       ],
-      meta: { app: 1, indelible: { digest: identityOf(said) } },
+      meta: { indelible: { digest: identityOf(said) } },
     })
     expect([answered(said), identityOf(form)]).toEqual([form, identityOf(said)])
     expect(asked(assistant(call)).content).toEqual([{ ...call, arguments: '' }])

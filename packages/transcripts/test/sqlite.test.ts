@@ -93,6 +93,23 @@ describe('the opencode database', () => {
     expect(origin.aside).toEqual({})
     expect(JSON.stringify(origin)).not.toContain('todos')
   })
+  it('of another shape is a fault, and an integer above 2^53 is its text', () => {
+    const other = made('opencode-other.db', (db) => {
+      db.exec(`
+        create table session (id text, title text, time_created integer, time_updated integer);
+        create table message (id text, session_id text, time_created integer, data text);
+        create table part (id text, message_id text, session_id text, data text);
+        insert into session values ('s', 't', 1, 9007199254740993);
+        insert into message values ('m', 's', 9007199254740993, '{"role":"user"}');
+        insert into part values ('p', 'm', 's', '{"type":"text","text":"hi"}')`)
+    })
+    expect(JSON.stringify(read(other))).toMatch(/"hi".*"time_created":"9007199254740993"/)
+    const db = new DatabaseSync(other)
+    db.exec('alter table part rename column session_id to session')
+    db.close()
+    expect(said(other)).toContain('no such column: session_id')
+  })
+
   it('lists its conversations with their last change', () => {
     const opened = openTranscriptDatabase(path)
     if (isLeft(opened)) throw new Error(faultMessage(opened.left))

@@ -5,7 +5,7 @@ import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '..
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { onStop, openInBrowser } from '../terminal/program.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
-import { defaultStorePath, storeOptionOf } from '../sources/store.ts'
+import { defaultStorePath, storeName, storeOptionOf } from '../sources/store.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
 import { version } from '../terminal/version.ts'
 
@@ -45,7 +45,7 @@ without it, you can paste keys in the proof's window.`,
     if (port < 0 || port > 65_535) throw new Misuse('--port takes a number from 0 to 65535')
     const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
     const trust = trustOf(values, terminal)
-    const name = storeOptionOf(values, terminal)?.replace(/:[^:@/]*@/, '@') ?? defaultStorePath(terminal.env)
+    const name = storeName(storeOptionOf(values, terminal) ?? defaultStorePath(terminal.env))
     await withStore(call, {}, async (store) => {
       const id = named === undefined ? undefined : await sessionOrAdvice(store, named, terminal)
       if (id !== undefined) await valueOrUnreadable(describeSession(store, id))

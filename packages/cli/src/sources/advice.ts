@@ -1,7 +1,7 @@
 /** Advice: the known names closest to a mistyped one, and commands that can be pasted as printed. */
 import type { Call, Command } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
-import { addressWithoutPassword, isAddress } from './store.ts'
+import { storeName } from './store.ts'
 
 /** The known names closest to a word, at most three; empty if none is close. */
 export const nearest = (word: string, known: Iterable<string>): readonly string[] => {
@@ -77,5 +77,4 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
   })
 
 /** An option value for display. */
-const shownValue = (value: string): string =>
-  shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)
+const shownValue = (value: string): string => shellWord(URL.canParse(value) ? storeName(value) : value)

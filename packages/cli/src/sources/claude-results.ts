@@ -4,12 +4,12 @@
  *
  * Source  Claude Code 2.1.330: `<session>/tool-results/<name>.txt` (2026-11)
  */
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { textOf, type Message } from 'indelible/message'
 import type { Transcript } from '@indelible/transcripts'
 
-/** Add the results that Claude Code stores in separate files. Missing and very large ones are left out. */
+/** Add the results that Claude Code stores in separate files. Missing and very large ones, and links, are left out. */
 export const withResultFiles = async (path: string, transcript: Transcript): Promise<Transcript> => {
   if (transcript.format !== 'claude-code') return transcript
   const folder = dirname(path)
@@ -21,7 +21,7 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
       // Only the name is taken from the file, so it can't redirect the read elsewhere.
       const said = textOf({ role: 'tool', content: part.content as Message['content'] })
       const name = said.includes('persisted-output') ? /tool-results[/\\](\w[\w.-]*)/.exec(said)?.[1] : undefined
-      const text = name === undefined ? undefined : await textOfFile(join(session, 'tool-results', name))
+      const text = name === undefined ? undefined : await textOfResult(session, name)
       if (name === undefined || text === undefined) continue
       const note = {
         type: 'application',
@@ -35,9 +35,17 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
   return Object.freeze({ ...transcript, notes: Object.freeze(notes) })
 }
 
-const textOfFile = async (path: string): Promise<string | undefined> => {
-  const bytes = await readFile(path).catch(() => undefined)
-  return bytes === undefined || bytes.length > longest ? undefined : bytes.toString().toWellFormed()
+/** The text of a result. No link is followed: in files from somebody else it could lead to a private file. */
+const textOfResult = async (session: string, name: string): Promise<string | undefined> => {
+  const folder = await realpath(dirname(session)).catch(() => '')
+  const path = join(folder, basename(session), 'tool-results', name)
+  try {
+    const found = await stat(path)
+    if ((await realpath(path)) !== path || !found.isFile() || found.size > longest) return undefined
+    return (await readFile(path)).toString().toWellFormed()
+  } catch {
+    return undefined
+  }
 }
 
 /** In bytes. */

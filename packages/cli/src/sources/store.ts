@@ -121,8 +121,11 @@ const formatOf = async (path: string): Promise<string | undefined> => {
   return isLeft(transcript) ? undefined : transcript.right.format
 }
 
+/** The name of a store for display: its path, or its address without a password. Throws Misuse for an invalid address. */
+export const storeName = (given: string): string => (isAddress(given) ? addressWithoutPassword(given) : given)
+
 /** An address for display: the user, the server, the database and the schema. */
-export const addressWithoutPassword = (given: string): string => {
+const addressWithoutPassword = (given: string): string => {
   const { username, host, pathname, searchParams } = new URL(given)
   const schema = searchParams.get('schema')
   return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}`

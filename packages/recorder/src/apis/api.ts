@@ -79,9 +79,7 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
   const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined
   const message = isObject(error) ? ownField(error, 'message') : error
-  return typeof message === 'string'
-    ? message.slice(0, 500).toWellFormed()
-    : 'the provider gave an error without a message'
+  return typeof message === 'string' ? message : 'the provider gave an error without a message'
 }
 
 /** The count at a path. */

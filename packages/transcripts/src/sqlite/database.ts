@@ -54,7 +54,7 @@ export const openTranscriptDatabase = (path: string): Either<TranscriptFault, Tr
     )
   } catch (error) {
     if (db?.isOpen === true) db.close()
-    return left(unknown(`a file that SQLite can't read (${error instanceof Error ? error.message : String(error)})`))
+    return left(unreadable(error))
   }
 }
 
@@ -79,6 +79,18 @@ export const readTranscriptDatabase = (
 
 const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
+const unreadable = (error: unknown): TranscriptFault =>
+  unknown(`a file that SQLite can't read (${error instanceof Error ? error.message : String(error)})`)
+
+/** The entry of a conversation; a fault if a table lacks a column, or the file is damaged. */
+const readEntry = (entryOf: StoredEntries['entryOf'], id: string): ReturnType<StoredEntries['entryOf']> => {
+  try {
+    return entryOf(id)
+  } catch (error) {
+    return left(unreadable(error))
+  }
+}
+
 /** The part that both kinds of database share: the entry of one conversation is read like a line of a file. */
 const database = (db: DatabaseSync, { format, conversations, entryOf }: StoredEntries): TranscriptDatabase => ({
   format: format.format,
@@ -87,7 +99,7 @@ const database = (db: DatabaseSync, { format, conversations, entryOf }: StoredEn
   read: ({ pick = 0, strict = false } = {}) => {
     const wanted = conversations[pick]
     if (wanted === undefined) return left({ _tag: 'NoSuchConversation', pick, count: conversations.length })
-    const found = entryOf(wanted.id)
+    const found = readEntry(entryOf, wanted.id)
     if (isLeft(found)) return found
     const reading = createLineImport(format, { strict })
     const read = assembleTranscript([

@@ -21,20 +21,23 @@ export const tableIs = (db: DatabaseSync, name: string): boolean =>
 export const countOf = (db: DatabaseSync, query: string, ...values: readonly string[]): number =>
   Number(db.prepare(query).get(...values)?.['n'] ?? 0)
 
-/** Rows as JSON: bytes as their text, nulls left out. */
-export const rowsOf = (db: DatabaseSync, query: string, ...values: readonly string[]): readonly JsonObject[] =>
-  db
-    .prepare(query)
-    .all(...values)
-    .map((row) =>
-      Object.fromEntries(
-        Object.entries(row).flatMap(([name, value]): (readonly [string, Json])[] => {
-          if (value === null) return []
-          if (value instanceof Uint8Array) return [[name, text.decode(value)]]
-          return [[name, typeof value === 'bigint' ? Number(value) : value]]
-        }),
-      ),
-    )
+/** Rows as JSON: bytes and integers above 2^53 as their text, nulls left out. */
+export const rowsOf = (db: DatabaseSync, query: string, ...values: readonly string[]): readonly JsonObject[] => {
+  const statement = db.prepare(query)
+  statement.setReadBigInts(true) // otherwise Node throws for integers above 2^53
+  return statement.all(...values).map((row) =>
+    Object.fromEntries(
+      Object.entries(row).flatMap(([name, value]): (readonly [string, Json])[] => {
+        if (value === null) return []
+        if (value instanceof Uint8Array) return [[name, text.decode(value)]]
+        return [[name, typeof value === 'bigint' ? numberOf(value) : value]]
+      }),
+    ),
+  )
+}
+
+/** A number that JSON can't hold exactly is its text. */
+const numberOf = (value: bigint): Json => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value))
 
 const text = new TextDecoder()
 
