@@ -81,7 +81,7 @@ export class AnswerReader {
   }
 
   #event(data: string): void {
-    if (data === '[DONE]') return
+    if (data === '[DONE]' || this.#state.error !== undefined) return // clients stop at an error, too
     const parsed = parseJson(data)
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
   }
@@ -92,7 +92,7 @@ export class AnswerReader {
     after: readonly Message[],
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
-    const decoded = wire === undefined || error !== undefined ? undefined : this.#api.messages(wire, after)
+    const decoded = wire && this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = ended && error === undefined
     return {

@@ -173,7 +173,7 @@ export class Calls {
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said)
     const messages = (answered?.messages ?? []).map(forms.answered)
-    const cut = answered !== undefined && !answered.whole && error === undefined
+    const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
       sent,
@@ -184,7 +184,7 @@ export class Calls {
       ...timed,
       ...(answered?.stop !== undefined && { stop: answered.stop }),
       ...(error !== undefined && { error }),
-      ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
+      ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
     const responses = [

@@ -332,7 +332,7 @@ describe('an odd answer', () => {
       'streamed with an error, in an envelope',
       '/m:streamGenerateContent',
       [{ response: chunk('a') }, { response: { error: { message: 'first' } } }, { error: { message: 'second' } }],
-      { error: 'first' },
+      { said: ['a'], error: 'first', cut: true },
     ],
     ['that was blocked for no reason', '/m:generateContent', { promptFeedback: { blockReason: 7 } }, {}],
   ])('%s is recorded as it is', async (_, path, answer, expected) => {

@@ -444,24 +444,33 @@ describe('a recorded stream', () => {
     for await (const _ of stream);
   }
 
+  const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
   it.each([
     ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
     ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
-    ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
-  ] as const)('with an error event is not an answer, and the receipt says why (%s)', async (api, error, all) => {
-    const said = all({ text: 'half of an answer', calls: [] })
-    const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
-    const made = await setting(() => ({ events }))
-    const { fetch, store } = made
-    await expect(read(made, api)).rejects.toThrow('overloaded')
-    await fetch.settled()
-    const [session] = await sessionsOf(store)
-    expect(texts(session as Session)).toEqual(['hi'])
-    expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
-    expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
-  })
+    [
+      'responses',
+      { type: 'error', message: 'overloaded', code: 'server_error' },
+      (given: Answer) => [created, ...responsesEvents(given)],
+    ],
+  ] as const)(
+    'with an error event is recorded as far as it came, marked, and the receipt says why (%s)',
+    async (api, error, all) => {
+      const said = all({ text: 'half of an answer', calls: [] })
+      const at = said.findIndex((event) => event.includes('" an ans"')) + 1
+      const events = [...said.slice(0, at), JSON.stringify(error), ...said.slice(at)]
+      const made = await setting(() => ({ events }))
+      const { fetch, store } = made
+      await expect(read(made, api)).rejects.toThrow('overloaded')
+      await fetch.settled()
+      const [session] = await sessionsOf(store)
+      expect(texts(session as Session)).toEqual(['hi', 'half of an ans'])
+      expect(session?.view().at(1)?.meta?.['indelible']).toEqual({ interrupted: true })
+      expect(receiptsOf(session as Session)).toMatchObject([{ error: 'overloaded', cut: true }])
+      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+    },
+  )
 
-  const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
   it.each([
     ['anthropic', anthropicEvents, [0, 4]],
     ['chat', chatEvents, [0, 2]],
