@@ -258,7 +258,7 @@ describe('an odd answer', () => {
         { type: 'message_stop' },
       ],
       {
-        said: ['f(c){} h(e){"a":1}'],
+        said: ['f(c){} g(d){"a" h(e){"a":1}'],
         response: 'a1',
         model: 'claude',
         usage: { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 },

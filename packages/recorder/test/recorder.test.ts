@@ -524,6 +524,35 @@ describe('recording an Anthropic client', () => {
     },
   })
 
+  it('that sends back a call whose arguments broke off stays one session, with their raw text', async () => {
+    const args = '{"path":"a.txt","text":"long te'
+    const replies = [
+      { text: 'Writing.', calls: [{ id: 'c', name: 'write', args }] },
+      { text: 'Sorry.', calls: [] },
+    ]
+    const { store, fetch, anthropic, notices } = await setting(() => ({
+      events: anthropicEvents(replies.shift() as Answer),
+    }))
+    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'hi' }]
+    const ask = () => anthropic.messages.stream({ model: 'claude-x', max_tokens: 9, messages }).finalMessage()
+    messages.push({ role: 'assistant', content: (await ask()).content })
+    messages.push({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c', content: 'bad', is_error: true }],
+    })
+    await ask()
+    await fetch.settled()
+    const [session, ...others] = await sessionsOf(store)
+    expect([others, notices]).toEqual([[], []])
+    expect(session?.view().at(1)?.content).toEqual([
+      { type: 'text', text: 'Writing.' },
+      { type: 'tool_call', id: 'c', name: 'write', arguments: args },
+    ])
+    const [, second] = [...(session as Session).notes()].filter((note) => note.type === 'receipt')
+    const sent = await sentMessages(store, session as Session, second as never)
+    expect(sent[1]?.content[1]).toMatchObject({ arguments: '{"path":"a.txt"}' })
+  })
+
   it('that moves cache breakpoints and changes its system text stays one session', async () => {
     const { store, fetch, anthropic, notices } = await setting(() => answer('good'))
     const messages: Anthropic.MessageParam[] = []
