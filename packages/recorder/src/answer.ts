@@ -13,6 +13,8 @@ export interface RecordedAnswer {
   readonly messages: readonly Message[]
   /** Whether it is complete. */
   readonly whole: boolean
+  /** The number of choices that the provider sent, if more than one: `messages` has the first. */
+  readonly choices: number | undefined
   readonly usage: Usage | undefined
   /** The model that answered, if reported. */
   readonly model: string | undefined
@@ -95,9 +97,11 @@ export class AnswerReader {
     const decoded = wire && this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = ended && error === undefined
+    const choices = wire && this.#api.choices?.(wire)
     return {
       messages: done ? messages : completeParts(messages),
       whole: done,
+      choices: choices !== undefined && choices > 1 ? choices : undefined,
       usage: wire && this.#api.usage(wire),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),

@@ -183,6 +183,7 @@ export class Calls {
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
       ...(answered?.stop !== undefined && { stop: answered.stop }),
+      ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
       ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),

@@ -170,6 +170,12 @@ describe('an odd answer', () => {
     ['whose error has no message', '/chat/completions', { error: { code: 1 } }, { error: noMessage }],
     ['whose error is null', '/chat/completions', chat('a', { error: null }), { said: ['a'], stop: 'stop' }],
     ['whose error is long', '/chat/completions', { error: 'e'.repeat(600) }, { error: 'e'.repeat(500) }],
+    [
+      'with three choices',
+      '/chat/completions',
+      { choices: [chat('a'), chat('b'), chat('c')].flatMap(({ choices }) => choices) },
+      { said: ['a'], choices: 3, stop: 'stop' },
+    ],
     ['without a choice', '/chat/completions', { id: 'r', model: 'gpt' }, { response: 'r', model: 'gpt' }],
     [
       'with negative and broken counts',
@@ -192,7 +198,7 @@ describe('an odd answer', () => {
         stop,
         { choices: [{ finish_reason: null }], usage: { prompt_tokens: 3, completion_tokens: 1 } },
       ],
-      { said: ['ab'], stop: 'stop', response: 'r', model: 'gpt', usage: { input: 3, output: 1 } },
+      { said: ['ab'], choices: 2, stop: 'stop', response: 'r', model: 'gpt', usage: { input: 3, output: 1 } },
     ],
     [
       'streamed with two errors',
@@ -357,9 +363,13 @@ describe('an odd answer', () => {
         .join(' '),
     )
     const [note] = [...session.notes()].flatMap((one) => (one.type === 'receipt' ? [one] : []))
-    const { stop, response, error, cut } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
+    const { stop, response, error, cut, choices } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
     const { usage, model } = note ?? {}
-    expect({ said, stop, response, error, cut, usage, model }).toEqual({ said: [], model: 'asked', ...expected })
+    expect({ said, stop, response, error, cut, choices, usage, model }).toEqual({
+      said: [],
+      model: 'asked',
+      ...expected,
+    })
   })
 })
 
