@@ -15,8 +15,13 @@ export interface RecordingFetchOptions extends RecorderOptions {
 
 /** A `fetch` that records. */
 export interface RecordingFetch extends Fetch {
-  /** Resolves when everything answered so far is stored. Await it before the process ends. */
+  /** Resolves when every answer that was read to its end so far is stored. */
   readonly settled: () => Promise<void>
+  /**
+   * Resolves when every call so far is stored. Answers that are still open are recorded as far as they were read, and
+   * marked as interrupted; the caller can still read the rest. Await it before the process ends.
+   */
+  readonly close: () => Promise<void>
   /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
@@ -32,7 +37,7 @@ export interface RecordingFetch extends Fetch {
  * @example
  * const fetch = recordingFetch({ store })
  * const client = new OpenAI({ fetch })
- * await fetch.settled()
+ * await fetch.close()
  */
 export const recordingFetch = ({
   fetch: send = globalThis.fetch,
@@ -51,7 +56,7 @@ export const recordingFetch = ({
     const body = bodyOf(init?.body ?? undefined, request).catch((cause: unknown) => new Error(reasonOf(cause)))
     let response: Response
     try {
-      const answer = send(input, init)
+      const answer = (async () => send(input, init))() // a throw must not skip `sent`
       void body.then(call.sent) // after forwarding
       response = await answer
     } catch (cause) {
@@ -67,7 +72,8 @@ export const recordingFetch = ({
     }
     return observeResponse(response, response.body, call)
   }
-  return Object.assign(recordingFetch, { settled: () => recorder.settled(), summary: () => recorder.summary() })
+  const { settled, close, summary } = recorder
+  return Object.assign(recordingFetch, { settled, close, summary })
 }
 
 /** The body of a request. A one-shot stream can't be recorded. */

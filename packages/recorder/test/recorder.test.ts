@@ -504,6 +504,35 @@ describe('a recorded stream', () => {
   })
 })
 
+it('closing records open answers as far as they were read, and calls that were never read or sent', async () => {
+  const half = chunks({ delta: { role: 'assistant', content: 'half ' } })
+  const { fetch, openai, store } = await setting(() => ({ events: half, hang: true }))
+  const ask = (content: string) =>
+    openai.chat.completions.create({ model: 'gpt-x', messages: [said(content)], stream: true })
+  for await (const _ of await ask('read')) {
+    await ask('unread')
+    await fetch.close()
+    break
+  }
+  expect(new Set((await sessionsOf(store)).map((session) => texts(session).join()))).toEqual(
+    new Set(['read,half ', 'unread']),
+  )
+  for (const session of await sessionsOf(store))
+    expect(receiptsOf(session)).toMatchObject([{ error: 'the recorder was closed before the answer ended' }])
+
+  const broken = recordingFetch({
+    store: memoryStore(),
+    fetch: () => {
+      throw new Error('no network')
+    },
+  })
+  await expect(broken('http://x/chat/completions', { method: 'POST', body: '{"messages":[]}' })).rejects.toThrow(
+    'no net',
+  )
+  await broken.close()
+  expect(broken.summary()).toMatchObject({ calls: 1, failed: 1 })
+})
+
 it('a receipt written by no recorder has no details', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   for (const details of [undefined, 'a text', {}, { sent: 1 }])
