@@ -89,9 +89,30 @@ const bodyOf = async (
   throw new Error('the body of the request is a stream, which is not recorded; pass it as text or bytes')
 }
 
+/** The most of a discarded error to read, and the longest time to wait for it. */
+const mostErrorBytes = 2 ** 16
+const mostErrorMs = 1000
+
 /** The same response. The recorder sees its chunks as the caller reads them. */
 const observeResponse = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
   const reader = source.getReader()
+  /** Reads the provider's error, which clients discard before they try again. */
+  const readError = async (): Promise<void> => {
+    const timer = setTimeout(() => void reader.cancel(), mostErrorMs)
+    try {
+      for (let length = 0; length < mostErrorBytes;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        length += value.length
+        call.chunk(value)
+      }
+      call.end()
+    } catch (cause) {
+      call.fail(cause)
+    }
+    clearTimeout(timer)
+    await reader.cancel().catch(() => {})
+  }
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
@@ -110,6 +131,7 @@ const observeResponse = (response: Response, source: ReadableStream<Uint8Array>,
         }
       },
       cancel: async (reason) => {
+        if (!response.ok) return void readError()
         call.fail(reason)
         await reader.cancel(reason)
       },

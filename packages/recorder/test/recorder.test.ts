@@ -305,6 +305,23 @@ describe('recording a Chat Completions client', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
+  it('that tries again has the error of its first attempt recorded', async () => {
+    let count = 0
+    const { store, fetch } = await setting((request) =>
+      count++ === 0 ? { status: 500, body: { error: { message: 'boom' } } } : counting(request),
+    )
+    const openai = new OpenAI({ apiKey: 'k', baseURL: `${server?.url}/v1`, fetch, maxRetries: 1 })
+    await talk(openai, [], 'one')
+    await expect.poll(() => fetch.summary().calls).toBe(2)
+    const [session] = await sessionsOf(store)
+    expect(receiptsOf(session as Session).map(({ status, error }) => [status, error])).toEqual(
+      expect.arrayContaining([
+        [500, 'boom'],
+        [200, undefined],
+      ]),
+    )
+  })
+
   it('records the body at the time of fetch, even if its bytes are reused', async () => {
     const { store, fetch, openai } = await setting(counting)
     for (const bytesOf of [
