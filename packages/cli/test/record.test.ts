@@ -154,7 +154,12 @@ describe('indelible record', () => {
   })
 
   it('stopped during an answer records it as far as it came, and leaves no spool', async () => {
-    const half = { id: 'c1', model: 'gpt-5.2', choices: [{ index: 0, delta: { content: 'half an ans' } }] }
+    const half = {
+      id: 'c1',
+      model: 'gpt-5.2',
+      choices: [{ index: 0, delta: { content: 'half an ans' } }],
+      usage: { prompt_tokens: 5, completion_tokens: 1 },
+    }
     reply = () => ({ events: [JSON.stringify(half)], hang: true })
     let asked = false
     const { code, stderr } = await recorded(['--listen', '127.0.0.1:0', '--strict'], {}, (child, stdout) => {
@@ -172,9 +177,10 @@ describe('indelible record', () => {
       })()
     })
     const [id] = listedSessions()
-    expect(stderr).toMatch(/^recorded: 1 call in 1 session, 1 failed\n  indelible show \S+ --store \S+\n$/)
+    expect(stderr).toMatch(/^recorded: 1 call in 1 session, 1 failed\ntokens: .*\n  indelible show \S+ --store \S+\n$/)
     expect(code).toBe(0)
     expect(indelible(['export', String(id), '--to', 'openai-chat', '--store', store]).stdout).toContain('half an ans')
+    expect(indelible(['show', String(id), '--call', '1', '--store', store]).stdout).toContain('at least 1 token')
     expect(readdirSync(folder).filter((name) => name.includes('spool'))).toEqual([])
   })
 
