@@ -355,7 +355,7 @@ describe('stats', () => {
       const { stdout, stderr } = indelible(['stats', ...args])
       expect(stdout).toMatch(/ 1 \+ \? {2}\$5\.00 \+ \?\n/)
       expect(stderr).toBe(
-        '1 answer with more tokens than the file counts: output and dollars are at least those shown\n',
+        '1 answer may have more tokens than were counted: output and dollars are at least those shown\n',
       )
     }
     expect(indelible(['check', file]).stdout).toContain('at least 1 out')

@@ -1,6 +1,6 @@
 /** `indelible record`: a real program between whose calls and a provider on loopback it stands. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:http'
@@ -151,6 +151,37 @@ describe('indelible record', () => {
     expect(stderr).toContain('recorded: 2 calls in 2 sessions')
     expect(listedSessions()).toEqual([])
     raw.close()
+  })
+
+  it('stopped during an answer records it as far as it came, and leaves no spool', async () => {
+    const half = {
+      id: 'c1',
+      model: 'gpt-5.2',
+      choices: [{ index: 0, delta: { content: 'half an ans' } }],
+      usage: { prompt_tokens: 5, completion_tokens: 1 },
+    }
+    reply = () => ({ events: [JSON.stringify(half)], hang: true })
+    let asked = false
+    const { code, stderr } = await recorded(['--listen', '127.0.0.1:0', '--strict'], {}, (child, stdout) => {
+      const url = /^(http:\S+\/openai) /m.exec(stdout)?.[1]
+      if (url === undefined || asked) return
+      asked = true
+      const body = JSON.stringify({ model: 'gpt-5.2', stream: true, messages: [{ role: 'user', content: 'hi' }] })
+      void (async () => {
+        const { body: stream } = await fetch(`${url}/chat/completions`, { method: 'POST', body })
+        const reader = stream?.getReader()
+        await reader?.read()
+        await expect.poll(() => listedSessions().length, { timeout: 20_000 }).toBe(1) // only the answer is open
+        child.kill('SIGTERM')
+        await reader?.read().catch(() => {})
+      })()
+    })
+    const [id] = listedSessions()
+    expect(stderr).toMatch(/^recorded: 1 call in 1 session, 1 failed\ntokens: .*\n  indelible show \S+ --store \S+\n$/)
+    expect(code).toBe(0)
+    expect(indelible(['export', String(id), '--to', 'openai-chat', '--store', store]).stdout).toContain('half an ans')
+    expect(indelible(['show', String(id), '--call', '1', '--store', store]).stdout).toContain('at least 1 token')
+    expect(readdirSync(folder).filter((name) => name.includes('spool'))).toEqual([])
   })
 
   it("uses a header's scope, which only a conversation creates; the summary counts all", async () => {

@@ -13,6 +13,8 @@ export interface RecordedAnswer {
   readonly messages: readonly Message[]
   /** Whether it is complete. */
   readonly whole: boolean
+  /** The number of choices that the provider sent, if more than one: `messages` has the first. */
+  readonly choices: number | undefined
   readonly usage: Usage | undefined
   /** The model that answered, if reported. */
   readonly model: string | undefined
@@ -80,7 +82,7 @@ export class AnswerReader {
   }
 
   #event(data: string): void {
-    if (data === '[DONE]') return
+    if (data === '[DONE]' || this.#state.error !== undefined) return // clients stop at an error, too
     const parsed = parseJson(data)
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
   }
@@ -91,12 +93,14 @@ export class AnswerReader {
     after: readonly Message[],
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
-    const decoded = wire === undefined || error !== undefined ? undefined : this.#api.messages(wire, after)
+    const decoded = wire && this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = ended && error === undefined
+    const choices = wire && this.#api.choices?.(wire)
     return {
       messages: done ? messages : completeParts(messages),
       whole: done,
+      choices: choices !== undefined && choices > 1 ? choices : undefined,
       usage: wire && this.#api.usage(wire),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),

@@ -180,7 +180,7 @@ export class Calls {
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const messages = (answered?.messages ?? []).map(forms.answered)
-    const cut = answered !== undefined && !answered.whole && error === undefined
+    const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
       sent,
@@ -190,8 +190,9 @@ export class Calls {
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
       ...(answered?.stop !== undefined && { stop: answered.stop }),
+      ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
-      ...((cut || (broken !== undefined && messages.length > 0)) && { cut: true as const }),
+      ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
     const responses = [

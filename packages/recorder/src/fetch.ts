@@ -15,8 +15,13 @@ export interface RecordingFetchOptions extends RecorderOptions {
 
 /** A `fetch` that records. */
 export interface RecordingFetch extends Fetch {
-  /** Resolves when everything answered so far is stored. Await it before the process ends. */
+  /** Resolves when every answer that was read to its end so far is stored. */
   readonly settled: () => Promise<void>
+  /**
+   * Resolves when every call so far is stored. Answers that are still open are recorded as far as they were read, and
+   * marked as interrupted; the caller can still read the rest. Await it before the process ends.
+   */
+  readonly close: () => Promise<void>
   /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
@@ -32,7 +37,7 @@ export interface RecordingFetch extends Fetch {
  * @example
  * const fetch = recordingFetch({ store })
  * const client = new OpenAI({ fetch })
- * await fetch.settled()
+ * await fetch.close()
  */
 export const recordingFetch = ({
   fetch: send = globalThis.fetch,
@@ -51,7 +56,7 @@ export const recordingFetch = ({
     const body = bodyOf(init?.body ?? undefined, request).catch((cause: unknown) => new Error(reasonOf(cause)))
     let response: Response
     try {
-      const answer = send(input, init)
+      const answer = (async () => send(input, init))() // a throw must not skip `sent`
       void body.then(call.sent) // after forwarding
       response = await answer
     } catch (cause) {
@@ -67,7 +72,8 @@ export const recordingFetch = ({
     }
     return observeResponse(response, response.body, call)
   }
-  return Object.assign(recordingFetch, { settled: () => recorder.settled(), summary: () => recorder.summary() })
+  const { settled, close, summary } = recorder
+  return Object.assign(recordingFetch, { settled, close, summary })
 }
 
 /** The body of a request. A one-shot stream can't be recorded. */
@@ -83,9 +89,30 @@ const bodyOf = async (
   throw new Error('the body of the request is a stream, which is not recorded; pass it as text or bytes')
 }
 
+/** The most of a discarded error to read, and the longest time to wait for it. */
+const mostErrorBytes = 2 ** 16
+const mostErrorMs = 1000
+
 /** The same response. The recorder sees its chunks as the caller reads them. */
 const observeResponse = (response: Response, source: ReadableStream<Uint8Array>, call: ObservedCall): Response => {
   const reader = source.getReader()
+  /** Reads the provider's error, which clients discard before they try again. */
+  const readError = async (): Promise<void> => {
+    const timer = setTimeout(() => void reader.cancel(), mostErrorMs)
+    try {
+      for (let length = 0; length < mostErrorBytes;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        length += value.length
+        call.chunk(value)
+      }
+      call.end()
+    } catch (cause) {
+      call.fail(cause)
+    }
+    clearTimeout(timer)
+    await reader.cancel().catch(() => {})
+  }
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
@@ -104,6 +131,7 @@ const observeResponse = (response: Response, source: ReadableStream<Uint8Array>,
         }
       },
       cancel: async (reason) => {
+        if (!response.ok) return void readError()
         call.fail(reason)
         await reader.cancel(reason)
       },

@@ -6,6 +6,7 @@ import { isMadeId } from 'indelible/codecs/kit'
 import { ownField, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
+import { partialJson } from './partial-json.ts'
 
 /** The digest of a message's content. Cost: O(message). */
 export const identityOf = (message: Message): string => {
@@ -82,10 +83,10 @@ const identityContentOf = (part: Exclude<Part, { readonly type: 'reasoning' | 't
 /** Generated ids count the preceding calls, so they change when calls are left out; they are ignored. */
 const idOf = (id: string): string => (isMadeId(id) ? '' : id)
 
-/** JSON with sorted keys, because some clients rewrite the arguments of a call. */
+/** JSON with sorted keys, because some clients rewrite the arguments of a call, and complete those that broke off. */
 const sameJson = (text: string): unknown => {
   const parsed = parseJson(text === '' ? '{}' : text)
-  return isLeft(parsed) ? text : sortKeys(parsed.right)
+  return isLeft(parsed) ? sortKeys(partialJson(text) ?? text) : sortKeys(parsed.right)
 }
 
 const sortKeys = (value: unknown): unknown =>

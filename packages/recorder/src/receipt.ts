@@ -134,6 +134,8 @@ export interface CallDetails {
   readonly status?: number
   /** The stop reason. */
   readonly stop?: string
+  /** The number of choices that the provider sent (`n`), if more than one. Only the first is recorded. */
+  readonly choices?: number
   /** The error. */
   readonly error?: string
   /** Whether the answer broke off. */

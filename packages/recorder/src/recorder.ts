@@ -51,8 +51,13 @@ export interface Recorder {
    * is called with the session id just before the call's receipt is appended to that session.
    */
   readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
-  /** Resolves when every observed call is stored or reported to `onNotice`. */
+  /** Resolves when every call that has ended so far is stored or reported to `onNotice`. */
   readonly settled: () => Promise<void>
+  /**
+   * Ends the open calls, and resolves when they are stored: answers as far as they came, marked as interrupted.
+   * It waits for requests that are not reported as `sent`.
+   */
+  readonly close: () => Promise<void>
   /** The recordings so far. */
   readonly summary: () => RecorderSummary
 }
@@ -66,6 +71,7 @@ export const createRecorder = (given: RecorderOptions): Recorder => {
   return Object.freeze<Recorder>({
     observe: (request, onPlace) => keeper.observe(request, onPlace),
     settled: () => keeper.settled(),
+    close: () => keeper.close(),
     summary: () => keeper.summary(),
   })
 }
@@ -86,6 +92,7 @@ class Keeper {
   readonly #options: RecorderOptions
   readonly #tally = new Tally()
   readonly #recording: Recording
+  readonly #open = new Set<ObservedCall>()
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
   /** Bytes of waiting requests. */
@@ -113,9 +120,20 @@ class Keeper {
 
   observe(request: ObservedRequest, onPlace: OnPlace | undefined): ObservedCall | undefined {
     const api = apiOf(request)
-    if (api !== undefined) return observeCall(api, request, this.#recording, onPlace)
-    this.#tally.passed()
-    return undefined
+    if (api === undefined) {
+      this.#tally.passed()
+      return undefined
+    }
+    const call = observeCall(api, request, this.#recording, onPlace)
+    this.#open.add(call)
+    void call.over.then(() => this.#open.delete(call))
+    return call
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#open]
+    for (const call of open) call.fail('the recorder was closed before the answer ended')
+    await Promise.all(open.map(({ over }) => over))
   }
 
   async settled(): Promise<void> {

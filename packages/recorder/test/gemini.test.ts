@@ -238,11 +238,12 @@ describe('recording a Gemini client', () => {
       [429, true, undefined],
       [200, false, 'blocked: SAFETY'],
       [200, 'cut', undefined],
-      [200, true, undefined],
+      [200, 'cut', undefined],
       [200, false, 'STOP'],
     ])
     const said = (await sessionsOf(store)).flatMap((session) => session.view().toArray())
     expect(said.filter(({ meta }) => meta?.['indelible'] !== undefined).map((one) => textOf(one as Message))).toEqual([
+      'half ',
       'half ',
     ])
   })

@@ -172,6 +172,12 @@ describe('an odd answer', () => {
     ['whose error has no message', '/chat/completions', { error: { code: 1 } }, { error: noMessage }],
     ['whose error is null', '/chat/completions', chat('a', { error: null }), { said: ['a'], stop: 'stop' }],
     ['whose error is long', '/chat/completions', { error: 'e'.repeat(600) }, { error: 'e'.repeat(500) }],
+    [
+      'with three choices',
+      '/chat/completions',
+      { choices: [chat('a'), chat('b'), chat('c')].flatMap(({ choices }) => choices) },
+      { said: ['a'], choices: 3, stop: 'stop' },
+    ],
     ['without a choice', '/chat/completions', { id: 'r', model: 'gpt' }, { response: 'r', model: 'gpt' }],
     [
       'with negative and broken counts',
@@ -194,7 +200,7 @@ describe('an odd answer', () => {
         stop,
         { choices: [{ finish_reason: null }], usage: { prompt_tokens: 3, completion_tokens: 1 } },
       ],
-      { said: ['ab'], stop: 'stop', response: 'r', model: 'gpt', usage: { input: 3, output: 1 } },
+      { said: ['ab'], choices: 2, stop: 'stop', response: 'r', model: 'gpt', usage: { input: 3, output: 1 } },
     ],
     [
       'streamed with two errors',
@@ -260,7 +266,7 @@ describe('an odd answer', () => {
         { type: 'message_stop' },
       ],
       {
-        said: ['f(c){} h(e){"a":1}'],
+        said: ['f(c){} g(d){"a" h(e){"a":1}'],
         response: 'a1',
         model: 'claude',
         usage: { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 },
@@ -337,7 +343,7 @@ describe('an odd answer', () => {
       'streamed with an error, in an envelope',
       '/m:streamGenerateContent',
       [{ response: chunk('a') }, { response: { error: { message: 'first' } } }, { error: { message: 'second' } }],
-      { error: 'first' },
+      { said: ['a'], error: 'first', cut: true },
     ],
     ['that was blocked for no reason', '/m:generateContent', { promptFeedback: { blockReason: 7 } }, {}],
   ])('%s is recorded as it is', async (_, path, answer, expected) => {
@@ -362,9 +368,13 @@ describe('an odd answer', () => {
         .join(' '),
     )
     const [note] = [...session.notes()].flatMap((one) => (one.type === 'receipt' ? [one] : []))
-    const { stop, response, error, cut } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
+    const { stop, response, error, cut, choices } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
     const { usage, model } = note ?? {}
-    expect({ said, stop, response, error, cut, usage, model }).toEqual({ said: [], model: 'asked', ...expected })
+    expect({ said, stop, response, error, cut, choices, usage, model }).toEqual({
+      said: [],
+      model: 'asked',
+      ...expected,
+    })
   })
 })
 

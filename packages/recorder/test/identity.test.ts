@@ -3,6 +3,8 @@ import { expect, it } from 'vitest'
 import { assistant, image, orThrow, reasoning, text, toolCall, toolResult, user, type Message } from 'indelible'
 import { codecs } from 'indelible/codecs'
 import { provider, refusal } from 'indelible/message'
+import { partialParse } from '@anthropic-ai/sdk/_vendor/partial-json-parser/parser'
+import { partialJson } from '../src/partial-json.ts'
 import { chainOf, emptyChain, extendChain, identityOf } from '../src/identity.ts'
 import { withoutMarks } from '../src/wire.ts'
 
@@ -38,7 +40,11 @@ const same: { readonly [what: string]: readonly Message[] } = {
   'a call of another id': [assistant(toolCall('d', 'f', '{"a":1,"b":[{"c":2,"d":3}]}'))],
   'a call of another name': [assistant(toolCall('c', 'g', '{"a":1,"b":[{"c":2,"d":3}]}'))],
   'a call without arguments': [assistant(toolCall('c', 'f', '')), assistant(toolCall('c', 'f', '{}'))],
-  'a call with half an argument': [assistant(toolCall('c', 'f', '{"a"'))],
+  'a call with half an argument': [
+    assistant(toolCall('c', 'f', '{"a":1,"b":[{"c":2},{"d')),
+    assistant(toolCall('c', 'f', '{"a":1,"b":[{"c":2},{}]}')),
+  ],
+  'a call with arguments that are not JSON': [assistant(toolCall('c', 'f', 'ls -l'))],
   'a result': [
     toolResult('c', 'done'),
     { role: 'tool', content: [...toolResult('c', 'done').content, ...toolResult('c', 'done').content] },
@@ -54,6 +60,21 @@ it('message identities are equal exactly for equal content', () => {
   expect(ids.filter(([, found]) => found.length !== 1)).toEqual([])
   const all = ids.flatMap(([, found]) => found)
   expect(new Set(all).size).toBe(all.length)
+})
+
+it("arguments that broke off anywhere are read as the provider's client reads them", () => {
+  const whole = String.raw` { "a"}" : [ -1.5e3 , true , null , "x\" , { } , [ 10 ] ] , "b" : { "c" : false , "d" : "é" } } `
+  const parsed = (text: string): unknown => {
+    try {
+      return partialParse(text) as unknown
+    } catch {
+      return undefined
+    }
+  }
+  for (let end = 0; end <= whole.length; end++)
+    expect([end, partialJson(whole.slice(0, end))]).toEqual([end, parsed(whole.slice(0, end))])
+  for (const odd of ['ls -l', '{"a":1}}', '[}', '{"a" 1}', '[1 2', 'nul', '{a:1', '{"a":1,}', '{"a":tru', '{"a":12'])
+    expect([odd, partialJson(odd)]).toEqual([odd, parsed(odd)])
 })
 
 it('a message recorded with less keeps the digest of its content', () => {

@@ -306,6 +306,23 @@ describe('recording a Chat Completions client', () => {
     expect(fetch.summary()).toMatchObject({ calls: 2, failed: 1 })
   })
 
+  it('that tries again has the error of its first attempt recorded', async () => {
+    let count = 0
+    const { store, fetch } = await setting((request) =>
+      count++ === 0 ? { status: 500, body: { error: { message: 'boom' } } } : counting(request),
+    )
+    const openai = new OpenAI({ apiKey: 'k', baseURL: `${server?.url}/v1`, fetch, maxRetries: 1 })
+    await talk(openai, [], 'one')
+    await expect.poll(() => fetch.summary().calls).toBe(2)
+    const [session] = await sessionsOf(store)
+    expect(receiptsOf(session as Session).map(({ status, error }) => [status, error])).toEqual(
+      expect.arrayContaining([
+        [500, 'boom'],
+        [200, undefined],
+      ]),
+    )
+  })
+
   it('records the body at the time of fetch, even if its bytes are reused', async () => {
     const { store, fetch, openai } = await setting(counting)
     for (const bytesOf of [
@@ -506,24 +523,33 @@ describe('a recorded stream', () => {
     for await (const _ of stream);
   }
 
+  const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
   it.each([
     ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'overloaded' } }, anthropicEvents],
     ['chat', { error: { message: 'overloaded', type: 'server_error' } }, chatEvents],
-    ['responses', { type: 'error', message: 'overloaded', code: 'server_error' }, responsesEvents],
-  ] as const)('with an error event is not an answer, and the receipt says why (%s)', async (api, error, all) => {
-    const said = all({ text: 'half of an answer', calls: [] })
-    const events = [...said.slice(0, 3), JSON.stringify(error), ...said.slice(3)]
-    const made = await setting(() => ({ events }))
-    const { fetch, store } = made
-    await expect(read(made, api)).rejects.toThrow('overloaded')
-    await fetch.settled()
-    const [session] = await sessionsOf(store)
-    expect(texts(session as Session)).toEqual(['hi'])
-    expect(receiptsOf(session as Session).map((receipt) => receipt.error)).toEqual(['overloaded'])
-    expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
-  })
+    [
+      'responses',
+      { type: 'error', message: 'overloaded', code: 'server_error' },
+      (given: Answer) => [created, ...responsesEvents(given)],
+    ],
+  ] as const)(
+    'with an error event is recorded as far as it came, marked, and the receipt says why (%s)',
+    async (api, error, all) => {
+      const said = all({ text: 'half of an answer', calls: [] })
+      const at = said.findIndex((event) => event.includes('" an ans"')) + 1
+      const events = [...said.slice(0, at), JSON.stringify(error), ...said.slice(at)]
+      const made = await setting(() => ({ events }))
+      const { fetch, store } = made
+      await expect(read(made, api)).rejects.toThrow('overloaded')
+      await fetch.settled()
+      const [session] = await sessionsOf(store)
+      expect(texts(session as Session)).toEqual(['hi', 'half of an ans'])
+      expect(session?.view().at(1)?.meta?.['indelible']).toEqual({ interrupted: true })
+      expect(receiptsOf(session as Session)).toMatchObject([{ error: 'overloaded', cut: true }])
+      expect(fetch.summary()).toMatchObject({ calls: 1, failed: 1 })
+    },
+  )
 
-  const created = JSON.stringify({ type: 'response.created', response: { id: 'r', status: 'in_progress', model: 'm', output: [] } }) // oxfmt-ignore
   it.each([
     ['anthropic', anthropicEvents, [0, 4]],
     ['chat', chatEvents, [0, 2]],
@@ -557,6 +583,35 @@ describe('a recorded stream', () => {
   })
 })
 
+it('closing records open answers as far as they were read, and calls that were never read or sent', async () => {
+  const half = chunks({ delta: { role: 'assistant', content: 'half ' } })
+  const { fetch, openai, store } = await setting(() => ({ events: half, hang: true }))
+  const ask = (content: string) =>
+    openai.chat.completions.create({ model: 'gpt-x', messages: [said(content)], stream: true })
+  for await (const _ of await ask('read')) {
+    await ask('unread')
+    await fetch.close()
+    break
+  }
+  expect(new Set((await sessionsOf(store)).map((session) => texts(session).join()))).toEqual(
+    new Set(['read,half ', 'unread']),
+  )
+  for (const session of await sessionsOf(store))
+    expect(receiptsOf(session)).toMatchObject([{ error: 'the recorder was closed before the answer ended' }])
+
+  const broken = recordingFetch({
+    store: memoryStore(),
+    fetch: () => {
+      throw new Error('no network')
+    },
+  })
+  await expect(broken('http://x/chat/completions', { method: 'POST', body: '{"messages":[]}' })).rejects.toThrow(
+    'no net',
+  )
+  await broken.close()
+  expect(broken.summary()).toMatchObject({ calls: 1, failed: 1 })
+})
+
 it('a receipt written by no recorder has no details', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   for (const details of [undefined, 'a text', {}, { sent: 1 }])
@@ -575,6 +630,35 @@ describe('recording an Anthropic client', () => {
       stop_sequence: null,
       usage: { input_tokens: 3, output_tokens: 2, cache_read_input_tokens: 5, cache_creation_input_tokens: 1 },
     },
+  })
+
+  it('that sends back a call whose arguments broke off stays one session, with their raw text', async () => {
+    const args = '{"path":"a.txt","text":"long te'
+    const replies = [
+      { text: 'Writing.', calls: [{ id: 'c', name: 'write', args }] },
+      { text: 'Sorry.', calls: [] },
+    ]
+    const { store, fetch, anthropic, notices } = await setting(() => ({
+      events: anthropicEvents(replies.shift() as Answer),
+    }))
+    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'hi' }]
+    const ask = () => anthropic.messages.stream({ model: 'claude-x', max_tokens: 9, messages }).finalMessage()
+    messages.push({ role: 'assistant', content: (await ask()).content })
+    messages.push({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c', content: 'bad', is_error: true }],
+    })
+    await ask()
+    await fetch.settled()
+    const [session, ...others] = await sessionsOf(store)
+    expect([others, notices]).toEqual([[], []])
+    expect(session?.view().at(1)?.content).toEqual([
+      { type: 'text', text: 'Writing.' },
+      { type: 'tool_call', id: 'c', name: 'write', arguments: args },
+    ])
+    const [, second] = [...(session as Session).notes()].filter((note) => note.type === 'receipt')
+    const sent = await sentMessages(store, session as Session, second as never)
+    expect(sent[1]?.content[1]).toMatchObject({ arguments: '{"path":"a.txt"}' })
   })
 
   it('that moves cache breakpoints and changes its system text stays one session', async () => {

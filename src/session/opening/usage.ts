@@ -21,7 +21,10 @@ export interface CallUse {
   readonly failed: number
   /** The tokens as counted by the provider; absent if it did not report them. */
   readonly usage?: Usage
-  /** The number of calls whose answers hold more tokens than were counted; absent if there are none. */
+  /**
+   * The number of calls whose answers may hold more tokens than were counted, because they failed or broke off, or
+   * because a file counts too few; absent if there are none.
+   */
   readonly undercounted?: number
 }
 
@@ -92,12 +95,15 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   const like = typeof details?.['like'] === 'number' ? notes[details['like']] : undefined
   const status = like === undefined ? undefined : receiptIn(like)?.details?.['status']
   const time = typeof details?.['at'] === 'number' ? details['at'] : at
+  const failed = hasFailed({ ...present({ status }), ...details })
   return Object.freeze({
     source: 'receipt',
     model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
     calls: 1,
-    failed: hasFailed({ ...present({ status }), ...details }) ? 1 : 0,
+    failed: failed ? 1 : 0,
+    // Anthropic counts the output at the start of a stream, and again at its end.
+    ...(usage && failed && { undercounted: 1 }),
     ...(usage && { usage }),
   })
 }

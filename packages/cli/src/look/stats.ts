@@ -289,7 +289,7 @@ const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void =
     ...(failed > 0 ? [`${countText(failed, 'call')} failed`] : []),
     ...(silent > 0 ? [`${countText(silent, 'call')} without token counts`] : []),
     ...(undercounted > 0
-      ? [`${countText(undercounted, 'answer')} with more tokens than the file counts: output and dollars are at least those shown`]
+      ? [`${countText(undercounted, 'answer')} may have more tokens than were counted: output and dollars are at least those shown`]
       : []), // oxfmt-ignore
     ...(unknown.size > 0
       ? [

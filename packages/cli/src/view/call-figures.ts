@@ -130,7 +130,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       at,
       input,
       output: usage?.output ?? 0,
-      isUndercounted: counted?.undercounted === true,
+      isUndercounted: counted?.undercounted === true || (usage !== undefined && failed !== undefined),
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,

@@ -1,6 +1,7 @@
 /** Anthropic Messages. */
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import type { Decoded } from 'indelible/codecs'
+import { isLeft, isObject, jsonIn, mapRight, parseJson } from 'indelible/json/kit'
 import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -17,7 +18,7 @@ export const anthropicApi: Api = {
     previous: undefined,
   }),
   stream: () => new MessagesStream(),
-  messages: decodeResponse,
+  messages: (answer) => mapRight(decodeResponse(answer), withRawArguments),
   usage: (answer) => {
     const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
     if (input === undefined || output === undefined) return undefined
@@ -73,13 +74,25 @@ class MessagesStream implements StreamState {
     if (this.#message === undefined) return undefined
     const content = this.#blocks.flatMap((block, place) => {
       const json = this.#inputs.get(place)
-      if (json === undefined || json === '') return [block]
+      if (json === undefined || json === '') return block
       const input = parseJson(json)
-      return isLeft(input) ? [] : [{ ...block, input: input.right }] // a truncated call is left out
+      return { ...block, input: isLeft(input) ? json : input.right }
     })
     return { ...this.#message, content }
   }
 }
+
+/** The same answer with the raw text of arguments that are not JSON, for example because they broke off. */
+const withRawArguments = (decoded: Decoded): Decoded => ({
+  ...decoded,
+  messages: decoded.messages.map((message) => ({
+    ...message,
+    content: message.content.map((part) => {
+      const input = part.type === 'tool_call' ? jsonIn(part.arguments) : undefined // otherwise an object
+      return typeof input === 'string' ? { ...part, arguments: input } : part
+    }),
+  })),
+})
 
 /** Usage without null fields: a later event does not undo an earlier one. */
 const withoutNulls = (usage: object): object =>

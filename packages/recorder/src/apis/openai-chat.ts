@@ -22,6 +22,7 @@ export const openaiChatApi: Api = {
     return openaiChat.decode(choice === undefined ? [] : [choice['message']])
   },
   usage: (answer) => openaiUsage(answer, 'prompt_tokens', 'completion_tokens', 'prompt_tokens_details'),
+  choices: (answer) => objectsIn(answer['choices']).length,
   stop: (answer) => textIn(objectsIn(answer['choices'])[0], 'finish_reason'),
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
@@ -33,6 +34,8 @@ class ChatStream implements StreamState {
   #seen = false
   #reason: unknown
   #rest: Wire = {}
+  /** The indexes of the other choices, which are only counted. */
+  readonly #others = new Set<unknown>()
   error: string | undefined
 
   take(chunk: Wire): void {
@@ -45,7 +48,10 @@ class ChatStream implements StreamState {
       ...(typeof id === 'string' && id !== '' && { id }),
     }
     for (const { index, delta, finish_reason: reason } of objectsIn(choices)) {
-      if (index !== undefined && index !== 0) continue
+      if (index !== undefined && index !== 0) {
+        this.#others.add(index)
+        continue
+      }
       this.#seen = true
       if (isObject(delta)) grow(this.#message, delta as Wire)
       this.#reason = reason ?? this.#reason
@@ -58,7 +64,8 @@ class ChatStream implements StreamState {
 
   get wire(): Wire | undefined {
     if (!this.#seen) return undefined
-    return { ...this.#rest, choices: [{ message: this.#message, finish_reason: this.#reason }] }
+    const first = { message: this.#message, finish_reason: this.#reason }
+    return { ...this.#rest, choices: [first, ...[...this.#others].map((index) => ({ index }))] }
   }
 }
 

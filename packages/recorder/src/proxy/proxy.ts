@@ -138,10 +138,14 @@ export const startProxy = async (options: ProxyOptions): Promise<Proxy> => {
     port: found,
     urlOf: (upstream) => `http://${name}:${found}${start}${upstream}`,
     close: async () => {
+      const broken = [...open].map((outgoing) => new Promise((resolve) => outgoing.on('close', resolve)))
       server.closeAllConnections()
       for (const socket of sockets) socket.destroy() // Node's server does not track upgraded sockets
       await new Promise((resolve) => server.close(resolve))
       connections.close()
+      // The end of each open call is reported before this resolves: `close` of a request follows that of its answer.
+      await Promise.all(broken)
+      await new Promise((resolve) => setImmediate(resolve))
     },
   }
 }
