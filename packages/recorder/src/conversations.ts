@@ -200,13 +200,9 @@ export class Conversations {
     const isOpen = last !== undefined && last.note === undefined // another request waits for its answer
     let taken = answer + 1
     const endOf = (): number => start + taken - setup
-    while (
-      !isOpen &&
-      taken < ids.length &&
-      endOf() < conversation.len &&
-      conversation.identityAt(endOf()) === ids[taken]
-    )
-      taken++
+    const isRecorded = (): boolean =>
+      taken < ids.length && endOf() < conversation.len && conversation.identityAt(endOf()) === ids[taken]
+    if (!isOpen) while (isRecorded()) taken++
     const end = endOf()
     const isSameSetup =
       setup === before && ids.slice(0, setup).every((id, index) => conversation.identityAt(index) === id)
@@ -486,11 +482,19 @@ export const providerKeyOf = (conversation: string): string => `conversation:${c
 /** The index key of an answer and the message before it. */
 const exchangeKey = (before: string, answer: string): PlaceKey => `a:${linkDigest(before, answer)}`
 
-/** The index in a conversation at which it last has a run of messages; undefined if it has none. */
+/**
+ * The index in a conversation at which it last has a run of messages; undefined if it has none. Of more than 32 places
+ * with the run's last message only the latest are compared, so that a conversation of equal messages takes no longer.
+ */
 const startOf = (conversation: Conversation, run: readonly string[]): number | undefined => {
-  for (let start = conversation.len - run.length; start >= 0; start--)
-    if (run.every((_, back) => conversation.identityAt(start + run.length - 1 - back) === run.at(-1 - back)))
-      return start
+  const identities: string[] = []
+  const identityAt = (index: number): string => (identities[index] ??= conversation.identityAt(index))
+  let compared = 0
+  for (let start = conversation.len - run.length; start >= 0 && compared < maxCandidates; start--) {
+    if (identityAt(start + run.length - 1) !== run.at(-1)) continue
+    if (run.every((identity, index) => identityAt(start + index) === identity)) return start
+    compared++
+  }
   return undefined
 }
 
