@@ -17,14 +17,21 @@ class Client {
   #next: Wire = {}
   #ids = 0
 
-  constructor(path: '/responses' | '/messages' | '/chat/completions', store: Store = memoryStore()) {
-    this.store = store
+  readonly #options: Partial<Parameters<typeof recordingFetch>[0]>
+
+  constructor(
+    path: '/responses' | '/messages' | '/chat/completions',
+    options: Partial<Parameters<typeof recordingFetch>[0]> = {},
+  ) {
+    this.store = memoryStore()
     this.#path = path
+    this.#options = options
     this.#fetch = this.#started()
   }
 
   #started(): ReturnType<typeof recordingFetch> {
     return recordingFetch({
+      ...this.#options,
       store: this.store,
       fetch: async () => Response.json(this.#next),
       onNotice: ({ reason }) => this.#notices.push(reason),
@@ -395,6 +402,18 @@ describe('a system message that changes with every call', () => {
       'message 0: the system message was removed',
     ])
   })
+
+  it.each([{ sessionOf: () => 'host' }, { content: false }])(
+    'leaves one session if the host names it, or only lengths are recorded (%j)',
+    async (options) => {
+      const client = new Client('/chat/completions', options)
+      const talk = [user('one'), assistant('first'), user('two'), assistant('second'), user('three')]
+      for (const day of [1, 2, 3])
+        await client.call({ tools, messages: [date(day), ...talk.slice(0, day * 2 - 1)] }, ['', 'first', 'second', 'third'][day] ?? '', '') // oxfmt-ignore
+      const [session, ...others] = await client.sessions([2, 4, 6])
+      expect([others, session?.view().length, brokeAt(session)]).toEqual([[], 7, [undefined, changed, changed]])
+    },
+  )
 
   it('retracts what a client with a name goes back from, and forks for one without', async () => {
     for (const name of ['mine', '']) {
