@@ -450,6 +450,37 @@ describe('a system message that changes with every call', () => {
     expect(brokeAt(sessions[0])).toEqual([undefined, undefined])
   })
 
+  it('of a second call while the first waits for its answer is a fork, and the first keeps its session', async () => {
+    const store = memoryStore()
+    const waiting: (() => void)[] = []
+    const fetch = recordingFetch({
+      store,
+      fetch: async (_, init) => {
+        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
+        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
+        const message = { role: 'assistant', content: `${String(messages[0]?.['content'])} answered` }
+        return Response.json({ choices: [{ index: 0, finish_reason: 'stop', message }] })
+      },
+    })
+    const call = async (...messages: readonly Wire[]): Promise<void> =>
+      void (await (
+        await fetch('http://x/chat/completions', { method: 'POST', body: JSON.stringify({ messages }) })
+      ).text())
+    const talk = [user('one'), assistant('It is day 1. answered'), user('two')]
+    await call(date(1), user('one'))
+    const both = [call(date(1), ...talk), call(date(2), ...talk)]
+    while ((await listSessions(store)).sessions.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    for (const answer of waiting) answer()
+    await Promise.all(both)
+    await fetch.settled()
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(store, id))))
+    expect(opened.map((session) => said(session).at(-1)).toSorted()).toEqual(['It is day 1. answered', 'It is day 2. answered']) // oxfmt-ignore
+    expect(opened.map((session) => session.info().forkedFrom?.at).toSorted()).toEqual([3, undefined])
+    expect(opened.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([changed])
+  })
+
   it.each<readonly [string, (client: Client) => Promise<void>, readonly Wire[]]>([
     [
       'the same words and answer in two conversations',
