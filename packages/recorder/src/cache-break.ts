@@ -15,6 +15,8 @@ export interface Edit {
   readonly index: number
   /** A description of the change. */
   readonly because: string
+  /** Whether the message is one of the system messages at the beginning. Default: false. */
+  readonly isSystem?: boolean
 }
 
 /**
@@ -36,6 +38,34 @@ export const editOf = (said: IndexedMessages, given: readonly Message[], len: nu
       ? `${what} was removed`
       : `${what} was edited`
   return { index: len, because: `message ${len}: ${done}` }
+}
+
+/**
+ * The edit of a request that has another beginning than its conversation: other system messages, or fewer of the oldest
+ * messages. Undefined if it begins alike.
+ *
+ * @param setup the number of system messages at the request's beginning
+ * @param start the index in the conversation of the request's first other message
+ */
+export const beginningEdit = (
+  said: IndexedMessages & { readonly setup: number },
+  given: readonly Message[],
+  setup: number,
+  start: number,
+): Edit | undefined => {
+  for (let index = 0; index < Math.max(setup, said.setup); index++) {
+    const message = given[index] as Message
+    const change = index >= setup ? 'was removed' : index >= said.setup ? 'was added' : 'changed'
+    if (change !== 'changed' || said.identityAt(index) !== identityOf(message))
+      return {
+        index,
+        isSystem: true,
+        because: `message ${index}: ${change === 'was added' ? 'a' : 'the'} system message ${change}`,
+      }
+  }
+  const dropped = start - said.setup
+  if (dropped <= 0) return undefined
+  return { index: setup, because: `message ${setup}: ${dropped} of the oldest messages were left out` }
 }
 
 /** Describes a message. */
@@ -60,7 +90,9 @@ export const cacheBreak = (
   original?: SentBefore,
 ): CacheBreak | undefined => {
   const before = last ?? original
-  const edited = edit && ({ where: 'messages', index: edit.index, because: edit.because } as const)
+  const edited =
+    edit &&
+    ({ where: edit.isSystem === true ? 'system' : 'messages', index: edit.index, because: edit.because } as const)
   if (before === undefined) return edited
   if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
   if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }

@@ -77,7 +77,9 @@ export class Calls {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit, original } = found
       const news = given.slice(taken)
-      await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
+      // With another beginning it is found by its answers: all its chains are new, and to index them would cost as much.
+      if (compaction === undefined || edit === undefined)
+        await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
           ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
@@ -101,6 +103,7 @@ export class Calls {
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
       const now: SentBefore = {
         entries,
+        model: request.model,
         tools: request.tools === undefined ? undefined : JSON.stringify(request.tools),
         system: request.system === undefined ? undefined : JSON.stringify(request.system),
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
@@ -222,6 +225,7 @@ export class Calls {
       }
       // Indexed before the append, so that a kill leaves no messages that can't be found.
       await this.#conversations.index(conversation, conversation.len, messages)
+      if (messages[0] !== undefined) await this.#conversations.indexAnswer(conversation, messages[0])
       for (const id of messages.length > 0 ? responses : [])
         await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length

@@ -15,7 +15,7 @@ import type { SessionReader } from 'indelible/session'
 import { identityOf } from './identity.ts'
 import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.ts'
 
-/** The change that a client's compaction made to a conversation. */
+/** The change that a client's compaction, or another beginning of its requests, made to a conversation. */
 export interface Compaction {
   /** The index in the conversation from which the request for the summary is retracted; its length if nothing is. */
   readonly upTo: number
@@ -183,6 +183,15 @@ const compaction = (
   return { upTo, summary: held?.summary, places }
 }
 
+/** Whether a message is one of the system prompt's. */
+export const isInstruction = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
+
+/** The number of system and developer messages at the beginning of a request. */
+export const setupLength = (given: readonly Message[]): number => {
+  const first = given.findIndex((message) => !isInstruction(message))
+  return first === -1 ? given.length : first
+}
+
 /** The messages that a client sends since its last compaction; those after `from` in the record follow. */
 export interface Base {
   readonly entries: SentEntries
@@ -190,6 +199,8 @@ export interface Base {
   readonly identities: readonly string[]
   /** The position in the record after which the conversation continues. */
   readonly from: number
+  /** The number of entries at the beginning that are system messages. Default: 0. */
+  readonly setup?: number
 }
 
 /** A conversation that its client has not compacted. */
@@ -198,7 +209,7 @@ export const noBase: Base = { entries: [], identities: [], from: 0 }
 const namespace = 'indelible.recorder'
 
 /** The note of a base. It has identities only for entries that are not messages of the record. */
-export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote => ({
+export const noteOfBase = ({ entries, identities, from, setup }: Base): ApplicationNote => ({
   type: 'application',
   namespace,
   content: JSON.parse(
@@ -206,6 +217,7 @@ export const noteOfBase = ({ entries, identities, from }: Base): ApplicationNote
       sent: runsOf(entries),
       identities: identities.filter((_, index) => typeof entries[index] === 'string'),
       from,
+      setup,
     }),
   ) as JsonObject,
 })
@@ -216,7 +228,7 @@ export const baseOf = (session: SessionReader): Base => {
   for (let index = notes.length - 1; index >= 0; index--) {
     const note = notes.at(index)
     if (note?.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) continue
-    const { sent, identities, from } = note.content
+    const { sent, identities, from, setup } = note.content
     if (!Array.isArray(sent) || !Array.isArray(identities) || typeof from !== 'number') continue // a newer version's
     const others = (identities as readonly string[]).values()
     const entries = expandRuns(sent as unknown as SentRuns)
@@ -227,6 +239,7 @@ export const baseOf = (session: SessionReader): Base => {
         typeof entry === 'string' ? (others.next().value ?? '') : identityOf(view.at(entry) as Message),
       ),
       from,
+      ...(typeof setup === 'number' && { setup }),
     }
   }
   return noBase

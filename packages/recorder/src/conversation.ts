@@ -8,7 +8,7 @@ import { openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
-import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
+import { baseOf, isInstruction, noteOfBase, setupLength, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
 import type { SentEntries } from './receipt.ts'
 
@@ -76,8 +76,16 @@ export class Conversation {
 
   /** Whether the first `len` messages include the client's whole compaction. */
   isCompactedIn(len: number): boolean {
-    const { entries } = this.#base
-    return entries.length > 0 && len >= entries.length
+    const { entries, setup = 0 } = this.#base
+    return entries.length > setup && len >= entries.length
+  }
+
+  /** The number of system and developer messages at its beginning. */
+  get setup(): number {
+    const { setup = 0 } = this.#base
+    let count = 0
+    while (count < this.len && (count < setup || isInstruction(this.at(count) ?? { role: '' }))) count++
+    return count
   }
 
   /** Whether a chain continues with messages that its client retracted. */
@@ -128,7 +136,12 @@ export class Conversation {
   async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
     const { entries, identities } = this.#base
     if (from < entries.length) {
-      const cut = { entries: entries.slice(0, from), identities: identities.slice(0, from), from: this.session.len }
+      const cut = {
+        entries: entries.slice(0, from),
+        identities: identities.slice(0, from),
+        from: this.session.len,
+        setup: Math.min(this.setup, from),
+      }
       return this.#rebase(cut, this.#base.from, messages, undefined)
     }
     const expectedHead = this.session.head()
@@ -170,7 +183,27 @@ export class Conversation {
       summary === undefined || before.length === 0
         ? undefined
         : { type: 'summary', from: 0, to: from, sourceDigest: rangeDigest(before), text: summary }
-    return this.#rebase({ entries, identities: given.slice(0, own).map(identityOf), from: next }, from, news, note)
+    // Messages at its end that end the record as well continue from there.
+    const record = this.session.conversation()
+    let kept = 0
+    const isKept = (): boolean =>
+      next === len &&
+      kept < own &&
+      kept < before.length &&
+      entries.at(-1 - kept) === record.positionAt(before.length - 1 - kept)
+    while (isKept()) kept++
+    const base: Base = {
+      entries: entries.slice(0, own - kept),
+      identities: given.slice(0, own - kept).map(identityOf),
+      setup: Math.min(setupLength(given), own - kept),
+      from: kept === 0 ? next : (record.positionAt(before.length - kept) ?? next),
+    }
+    return this.#rebase(base, from, news, note)
+  }
+
+  /** Continue from the same messages as the conversation that this one is a fork of. */
+  adopt(other: Conversation): Promise<Either<RecordFault, void>> {
+    return this.#rebase(other.#base, this.session.len, [], undefined)
   }
 
   /** Append messages and a new base. Messages of the record from a position on are retracted. */
@@ -223,6 +256,7 @@ export class Conversation {
 
 /** The request of a call, as texts and digests. */
 export interface SentBefore {
+  readonly model: string
   readonly tools: string | undefined
   readonly system: string | undefined
   /** The digests of its messages, in order. */

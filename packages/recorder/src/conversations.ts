@@ -5,10 +5,10 @@ import type { Message } from 'indelible/message'
 import { sessionFaultText } from 'indelible/session/kit'
 import { createSession, forkSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { editOf, type Edit } from './cache-break.ts'
-import { compactionOf, type Compaction } from './compaction.ts'
+import { beginningEdit, editOf, type Edit } from './cache-break.ts'
+import { compactionOf, isInstruction, setupLength, type Compaction } from './compaction.ts'
 import { Conversation, openConversation, problem, type RecordFault, type SentBefore } from './conversation.ts'
-import { chainOf, identityOf } from './identity.ts'
+import { chainOf, identityOf, linkDigest } from './identity.ts'
 import { Places, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
 import type { ParsedRequest } from './wire.ts'
@@ -23,12 +23,24 @@ export interface FoundConversation {
   readonly from: number
   /** The number of the request's messages that the conversation already has. */
   readonly taken: number
-  /** The client's own compaction of the conversation, from which the request continues. */
+  /** The client's own compaction of the conversation, or its other beginning, from which the request continues. */
   readonly compaction?: Compaction
   /** Set if the client changed earlier messages rather than only going back. */
   readonly edit?: Edit
   /** Of a new fork: the last call of its original. */
   readonly original?: SentBefore
+}
+
+/** A request with another beginning than its conversation. */
+interface Moved {
+  /** The identities of its messages. */
+  readonly ids: readonly string[]
+  /** The index in the conversation of its first message that is no instruction. */
+  readonly start: number
+  /** The index of its last recorded answer. */
+  readonly answer: number
+  /** Whether later messages of the conversation may be retracted. */
+  readonly mayRetract: boolean
 }
 
 /** A log that can't be read, and the reason. */
@@ -97,10 +109,20 @@ export class Conversations {
       const conversation = await this.#named(named, asked, given)
       if (conversation !== undefined) {
         const shared = sharedFrom(0, conversation, chain)
-        return { conversation, from: shared, taken: shared }
+        const isAnswered = given.slice(0, shared).some(({ role }) => role === 'assistant')
+        const moved = isAnswered ? undefined : await this.#moved(asked, given, conversation)
+        return moved ?? { conversation, from: shared, taken: shared }
       }
     }
     const match = await this.#longest(chain, asked)
+    const isAnswered =
+      match !== undefined &&
+      (match.conversation.isCompactedIn(match.len) ||
+        given.slice(0, match.len).some(({ role }) => role === 'assistant'))
+    if (!isAnswered) {
+      const moved = await this.#moved(asked, given, undefined)
+      if (moved !== undefined) return moved
+    }
     if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {
       const compacted = await this.#compacted(asked.client, asked, given, chain)
       if (compacted !== undefined) return compacted
@@ -113,7 +135,6 @@ export class Conversations {
       asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
     if (len === conversation.len && !isOthers) return found
     // They share no answer and then differ: two conversations that begin alike, even under the same name.
-    const isAnswered = conversation.isCompactedIn(len) || given.slice(0, len).some(({ role }) => role === 'assistant')
     const isOwn =
       asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
     if (!isAnswered && !(isOwn && len === given.length))
@@ -127,6 +148,100 @@ export class Conversations {
       ...found,
       conversation: forked,
       ...present({ edit, original: conversation.last }),
+    }
+  }
+
+  /**
+   * Finds the conversation whose recorded answer a request contains, if the request changed only what comes before:
+   * its system messages, or the oldest messages, which it left out. Everything else up to the answer must be equal, and
+   * no other conversation may fit: a call must never go to the session of another.
+   *
+   * Cost    O(request), and O(conversation) for each that has one of its last 8 answers
+   * @param named the session that the host names; the request continues no other
+   */
+  async #moved(
+    asked: ParsedRequest,
+    given: readonly Message[],
+    named: Conversation | undefined,
+  ): Promise<FoundConversation | undefined> {
+    const ids = given.map(identityOf)
+    const setup = setupLength(given)
+    const answers = [...given.keys()].filter((index) => index > setup && given[index]?.role === 'assistant')
+    const hasLeft = new Set<Conversation>() // those that retracted an answer of the request
+    for (const answer of answers.toReversed().slice(0, 8)) {
+      const fitting: { readonly conversation: Conversation; readonly start: number }[] = []
+      const key = exchangeKey(ids[answer - 1] as string, ids[answer] as string)
+      const known = named === undefined ? await this.#known(key, asked) : [named]
+      for (const conversation of known) {
+        const start = startOf(conversation, ids.slice(setup, answer + 1))
+        if (start === undefined) hasLeft.add(conversation)
+        else fitting.push({ conversation, start })
+      }
+      const [found, ...others] = fitting
+      if (others.length > 0) return undefined
+      if (found === undefined) continue
+      const { conversation, start } = found
+      const isOwn = asked.client !== undefined && conversation.caller === asked.caller && !hasLeft.has(conversation)
+      return this.#movedTo(conversation, asked, given, { ids, start, answer, mayRetract: isOwn || named !== undefined })
+    }
+    return undefined
+  }
+
+  /** The client's own conversations that were indexed by an answer. */
+  async #known(key: PlaceKey, { client, caller }: ParsedRequest): Promise<readonly Conversation[]> {
+    const known: Conversation[] = []
+    for (const { session } of (await this.#placesOf(key)).slice(0, maxCandidates)) {
+      const conversation = await this.#opened(session)
+      if (conversation !== undefined && conversation.client === client && (conversation.caller ?? caller) === caller)
+        known.push(conversation)
+    }
+    return known
+  }
+
+  /** Where a request continues that has another beginning: in the conversation itself, or in a fork. */
+  async #movedTo(
+    conversation: Conversation,
+    asked: ParsedRequest,
+    given: readonly Message[],
+    { ids, start, answer, mayRetract }: Moved,
+  ): Promise<FoundConversation> {
+    const setup = setupLength(given)
+    const before = conversation.setup
+    const { last } = conversation
+    const isOpen = last !== undefined && last.note === undefined // another request waits for its answer
+    let taken = answer + 1
+    const endOf = (): number => start + taken - setup
+    const isRecorded = (): boolean =>
+      taken < ids.length && endOf() < conversation.len && conversation.identityAt(endOf()) === ids[taken]
+    if (!isOpen) while (isRecorded()) taken++
+    const end = endOf()
+    const isSameSetup =
+      setup === before && ids.slice(0, setup).every((id, index) => conversation.identityAt(index) === id)
+    // Other instructions with other tools, or for another model, are another agent with the same history.
+    const tools = lastDetails(conversation.session)?.tools
+    const isSameAgent =
+      isSameSetup || (tools === (asked.tools && blockIdOf(asked.tools)) && (last?.model ?? asked.model) === asked.model)
+    const isHere = isSameAgent && (end === conversation.len || (mayRetract && !isOpen))
+    const edit = beginningEdit(conversation, given, setup, start)
+    const target = isHere ? conversation : await this.forked(conversation, end, asked.client)
+    if (start === before) target.caller = asked.caller
+    if (edit === undefined) return { conversation: target, from: end, taken }
+    const places = ids.map((id, index) =>
+      index >= taken
+        ? 'new'
+        : index >= setup
+          ? start + index - setup
+          : index < before && target.identityAt(index) === id
+            ? index
+            : 'made',
+    )
+    return {
+      conversation: target,
+      from: 0,
+      taken,
+      compaction: { upTo: end, summary: undefined, places },
+      edit,
+      ...(isHere ? {} : present({ original: last })),
     }
   }
 
@@ -320,11 +435,25 @@ export class Conversations {
     const found = await openConversation(this.#store, to)
     if (isLeft(found)) throw problem('open', to, found.left)
     await this.#indexClient(to, client)
-    const conversation = this.#keep(found.right)
+    const conversation = found.right
+    if (conversation.chainAt(len) !== from.chainAt(len)) {
+      const adopted = await conversation.adopt(from)
+      if (isLeft(adopted)) throw problem('append to', to, adopted.left)
+    }
+    this.#keep(conversation)
     const mark = marksUpTo(len).at(-1)
     if (mark !== undefined)
       await this.#add(to, [[`m:${conversation.chainAt(mark) as string}`, { session: to, len: mark }]]) // searches start there
     return conversation
+  }
+
+  /** Index a conversation by an answer that is about to be appended, and the message before it. */
+  async indexAnswer(conversation: Conversation, answer: Message): Promise<void> {
+    const { session, len } = conversation
+    if (len > 0)
+      await this.#add(session.id, [
+        [exchangeKey(conversation.identityAt(len - 1), identityOf(answer)), { session: session.id, len: len + 1 }],
+      ])
   }
 
   /** Index a conversation by the answer that ends at `len`. */
@@ -365,6 +494,25 @@ export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' |
 /** The index key of a conversation that its provider stores, among those of responses. */
 export const providerKeyOf = (conversation: string): string => `conversation:${conversation}`
 
+/** The index key of an answer and the message before it. */
+const exchangeKey = (before: string, answer: string): PlaceKey => `a:${linkDigest(before, answer)}`
+
+/**
+ * The index in a conversation at which it last has a run of messages; undefined if it has none. Of more than 32 places
+ * with the run's last message only the latest are compared, so that a conversation of equal messages takes no longer.
+ */
+const startOf = (conversation: Conversation, run: readonly string[]): number | undefined => {
+  const identities: string[] = []
+  const identityAt = (index: number): string => (identities[index] ??= conversation.identityAt(index))
+  let compared = 0
+  for (let start = conversation.len - run.length; start >= 0 && compared < maxCandidates; start--) {
+    if (identityAt(start + run.length - 1) !== run.at(-1)) continue
+    if (run.every((identity, index) => identityAt(start + index) === identity)) return start
+    compared++
+  }
+  return undefined
+}
+
 /** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
 const marksUpTo = (len: number): readonly number[] => {
   const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
@@ -403,7 +551,6 @@ const hasSameSetup = (
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
   if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const isInstruction = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
   const told = new Set(given.filter(isInstruction).map(identityOf))
   const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
   const others = first.flatMap((message) =>

@@ -14,8 +14,8 @@ export interface Place {
   readonly len: number
 }
 
-/** The key of a look-up: a chain of messages, a response's id, or a client's name for its conversation. */
-export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
+/** The key of a look-up: a chain of messages, an answer, a response's id, or a client's name for its conversation. */
+export type PlaceKey = `m:${string}` | `a:${string}` | `r:${string}` | `c:${string}`
 
 interface Bucket {
   head: Head

@@ -10,6 +10,7 @@ import { amount, reasonOf } from 'indelible/task/kit'
 import { decompressBytes, mostWaiting, type Decompress } from './body.ts'
 import { Calls, type RecordedRequest, type OnPlace } from './call.ts'
 import type { ContentOptions } from './content.ts'
+import { setupLength } from './compaction.ts'
 import { chainOf } from './identity.ts'
 import { observeCall, type ObservedCall, type Recording } from './observed-call.ts'
 import { Tally, type RecorderSummary } from './summary.ts'
@@ -175,9 +176,9 @@ class Keeper {
     const { sample = 1 } = this.#options
     if (sample >= 1 || sample <= 0) return sample > 0
     if (previous !== undefined) return calls.hasResponse(previous)
-    // Up to the user's first message, because many conversations begin with the same system text.
-    const asked = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
-    const beginning = chainOf(asked === -1 ? messages : messages.slice(0, asked + 1)).at(-1)
+    // By the first message that is no system text: that text is common to many conversations, and may change in one.
+    const asked = setupLength(messages)
+    const beginning = chainOf(asked === messages.length ? messages : messages.slice(asked, asked + 1)).at(-1)
     const digest = digestOf(client ?? beginning ?? '')
     return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }

@@ -17,23 +17,35 @@ class Client {
   #next: Wire = {}
   #ids = 0
 
-  constructor(path: '/responses' | '/messages' | '/chat/completions', store: Store = memoryStore()) {
-    this.store = store
+  readonly #options: Partial<Parameters<typeof recordingFetch>[0]>
+
+  constructor(
+    path: '/responses' | '/messages' | '/chat/completions',
+    options: Partial<Parameters<typeof recordingFetch>[0]> = {},
+  ) {
+    this.store = memoryStore()
     this.#path = path
+    this.#options = options
     this.#fetch = this.#started()
   }
 
   #started(): ReturnType<typeof recordingFetch> {
     return recordingFetch({
+      ...this.#options,
       store: this.store,
       fetch: async () => Response.json(this.#next),
       onNotice: ({ reason }) => this.#notices.push(reason),
     })
   }
 
+  /** Every call is recorded. */
+  settled(): Promise<void> {
+    return this.#fetch.settled()
+  }
+
   /** The recorder ends, and another one begins. */
   async restart(): Promise<void> {
-    await this.#fetch.settled()
+    await this.settled()
     this.#fetch = this.#started()
   }
 
@@ -319,6 +331,226 @@ describe('a client that names its conversation', () => {
     expect(others).toEqual([])
     expect(said(session)).toEqual(all.map(({ content }) => content))
     expect([compactions(session), summaries(session), retracted(session)]).toEqual([2, [], 0])
+  })
+})
+
+/** The texts of each call, as sent. */
+const sentTexts = async (store: Store, session: Session | undefined): Promise<readonly (readonly string[])[]> =>
+  session === undefined
+    ? []
+    : Promise.all(
+        [...session.notes()].flatMap((note) =>
+          note.type === 'receipt'
+            ? [ok(sentMessages(store, session, note)).then((all) => all.map((message) => textOf(message as Message)))]
+            : [],
+        ),
+      )
+
+describe('a system message that changes with every call', () => {
+  const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
+  const date = (day: number, role = 'system'): Wire => ({ role, content: `It is day ${day}.` })
+  const changed = 'message 0: the system message changed'
+
+  it.each([
+    ['of a client without a name', '/chat/completions', '', false],
+    ['of one with a name', '/chat/completions', 'mine', false],
+    ['of one without a name, with a restart before each call', '/chat/completions', '', true],
+    ['of one with a name, with a restart before each call', '/chat/completions', 'mine', true],
+    ['in the input of Responses', '/responses', '', false],
+  ] as const)('leaves one session, with the cause of each cache break: %s', async (_, path, name, restarts) => {
+    const client = new Client(path)
+    const talk: Wire[] = []
+    const sent: string[][] = []
+    for (const day of [1, 2, 2, 3, 4]) {
+      if (restarts) await client.restart()
+      const turn = sent.length
+      talk.push(path === '/responses' ? input(`question ${turn}`) : user(`question ${turn}`))
+      const all = [date(day, path === '/responses' ? 'developer' : 'system'), ...talk]
+      await client.call({ tools, [path === '/responses' ? 'input' : 'messages']: all }, `answer ${turn}`, name)
+      sent.push([
+        `It is day ${day}.`,
+        ...sent.flatMap((_, before) => [`question ${before}`, `answer ${before}`]),
+        `question ${turn}`,
+      ])
+      talk.push(path === '/responses' ? output(`answer ${turn}`) : assistant(`answer ${turn}`))
+    }
+    const [session, ...others] = await client.sessions([2, 4, 6, 8, 10])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([...(sent.at(-1) ?? []).with(0, 'It is day 1.'), 'answer 4'])
+    expect([retracted(session), brokeAt(session)]).toEqual([0, [undefined, changed, undefined, changed, changed]])
+    expect(await sentTexts(client.store, session)).toEqual(sent)
+    expect(session?.view().length).toBe(11)
+  })
+
+  it('may be added, removed, or be one of several', async () => {
+    const client = new Client('/chat/completions')
+    const talk = [user('one'), assistant('first'), user('two'), assistant('second'), user('three'), assistant('third')]
+    const rules = { role: 'developer', content: 'Be brief.' }
+    await client.call({ messages: talk.slice(0, 1) }, 'first', '')
+    await client.call({ messages: [rules, ...talk.slice(0, 3)] }, 'second', '')
+    await client.call({ messages: [rules, date(1), ...talk.slice(0, 5)] }, 'third', '')
+    await client.call({ messages: [rules, date(2), ...talk, user('four')] }, 'fourth', '')
+    await client.call({ messages: [...talk, user('four'), assistant('fourth'), user('five')] }, 'fifth', '')
+    const [session, ...others] = await client.sessions([1, 4, 7, 9, 9])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual('one first two second three third four fourth five fifth'.split(' '))
+    expect(brokeAt(session)).toEqual([
+      undefined,
+      'message 0: a system message was added',
+      'message 1: a system message was added',
+      'message 1: the system message changed',
+      'message 0: the system message was removed',
+    ])
+  })
+
+  it.each([{ sessionOf: () => 'host' }, { content: false }])(
+    'leaves one session if the host names it, or only lengths are recorded (%j)',
+    async (options) => {
+      const client = new Client('/chat/completions', options)
+      const talk = [user('one'), assistant('first'), user('two'), assistant('second'), user('three')]
+      for (const day of [1, 2, 3])
+        await client.call({ tools, messages: [date(day), ...talk.slice(0, day * 2 - 1)] }, ['', 'first', 'second', 'third'][day] ?? '', '') // oxfmt-ignore
+      const [session, ...others] = await client.sessions([2, 4, 6])
+      expect([others, session?.view().length, brokeAt(session)]).toEqual([[], 7, [undefined, changed, changed]])
+    },
+  )
+
+  it('retracts what a client with a name goes back from, and forks for one without', async () => {
+    for (const name of ['mine', '']) {
+      const client = new Client('/chat/completions')
+      const talk = [user('one'), assistant('first'), user('two'), assistant('second')]
+      await client.call({ messages: [date(1), ...talk.slice(0, 1)] }, 'first', name)
+      await client.call({ messages: [date(2), ...talk.slice(0, 3)] }, 'second', name)
+      await client.call({ messages: [date(3), ...talk, user('three')] }, 'third', name)
+      const back = [...talk.slice(0, 2), user('another two')]
+      await client.call({ messages: [date(4), ...back] }, 'other second', name)
+      await client.call({ messages: [date(4), ...back, assistant('other second'), user('more')] }, 'more', name)
+      const sessions = await client.sessions(name === '' ? [2, 4, 6, 2, 4, 6] : [2, 4, 6, 4, 6])
+      expect(sessions.map((session) => said(session).slice(1))).toEqual([
+        ...(name === '' ? [['one', 'first', 'two', 'second', 'three', 'third']] : []),
+        ['one', 'first', 'another two', 'other second', 'more', 'more'],
+      ])
+      expect(brokeAt(sessions.at(-1)).slice(-2)).toEqual([changed, undefined])
+      expect((await sentTexts(client.store, sessions.at(-1))).at(-2)).toEqual(['It is day 4.', 'one', 'first', 'another two']) // oxfmt-ignore
+    }
+  })
+
+  it('together with other tools is another agent, whose calls are a fork', async () => {
+    const client = new Client('/chat/completions')
+    const talk = [date(1), user('one'), assistant('first'), user('two'), assistant('second')]
+    await client.call({ tools, messages: talk.slice(0, 2) }, 'first', '')
+    await client.call({ messages: [date(9), ...talk.slice(1, 3), user('title?')] }, 'a title', '')
+    await client.call({ tools, messages: talk.slice(0, 4) }, 'second', '')
+    const sessions = await client.sessions([2, 2, 4, 4])
+    expect(sessions.map(said)).toEqual([
+      ['It is day 1.', 'one', 'first', 'two', 'second'],
+      ['It is day 1.', 'one', 'first', 'title?', 'a title'],
+    ])
+    expect(sessions[1]?.info().forkedFrom?.id).toBe(sessions[0]?.id)
+    expect(brokeAt(sessions[0])).toEqual([undefined, undefined])
+  })
+
+  it('of a second call while the first waits for its answer is a fork, and the first keeps its session', async () => {
+    const store = memoryStore()
+    const waiting: (() => void)[] = []
+    const fetch = recordingFetch({
+      store,
+      fetch: async (_, init) => {
+        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
+        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
+        const message = { role: 'assistant', content: `${String(messages[0]?.['content'])} answered` }
+        return Response.json({ choices: [{ index: 0, finish_reason: 'stop', message }] })
+      },
+    })
+    const call = async (...messages: readonly Wire[]): Promise<void> =>
+      void (await (
+        await fetch('http://x/chat/completions', { method: 'POST', body: JSON.stringify({ messages }) })
+      ).text())
+    const talk = [user('one'), assistant('It is day 1. answered'), user('two')]
+    await call(date(1), user('one'))
+    const both = [call(date(1), ...talk), call(date(2), ...talk)]
+    while ((await listSessions(store)).sessions.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+    for (const answer of waiting) answer()
+    await Promise.all(both)
+    await fetch.settled()
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(store, id))))
+    expect(opened.map((session) => said(session).at(-1)).toSorted()).toEqual(['It is day 1. answered', 'It is day 2. answered']) // oxfmt-ignore
+    expect(opened.map((session) => session.info().forkedFrom?.at).toSorted()).toEqual([3, undefined])
+    expect(opened.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([changed])
+  })
+
+  it.each<readonly [string, (client: Client) => Promise<void>, readonly Wire[]]>([
+    [
+      'the same words and answer in two conversations',
+      async (client) => {
+        for (const day of [1, 2]) await client.call({ messages: [date(day), user('hi')] }, 'Hello.', '')
+      },
+      [user('hi'), assistant('Hello.'), user('more')],
+    ],
+    [
+      'other credentials',
+      (client) => client.call({ messages: [date(1), user('hi')] }, 'Hello.', { authorization: 'another' }),
+      [user('hi'), assistant('Hello.'), user('more')],
+    ],
+    [
+      'another name',
+      (client) => client.call({ messages: [date(1), user('hi')] }, 'Hello.', 'mine'),
+      [user('hi'), assistant('Hello.'), user('more')],
+    ],
+    [
+      'no answer in common',
+      (client) => client.call({ messages: [date(1), user('hi')] }, 'Hello.', ''),
+      [user('hi'), assistant('Welcome.'), user('more')],
+    ],
+    [
+      'an example that is no recorded answer',
+      (client) => client.call({ messages: [date(1), user('hi'), assistant('Hello.'), user('bye')] }, 'Bye.', ''),
+      [user('hi'), assistant('Hello.'), user('more')],
+    ],
+    [
+      'another message before the answer',
+      (client) => client.call({ messages: [date(1), user('a'), user('hi')] }, 'Hello.', ''),
+      [user('b'), user('hi'), assistant('Hello.'), user('more')],
+    ],
+  ])('never leads into the session of another: %s', async (_, before, messages) => {
+    const client = new Client('/chat/completions')
+    await before(client)
+    await client.settled()
+    const known = (await listSessions(client.store)).sessions.length
+    await client.call({ messages: [date(7), ...messages] }, 'x', '')
+    await client.settled()
+    const { sessions } = await listSessions(client.store)
+    expect(sessions).toHaveLength(known + 1)
+    const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(client.store, id))))
+    expect(opened.map((session) => session.info().forkedFrom)).toEqual(sessions.map(() => undefined))
+    expect(opened.filter((session) => said(session).includes('more')).map(said)).toEqual([
+      ['It is day 7.', ...messages.map(({ content }) => content), 'x'],
+    ])
+  })
+})
+
+describe('a client without a name that sends its last messages only', () => {
+  it.each([false, true])('leaves one session (restarts: %j)', async (restarts) => {
+    const client = new Client('/chat/completions')
+    const all = [0, 1, 2, 3, 4, 5].flatMap((turn) => [user(`question ${turn}`), assistant(`answer ${turn}`)])
+    const system = { role: 'system', content: 'Be brief.' }
+    for (let turn = 0; turn < 6; turn++) {
+      if (restarts) await client.restart()
+      const messages = [system, ...all.slice(Math.max(0, turn * 2 - 4), turn * 2 + 1)]
+      await client.call({ messages }, `answer ${turn}`, '')
+    }
+    const [session, ...others] = await client.sessions([2, 4, 6, 6, 6, 6])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(['Be brief.', ...all.map(({ content }) => content)])
+    expect(retracted(session)).toBe(0)
+    const dropped = 'message 1: 2 of the oldest messages were left out'
+    expect(brokeAt(session)).toEqual([undefined, undefined, undefined, dropped, dropped, dropped])
+    expect((await sentTexts(client.store, session)).at(-1)).toEqual([
+      'Be brief.',
+      ...all.slice(6, 11).map(({ content }) => content),
+    ])
   })
 })
 

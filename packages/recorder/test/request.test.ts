@@ -168,6 +168,7 @@ describe('a request', () => {
 
 describe('a change since the call before', () => {
   const sent = (more: Partial<SentBefore> = {}): SentBefore => ({
+    model: 'm',
     tools: undefined,
     system: '"rules"',
     messages: ['1', '2'],

@@ -125,6 +125,25 @@ it.each(['named', 'responses'] as const)('a conversation is sampled as a whole: 
   expect([...new Set(found.map(({ length }) => length))].toSorted()).toEqual([0, 3])
 })
 
+it('a conversation is sampled alike with every system text', async () => {
+  const fetch = recordingFetch({ store: memoryStore(), fetch: provider, sample: 0.5 })
+  const counts = new Set<number>()
+  for (let talk = 0; talk < 12; talk++) {
+    const before = fetch.summary().calls
+    for (let day = 0; day < 4; day++) {
+      const messages = [
+        { role: 'system', content: `day ${day}` },
+        { role: 'user', content: `talk ${talk}` },
+      ]
+      const body = JSON.stringify({ messages })
+      await (await fetch('http://x/chat/completions', { method: 'POST', body })).text()
+    }
+    await fetch.settled()
+    counts.add(fetch.summary().calls - before)
+  }
+  expect([...counts].toSorted()).toEqual([0, 4])
+})
+
 it('conversations of system texts alone are sampled by those', async () => {
   const fetch = recordingFetch({ store: memoryStore(), fetch: provider, sample: 0.5 })
   for (let index = 0; index < 20; index++) {
