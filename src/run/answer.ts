@@ -19,7 +19,7 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
   if (message.role !== 'assistant') return left(`its role is ${message.role}`)
   const content = message.content.flatMap((part): readonly Part[] => {
     if (part.type !== 'tool_call') return [part]
-    if (cutReasons[answer.reason] !== undefined && jsonIn(part.arguments) === undefined) return []
+    if (cutReasons.has(answer.reason) && jsonIn(part.arguments) === undefined) return []
     return [withOwnCallId(part, callIds)]
   })
   const same =
@@ -35,13 +35,13 @@ export const admitAnswer = (answer: ModelResponse, callIds: Set<string>): Either
 /** Why a complete answer without calls ended. */
 export const stopOf = ({ message, reason }: ModelResponse): StopReason =>
   // A model that declines in a part of its own (OpenAI's `refusal`) reports an ordinary end.
-  cutReasons[reason]?.stop ?? (message.content.some(({ type }) => type === 'refusal') ? 'refusal' : 'end_turn')
+  cutReasons.get(reason)?.stop ?? (message.content.some(({ type }) => type === 'refusal') ? 'refusal' : 'end_turn')
 
 /** The reasons after which an answer may lack its end. */
-const cutReasons: { readonly [Reason in FinishReason]?: ReachedLimit } = {
-  max_tokens: { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' },
-  refusal: { reason: 'Not run: the answer ended as a refusal.', stop: 'refusal' },
-}
+const cutReasons: ReadonlyMap<FinishReason, ReachedLimit> = new Map([
+  ['max_tokens', { reason: 'Not run: the answer was cut off at its length limit.', stop: 'max_tokens' }],
+  ['refusal', { reason: 'Not run: the answer ended as a refusal.', stop: 'refusal' }],
+])
 
 /** Why an answer's calls are not run and the run ends: the answer was truncated, or a limit is reached. */
 export const callRefusal = (
@@ -52,7 +52,7 @@ export const callRefusal = (
   limits: Limits,
 ): ReachedLimit | undefined => {
   if (calls.length === 0) return undefined
-  const cut = cutReasons[reason]
+  const cut = cutReasons.get(reason)
   if (cut !== undefined) return cut
   const { maxToolCalls } = limits
   const over = exceedsLimits(spent, limits)

@@ -96,7 +96,7 @@ export class AnswerReader {
     const decoded = wire && this.#api.messages(wire, after)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = ended && error === undefined
-    const choices = wire && this.#api.choices?.(wire)
+    const choices = wire && this.#api.choices(wire)
     return {
       messages: done ? messages : completeParts(messages),
       whole: done,

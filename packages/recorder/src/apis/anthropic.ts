@@ -27,6 +27,7 @@ export const anthropicApi: Api = {
     const write = numberIn(answer, 'usage', 'cache_creation_input_tokens') ?? 0
     return { input: input + read + write, output, cacheRead: read, cacheWrite: write }
   },
+  choices: () => 1,
   stop: (answer) => textIn(answer, 'stop_reason'),
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),

@@ -41,8 +41,8 @@ export interface Api {
   readonly stream: () => StreamState
   /** The messages of an answer to these messages. */
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
-  /** The number of choices in an answer, of which only the first is recorded. Default: all of it is recorded. */
-  readonly choices?: (answer: Wire) => number
+  /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
+  readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
   /** The stop reason. */

@@ -24,6 +24,7 @@ export const openaiResponsesApi: Api = {
   stream: () => new ResponsesStream(),
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
+  choices: () => 1,
   // An answer that was cut is `incomplete`, and only the details say whether by a limit or a filter.
   stop: (answer) => {
     const cut = ownField(answer, 'incomplete_details')

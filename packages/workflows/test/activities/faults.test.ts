@@ -200,13 +200,15 @@ it('throwing heartbeat and failure callbacks end neither the activity nor the pr
       const { memoryStore } = await import(${JSON.stringify(new URL('../../../../src/index.ts', import.meta.url).href)})
       const { createRefHistory } = await import(${JSON.stringify(new URL('../../src/refs/index.ts', import.meta.url).href)})
       const { scriptedModel } = await import(${JSON.stringify(new URL('../../../../src/run/index.ts', import.meta.url).href)})
-      const { assistant } = await import(${JSON.stringify(new URL('../../../../src/message/index.ts', import.meta.url).href)})
+      const { assistant, user } = await import(${JSON.stringify(new URL('../../../../src/message/index.ts', import.meta.url).href)})
       let told
       const silent = new Promise((resolve) => { told = resolve })
       const tell = () => { told(); ${way} }
       const slow = { name: 'slow', stream: async function* (request, signal) { await silent; yield* scriptedModel([assistant('x')]).stream(request, signal) } }
       const activities = historyActivities({ store: memoryStore(), registry: { openai: { apiKey: 'k', model: () => slow } }, heartbeat: tell, onFailure: tell, heartbeatEvery: 5, events: { publish: ({ type }) => { if (type === 'stream_start') throw new Error('no') } } })
-      const { reason } = await activities.stream({ action: 'a', model: { name: 'gpt-x' }, history: createRefHistory().toJSON() })
+      const history = createRefHistory()
+      history.append((await activities.appendMessage({ action: 'q', message: user('go') })).ref)
+      const { reason } = await activities.stream({ action: 'a', model: { name: 'gpt-x' }, history: history.toJSON() })
       const failure = await activities.hydrate({ history: 1 }).catch((error) => error)
       await new Promise((resolve) => setTimeout(resolve, 20))
       console.log(reason, failure.tag)`
