@@ -1,5 +1,5 @@
 /** The recorded form of a message: complete, redacted, or only its length. */
-import { isObject, ownFields, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, ownFields, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
 import { createRedactor, type Redact as Redaction } from 'indelible/redact'
@@ -88,10 +88,13 @@ const figure = (part: Part): Part => {
 
 const lengthOf = (parts: readonly (Part | ResultPart)[]): ResultPart => ({
   type: 'text',
-  text: `[${parts.map((part) => `${part.type}: ${JSON.stringify(part).length} bytes`).join(', ')}]`,
+  text: `[${parts.map((part) => `${part.type}: ${bytesOf(part)} bytes`).join(', ')}]`,
 })
 
-const textLength = (value: unknown): string => `[text: ${JSON.stringify(value).length} bytes]`
+const textLength = (value: unknown): string => `[text: ${bytesOf(value)} bytes]`
+
+/** The bytes of a value as JSON. */
+const bytesOf = (value: unknown): number => utf8Of(JSON.stringify(value)).length
 
 /** A value with lengths in place of its texts. */
 const textLengths = <T extends Json>(value: T): T =>

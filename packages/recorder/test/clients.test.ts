@@ -118,6 +118,21 @@ const brokeAt = (session: Session | undefined): readonly (string | undefined)[] 
 const user = (content: string): Wire => ({ role: 'user', content })
 const assistant = (content: string): Wire => ({ role: 'assistant', content })
 
+/** A recording fetch whose provider holds back each answer to more than two messages, until `waiting` is called. */
+const answeringLater = (store: Store, contentOf: (messages: readonly Wire[]) => string) => {
+  const waiting: (() => void)[] = []
+  const fetch = recordingFetch({
+    store,
+    fetch: async (_, init) => {
+      const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
+      if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
+      const message = { role: 'assistant', content: contentOf(messages) }
+      return Response.json({ choices: [{ index: 0, finish_reason: 'stop', message }] })
+    },
+  })
+  return { fetch, waiting }
+}
+
 describe('recording Claude Code', () => {
   const tools = [{ name: 'Read', input_schema: {} }]
   const summary = 'They spoke of one\n\nand of two, at length.'
@@ -280,18 +295,7 @@ describe('conversations under one name', () => {
 
   it('that are answered simultaneously keep their own answers', async () => {
     const store = memoryStore()
-    const waiting: (() => void)[] = []
-    const fetch = recordingFetch({
-      store,
-      fetch: async (_, init) => {
-        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
-        const content = `heard ${String(messages.at(-1)?.['content'])}`
-        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
-        return Response.json({
-          choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
-        })
-      },
-    })
+    const { fetch, waiting } = answeringLater(store, (messages) => `heard ${String(messages.at(-1)?.['content'])}`)
     const call = async (messages: readonly Wire[]): Promise<void> => {
       const headers = { 'session-id': 'mine' }
       await (
@@ -452,16 +456,7 @@ describe('a system message that changes with every call', () => {
 
   it('of a second call while the first waits for its answer is a fork, and the first keeps its session', async () => {
     const store = memoryStore()
-    const waiting: (() => void)[] = []
-    const fetch = recordingFetch({
-      store,
-      fetch: async (_, init) => {
-        const { messages } = JSON.parse(String(init?.body)) as { readonly messages: readonly Wire[] }
-        if (messages.length > 2) await new Promise<void>((resolve) => void waiting.push(resolve))
-        const message = { role: 'assistant', content: `${String(messages[0]?.['content'])} answered` }
-        return Response.json({ choices: [{ index: 0, finish_reason: 'stop', message }] })
-      },
-    })
+    const { fetch, waiting } = answeringLater(store, ([first]) => `${String(first?.['content'])} answered`)
     const call = async (...messages: readonly Wire[]): Promise<void> =>
       void (await (
         await fetch('http://x/chat/completions', { method: 'POST', body: JSON.stringify({ messages }) })

@@ -330,6 +330,7 @@ describe('the recorded form of a message', () => {
       meta: { indelible: { digest: identityOf(said) } },
     })
     expect([answered(said), identityOf(form)]).toEqual([form, identityOf(said)])
+    expect(formsOf({ content: false }).system('é€')).toBe('[text: 7 bytes]') // with its quotes
     expect(asked(assistant(call)).content).toEqual([{ ...call, arguments: '' }])
   })
   it('has no secrets, and those of questions count when they are recorded', () => {

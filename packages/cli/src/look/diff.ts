@@ -60,7 +60,7 @@ interface Comparison {
 const compareConversations = (left: NamedConversation, right: NamedConversation, exact: boolean): Comparison => {
   const [a, b] = [left.view, right.view]
   const most = Math.min(a.length, b.length)
-  // What stands in place of a damaged message says nothing of the message.
+  // The text of a damaged message is not known, so it equals no other message.
   const isSame = (x: number, y: number): boolean =>
     !isDamaged(left, x) &&
     !isDamaged(right, y) &&

@@ -12,7 +12,7 @@ import type { ContextMessage } from './sent-pairs.ts'
 /** How the blocks of a record are read. */
 export interface BlockReader {
   readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
-  /** The words that stand for a block that was not found. */
+  /** The text to show in place of a block that was not found. */
   readonly missing: string
 }
 
