@@ -40,7 +40,7 @@ const orThrow = <T>(result: Either<CodecFault | EncodeFault, T>): T => {
   return result.right
 }
 
-/** Throws if only instructions are left, which this provider takes apart from the messages. */
+/** Throws if only instructions are left: this provider takes them in a field of their own, and refuses a request without messages. */
 export const checkAnswerable = (messages: readonly unknown[]): void => {
   if (messages.length === 0)
     throw new Error('nothing was sent: the context has only instructions; append a user message first')
