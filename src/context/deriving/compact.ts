@@ -1,5 +1,6 @@
 /** Compaction: turns a line's segments and a policy's choices into the line of the next epoch. */
 import type { View } from '../../history/index.ts'
+import type { Range } from '../../sequence/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { SummaryNote } from '../../notes/kit.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
@@ -22,7 +23,7 @@ import {
 } from './epoch-line.ts'
 import { joinRanges, markerFor } from '../showing/marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from '../policies/policy.ts'
-import { withSummaries } from './summaries.ts'
+import { hiddenRange, withSummaries } from './summaries.ts'
 import { bestFormsWithin, worthOfMessage, type TalkHistory, type MarkedMessage } from '../policies/talk.ts'
 import { rankOf, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
@@ -99,6 +100,36 @@ export const compact = (compaction: Compaction): EpochLine => {
   return [largest, smallest]
     .map((markerTokens) => lineAs(slots, leastOfAll(candidatesOf(slots), markerTokens)))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
+}
+
+/**
+ * The line with only what has to stay a message: rules, what the policy keeps, the user's question and summaries. All
+ * else is counted in markers without lines. Earlier compactions make no difference to it.
+ */
+export const countOnly = (compaction: Compaction): EpochLine => {
+  const { segments, policy, renderer, asked, record, epoch } = compaction
+  const counted: Segment[] = []
+  let hidden: Range | undefined
+  const endRange = (): void => {
+    if (hidden !== undefined) counted.push(gap(hiddenRange(hidden.from, hidden.to, record, renderer), [], renderer))
+    hidden = undefined
+  }
+  for (const segment of segments)
+    if (
+      segment.type === 'unit' &&
+      (isAskedUnit(segment.unit, asked) ||
+        isKept(segment.unit, policy) ||
+        renderer.factsOf(segment.unit).minimum !== 'pointer')
+    ) {
+      endRange()
+      counted.push(showUnit({ ...segment.unit, worth: 0, facts: undefined }))
+    } else hidden = { from: hidden?.from ?? segment.from, to: segment.to }
+  endRange()
+  const line = emptyEpochLine(epoch, renderer)
+  const isUnitKept = (unit: Unit): boolean => isKept(unit, policy)
+  for (const segment of withSummaries(counted, { ...compaction, budget: 0, pressed: false, isKept: isUnitKept }))
+    addSegment(line, segment)
+  return line
 }
 
 /** Weighs the new messages in record order, whether they are shown or not. */

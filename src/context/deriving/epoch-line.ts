@@ -37,7 +37,7 @@ export interface SummarizedRange extends HiddenRange {
 }
 
 export interface EpochLine {
-  /** The number of compactions so far. */
+  /** The number of compactions so far, from `firstEpoch` on. */
   readonly epoch: number
   readonly segments: Segment[]
   readonly items: SourcedMessage[]

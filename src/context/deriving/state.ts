@@ -14,7 +14,6 @@ import { placeOf, type Note, type PageFold, type SummaryNote } from '../../notes
 import { pageKinds, type PageKind } from '../../pages/index.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { mostRemembered, countNovelty } from '../policies/talk.ts'
 import { memoize } from '../memoize.ts'
 import { briefOf, wholeOf, type Brief } from '../showing/brief.ts'
 import type { HiddenEntries } from '../showing/marker.ts'
@@ -27,12 +26,13 @@ import {
   type EpochLine,
   type Segment,
 } from './epoch-line.ts'
+import { chapterAfter, type Chapter } from './chapters.ts'
 import { indexIn } from './positions.ts'
 import { settling } from './settling.ts'
 import {
   lineStartOf,
   advanceTrack,
-  idsIn,
+  trackAt,
   trackOf,
   type LineStart,
   type Facts,
@@ -44,9 +44,10 @@ import type { Estimator } from '../counting/tokens.ts'
 import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 
 /** Increase this when the same record derives different contexts, so that older states are ignored. */
-const version = 3
+const version = 4
 
-interface StoredState extends Facts {
+interface StoredState extends Omit<Facts, 'chapter'> {
+  readonly chapter: Omit<Chapter, 'next'> & { readonly next?: string | null }
   readonly key: string
   readonly epoch: number
   readonly unused?: EpochLine['unused']
@@ -79,13 +80,16 @@ export const stateOf = (begun: LineStart, track: Track): string | undefined => {
   return key === undefined ? undefined : (begun.text ??= textOf(begun, track, key))
 }
 
-const textOf = ({ line, segments, messages, facts }: LineStart, { notes }: Track, key: string): string => {
+const textOf = ({ line, segments, messages, facts }: LineStart, track: Track, key: string): string => {
+  const { notes } = track
   const { epoch, unused, talks } = line
+  const { next, ...chapter } = facts.chapter
   const stored: StoredState = {
     key,
     epoch,
     ...present({ unused, talks }),
     ...facts,
+    chapter: { ...chapter, ...(next !== undefined && { next: nextText(next) }) },
     segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
       const { from, to } = segment
       if (segment.type === 'unit') {
@@ -106,12 +110,32 @@ const textOf = ({ line, segments, messages, facts }: LineStart, { notes }: Track
   return `${sumOf(json)}\n${json}`
 }
 
+const nextText = (next: Chapter['next']): string | null =>
+  typeof next === 'object' && next !== null ? (stateOf(next.begun, next) ?? null) : (next ?? null)
+
+/** Advances a track to the end of a view, across the end of its chapter too; undefined if it has to start over. */
+export const advanceAcross = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+  const advanced = advanceTrack(track, view, notes)
+  if (advanced !== 'chapter') return advanced
+  const { next } = track.chapter
+  const chapter = chapterAfter(track.chapter, track.length)
+  track.chapter.next = null // it goes on for one context
+  if (typeof next === 'string') return resumeTrack(next, view, notes, track.settings, chapter)
+  if (next === null || next === undefined) return undefined
+  Object.assign(next.chapter, chapter)
+  // Its line began before it was known where this chapter begins.
+  Object.assign(next.begun.facts.chapter, chapter)
+  next.begun.text = undefined
+  return advanceAcross(next, view, notes)
+}
+
 /** Restores the track of a state and advances it to the end of a view; undefined if the state does not match. */
 export const resumeTrack = (
   text: string,
   view: View<Message>,
   notes: Sequence<Note>,
   settings: Settings,
+  chapter?: Chapter,
 ): Track | undefined => {
   try {
     const json = text.slice(text.indexOf('\n') + 1)
@@ -119,8 +143,10 @@ export const resumeTrack = (
     const stored: unknown = JSON.parse(json)
     if (!isObject(stored) || stored['key'] !== keyOf(settings)) return undefined
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
-    if (track !== undefined) track.begun.text = text
-    return track && advanceTrack(track, view, notes)
+    if (track === undefined) return undefined
+    track.begun.text = text
+    if (chapter !== undefined) Object.assign(track.chapter, { next: undefined }, chapter)
+    return advanceAcross(track, view, notes)
   } catch {
     return undefined // it refers to something that this record does not have
   }
@@ -145,6 +171,7 @@ const trackFrom = (
   const last = notes.at(count - 1)
   const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
     ...{ length, recentFrom: length, lastAt, declined: { left: stored.declined, price: 0 }, activeFrom, asked },
+    chapter: { ...stored.chapter },
   })
   const { unused, talks } = stored
   const line: EpochLine = { ...emptyEpochLine(stored.epoch, track.line.renderer), ...present({ unused, talks }) }
@@ -156,17 +183,12 @@ const trackFrom = (
   if (digestOfItems(line, line.items.length) !== stored.sum) return undefined
   track.line = line
   for (let index = 0; index < length; index = 2 * index + 1) track.samples.set(index, view.at(index) as Message)
-  track.settling.keep(idsIn(line))
-  track.settling.expectLate(
+  trackAt(
+    track,
     stored.unanswered.map(([position, part]) => [idAt(view, position, part), position, part]),
-    lastAt,
+    heard,
+    view,
   )
-  track.heard.isTalk = heard !== undefined
-  if (heard !== undefined && heard > 0) {
-    track.heard.messages = Math.max(0, heard - mostRemembered)
-    for (let index = track.heard.messages; index < heard; index++)
-      countNovelty(withErasedText(view.at(index) as Message), track.heard)
-  }
   track.begun = lineStartOf(track, compactAt, factor)
   return track
 }

@@ -84,7 +84,8 @@ const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, rend
     renderer,
   )
 
-const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): HiddenEntries => {
+/** The messages of a range as a marker describes them. */
+export const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
   for (let index = record.before(from); index < record.before(to); index++) {

@@ -13,7 +13,8 @@ import { withErasedText } from '../../message/kit.ts'
 import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { compact } from './compact.ts'
+import { addToChapter, chapterAfter, firstEpoch, endsChapter, latestChapter, type Chapter } from './chapters.ts'
+import { compact, countOnly, type Compaction } from './compact.ts'
 import { countsOf, factorAt, recentCallsRead, withCounts, type Count } from './correction.ts'
 import {
   allOf,
@@ -33,7 +34,7 @@ import { repeatMarkOf } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
-import { emptyTalkHistory, type TalkHistory } from '../policies/talk.ts'
+import { countNovelty, emptyTalkHistory, mostRemembered, type TalkHistory } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import type { Estimator } from '../counting/tokens.ts'
 import { Renderer, type Unit } from './unit.ts'
@@ -59,6 +60,7 @@ export interface Track {
   /** The results recorded after another message. */
   readonly late: LateResults
   readonly notes: ReadNotes
+  readonly chapter: Chapter
   /** The start of the current line: the latest compaction, or the beginning. */
   begun: LineStart
   /** Messages read, the last one's position, and those from `recentFrom` on, which contexts may not have seen. */
@@ -105,7 +107,7 @@ export interface NumberedSummary {
 }
 
 /** A track's knowledge at the start of its line, as plain data for a state. */
-export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked'> {
+export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked' | 'chapter'> {
   /** The line is not compacted while it takes at most this many tokens. */
   readonly compactAt: number
   /** The tokens left by the compaction that was not worth its price. */
@@ -130,7 +132,7 @@ export interface LineStart extends LinePart {
   /** Whether the line can be restored from here without reading the earlier record. */
   readonly isComplete: boolean
   /** The state string, once computed: see `state.ts`. */
-  text?: string
+  text?: string | undefined
 }
 
 /** A track that has read the whole record. `base`, `late`: what must be known from the beginning. */
@@ -144,17 +146,12 @@ export const follow = (
   const pages = noPages()
   for (let index = 0; index < base; index++) foldPage(pages, noteAt(notes, index))
   const read: ReadNotes = { count: 0, last: undefined, counts: [], applied: 0, base, pages, summaries: [] }
-  return advanceTrack(trackOf(settings, read, late), view, notes) as Track // a new track never has to start over
+  const track = trackOf(settings, read, late, { chapter: latestChapter(view, settings) })
+  return advanceTrack(track, view, notes) as Track // a new track never has to start over
 }
 
-/** Advances a track to the end of a view; undefined if it is another record, or the past changed. */
-export const continueTrack = (
-  track: Track,
-  from: number,
-  view: View<Message>,
-  notes: Sequence<Note>,
-  settings: Settings,
-): Track | undefined => {
+/** Whether a track with the same settings has read a part of this record. */
+export const canContinue = (track: Track, from: number, view: View<Message>, settings: Settings): boolean => {
   const { policy } = track.settings
   // Policies that choose at every call keep nothing in a track.
   const isSame =
@@ -162,14 +159,30 @@ export const continueTrack = (
     (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
       (name) => track.settings[name] === settings[name],
     )
-  return isSame && continuesTrack(track, from, view) ? advanceTrack(track, view, notes) : undefined
+  return isSame && continuesTrack(track, from, view)
 }
 
-/** Advances a track to the end of a view, starting over if needed; undefined if a receipt changes the past. */
-export const advanceTrack = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
+/**
+ * Advances a track to the end of a view, starting over if needed. Returns `chapter` before a message that ends its
+ * chapter; undefined if a receipt changes the past.
+ */
+export const advanceTrack = (
+  track: Track,
+  view: View<Message>,
+  notes: Sequence<Note>,
+): Track | 'chapter' | undefined => {
   if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
-  if (again === undefined) return track
+  const { next } = track.chapter
+  if (again === undefined) {
+    const goesOn =
+      typeof next !== 'object' ||
+      next === null ||
+      (readReceipts(next, notes) && advance(next, view, notes) === undefined)
+    if (!goesOn) track.chapter.next = null
+    return track
+  }
+  if (again === 'chapter') return again
   return again === 'late'
     ? follow(view, notes, track.settings, 0, lateResults(view))
     : follow(view, notes, track.settings, again, track.late)
@@ -183,10 +196,16 @@ export const compactNow = (
   budget: number,
   open?: Unit,
 ): EpochLine => {
-  const { line, notes, activeFrom, asked, begun } = track
-  return compact({
-    segments: open === undefined ? line.segments : [...line.segments, showUnit(open)],
-    policy,
+  const { line } = track
+  const segments = open === undefined ? line.segments : [...line.segments, showUnit(open)]
+  return compact({ ...compactionOf(track, view, budget), policy, segments, epoch: line.epoch + 1 })
+}
+
+const compactionOf = (track: Track, view: View<Message>, budget: number) => {
+  const { line, notes, activeFrom, asked, begun, settings } = track
+  return {
+    segments: line.segments,
+    policy: settings.policy,
     budget,
     activeFrom,
     settledTo: begun.facts.lastAt + 1,
@@ -196,8 +215,7 @@ export const compactNow = (
     renderer: line.renderer,
     heard: track.heard,
     gaps: new Map(),
-    epoch: line.epoch + 1,
-  })
+  } satisfies Partial<Compaction>
 }
 
 /** The correction factor for a call at a length of the record. */
@@ -222,6 +240,7 @@ export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults,
     line: emptyEpochLine(0, lineRenderer(settings, notes.pages)),
     late,
     notes,
+    chapter: { number: 0, counted: 0, from: 0, tokens: 0 },
     length: 0,
     lastAt: -1,
     recent: [],
@@ -244,17 +263,28 @@ const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer
   return new Renderer(estimate, kinds, recall)
 }
 
-/** Reads the rest of a view. To start over, returns what must be known first: late results, or how many notes. */
-const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'late' | number | undefined => {
-  const { settings, settling, samples } = track
+/**
+ * Reads the rest of a view. To start over, returns why: a chapter is over; or what must be known first: late results,
+ * or how many notes.
+ */
+const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'chapter' | 'late' | number | undefined => {
+  const { settings, settling, samples, chapter } = track
+  const isEpochs = settings.policy.choose === 'epochs'
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
+    if (isEpochs && endsChapter(chapter, view, index, settings)) return 'chapter'
     const base = annotate(track, view, notes, position)
     if (base !== undefined) return base
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
     if (units === 'late') return 'late'
-    for (const unit of units) addSegment(track.line, segmentForUnit(unit, track.line))
+    const isCounted = chapter.counted > 0 && track.line.epoch === 0
+    for (const unit of units) {
+      const segment = segmentForUnit(unit, track.line)
+      if (isCounted && track.line.items.length === 0) track.line.segments.push(segment)
+      else addSegment(track.line, segment)
+    }
+    if (isEpochs) addToChapter(chapter, view, index, settings)
     track.length = index + 1
     track.lastAt = position
     if (message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) track.heard.isTalk = false
@@ -266,9 +296,16 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
     } else if (isSpoken(message)) track.asked = [position, track.asked[1]]
 
     const callable = message.role !== 'assistant' && settling.open() === undefined
-    if (!callable || settings.policy.choose !== 'epochs') continue
+    if (!callable || !isEpochs || track.length < chapter.counted) continue
     const factor = factorOf(track, position + 1)
     const room = roomOf(settings, factor)
+    if (isCounted) {
+      if (track.heard.isTalk) remember(view, track.length, track.heard)
+      startLine(track, countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }), room, factor)
+      continue
+    }
+    if (chapter.countedNext !== undefined && chapter.next === undefined)
+      chapter.next = nextTrack(track, view, room, factor)
     const size = tokensOf(track.line)
     track.calls += 1
     track.read += size
@@ -281,18 +318,73 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'lat
       track.declined = { left, price }
       continue
     }
-    track.line = next
-    track.calls = track.read = 0
-    track.declined = { left, price: 0 }
-    // No context continues from before the previous epoch any more.
-    track.recent = track.recent.slice(begun.facts.length - track.recentFrom)
-    track.recentFrom = begun.facts.length
-    settling.keep(idsIn(next))
-    const highWater =
-      next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
-    track.begun = lineStartOf(track, highWater, factor)
+    startLine(track, next, room, factor)
   }
+  // No call could follow: nothing was counted.
+  if (track.line.items.length === 0)
+    for (const segment of track.line.segments.splice(0)) addSegment(track.line, segment)
   return annotate(track, view, notes, endOf(view))
+}
+
+/** Continues with the line of a compaction. */
+const startLine = (track: Track, next: EpochLine, room: number, factor: number): void => {
+  const { begun, settings, settling } = track
+  const left = tokensOf(next)
+  track.line = next
+  track.calls = track.read = 0
+  track.declined = { left, price: 0 }
+  // No context continues from before the previous epoch any more.
+  track.recent = track.recent.slice(begun.facts.length - track.recentFrom)
+  track.recentFrom = begun.facts.length
+  settling.keep(idsIn(next))
+  const highWater =
+    next.talks === true ? Math.min(room, left + room * growthOfTalk) : compactAt(left, room, settings.policy)
+  track.begun = lineStartOf(track, highWater, factor)
+}
+
+/**
+ * The track that goes on after the present chapter: it only counts what was read so far, and reads the rest beside this
+ * one. Null if what was compacted here may make a difference to it.
+ */
+const nextTrack = (track: Track, view: View<Message>, room: number, factor: number): Track | null => {
+  const { settings, notes, settling, length, lastAt, activeFrom, asked, late, heard } = track
+  const chapter: Chapter = { ...chapterAfter(track.chapter, length), from: Infinity }
+  const line = countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) })
+  if (settings.policy.keeps !== undefined) return null
+  if (line.segments.some((segment) => segment.type === 'unit' && segment.unit.tools.size > 0)) return null
+  const pages = { tagged: new Map(notes.pages.tagged), pinned: new Set(notes.pages.pinned) }
+  const next = trackAt(
+    trackOf(settings, { ...notes, pages, summaries: [...notes.summaries] }, late, {
+      ...{ length, recentFrom: length, lastAt, activeFrom, asked, line, samples: new Map(track.samples) },
+      chapter,
+    }),
+    [...settling.unanswered].map(([id, [position, part]]) => [id, position, part]),
+    heard.isTalk ? length : undefined,
+    view,
+  )
+  startLine(next, line, room, factor)
+  return next.begun.isComplete ? next : null
+}
+
+/** Prepares a track that has not read the beginning of its record. `heard`: the weighed messages of talk. */
+export const trackAt = (
+  track: Track,
+  unanswered: Iterable<readonly [id: string, position: number, part: number]>,
+  heard: number | undefined,
+  view: View<Message>,
+): Track => {
+  track.settling.keep(idsIn(track.line))
+  track.settling.expectLate(unanswered, track.lastAt)
+  track.heard.isTalk = heard !== undefined
+  if (heard !== undefined) remember(view, heard, track.heard)
+  return track
+}
+
+/** Reads the words of the latest of the first messages, so that what follows is weighed as if all had been. */
+const remember = (view: View<Message>, count: number, heard: TalkHistory): void => {
+  heard.messages = Math.max(0, count - mostRemembered)
+  for (let index = heard.messages; index < count; index++)
+    countNovelty(withErasedText(view.at(index) as Message), heard)
 }
 
 /** The ids of the calls shown by a line. */
@@ -301,10 +393,10 @@ export const idsIn = ({ segments }: EpochLine): readonly string[] =>
 
 /** Captures a track as the start of its line. */
 export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
-  const { line, length, lastAt, declined, activeFrom, asked, settling, heard } = track
+  const { line, length, lastAt, declined, activeFrom, asked, chapter, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
-    ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked },
+    ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked, chapter: { ...chapter } },
     ...(heard.isTalk && { heard: heard.messages }),
     unanswered: [...settling.unanswered.values()],
     notes: [count, applied, base],

@@ -36,7 +36,7 @@ prints its messages. It is derived when you ask: a recorded call may have been s
 record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
-shortened or left out N times, and stay the same until the next time.
+shortened or left out, and stay the same until N grows.
 "degraded": some messages are shortened or left out; without, it says "whole".
 
 FILE or SESSION means the same as for "indelible show". The pins, page tags and

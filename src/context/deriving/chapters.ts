@@ -1,0 +1,70 @@
+/**
+ * Chapters: a derivation from nothing reads only the end of a long record closely, the latest 4 to 16 budgets of it. What
+ * was recorded before is only counted, in markers without lines: compactions have shortened it that far anyway. So the
+ * cost of a first context depends on the budget more than on the length of the record.
+ *
+ * A chapter is as many messages as take twelve budgets. Where one ends, the context is derived as if the record had only
+ * been read closely from eight budgets after its beginning: what continues a context reads the last four beside it, as a
+ * track of its own.
+ */
+import type { View } from '../../history/index.ts'
+import type { Message } from '../../message/index.ts'
+import { memoizeEstimator } from '../counting/tokens.ts'
+import type { Settings, Track } from './track.ts'
+
+/** The latest chapter, in messages of the conversation. */
+export interface Chapter {
+  /** The number of chapters before. */
+  number: number
+  /** The number of messages that are only counted. */
+  counted: number
+  /** The number of messages before the latest chapter. */
+  from: number
+  /** The tokens of the latest chapter so far. */
+  tokens: number
+  /** The number of messages that are only counted after this chapter, once that is known. */
+  countedNext?: number | undefined
+  /** The track that goes on after this chapter, or its state; null if only the whole record gives it. */
+  next?: Track | string | null | undefined
+}
+
+/** The latest chapter of a view, of which no message is counted yet. */
+export const latestChapter = (view: View<Message>, settings: Settings): Chapter => {
+  const chapter: Chapter = { number: 0, counted: 0, from: 0, tokens: 0 }
+  if (settings.policy.choose === 'epochs')
+    for (let index = 0; index < view.length; index++) addToChapter(chapter, view, index, settings)
+  return { ...chapter, tokens: 0, countedNext: undefined }
+}
+
+/** Counts a message. One that ends the chapter begins the next. */
+export const addToChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): void => {
+  if (index < chapter.from) return
+  if (endsChapter(chapter, view, index, settings)) {
+    Object.assign(chapter, chapterAfter(chapter, index), { countedNext: undefined })
+    return
+  }
+  chapter.tokens = tokensWith(chapter, view, index, settings)
+  if (chapter.tokens >= (budgetsInChapter - budgetsBefore) * settings.budget) chapter.countedNext ??= index + 1
+}
+
+/** The chapter after one that ends with a message. */
+export const chapterAfter = ({ number, countedNext }: Chapter, index: number): Chapter => ({
+  number: number + 1,
+  counted: countedNext ?? index,
+  from: index + 1,
+  tokens: 0,
+})
+
+/** Epochs are numbered from here, so that no two contexts of a record with different beginnings have the same. */
+export const firstEpoch = ({ number }: Chapter): number => number * 1000
+
+/** Whether a message is the last of the chapter. */
+export const endsChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): boolean =>
+  index >= chapter.from && tokensWith(chapter, view, index, settings) >= budgetsInChapter * settings.budget
+
+const tokensWith = ({ tokens }: Chapter, view: View<Message>, index: number, { estimate }: Settings): number =>
+  tokens + memoizeEstimator(estimate)(view.at(index) as Message, view.positionAt(index))
+
+/** A chapter's length, and how much of it the next one reads closely once more, in budgets. */
+const budgetsInChapter = 12
+const budgetsBefore = 4

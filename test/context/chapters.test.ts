@@ -1,0 +1,195 @@
+/** Records of many budgets: what was said long ago is only counted, and the cost of a context does not grow with it. */
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  createHistory,
+  orThrow,
+  system,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type View,
+} from 'indelible'
+import { deriveContext, estimateTokens, paged, type DerivedContext, type Policy } from 'indelible/context'
+import { rangeDigest, type Note } from '../../src/notes/kit.ts'
+import { rounds } from '../rounds.ts'
+import { expectLawful, recordOf } from './conversations.ts'
+
+const budget = 200
+
+/** A record of about so many budgets: steps of an agent, or talk. */
+const recordOfBudgets = (budgets: number, isTalk: boolean, first: readonly Message[] = []): View<Message> => {
+  const history = createHistory<Message>({ from: first })
+  let left = budgets * budget
+  for (let step = 0; left > 0; step++) {
+    const said = [
+      user(`Question ${step}: what did Anna${step} put into drawer ${step * 7}?`),
+      assistant(toolCall(`c${step}`, 'look', { drawer: step * 7 })),
+      toolResult(`c${step}`, `drawer ${step * 7} holds item_${step}`.repeat(3)),
+      assistant(`Anna${step} put item_${step} into it.`),
+    ].filter(({ role, content }) => !isTalk || (role !== 'tool' && content[0]?.type !== 'tool_call'))
+    for (const message of said) {
+      history.append(message)
+      left -= estimateTokens(message)
+    }
+  }
+  return history.view()
+}
+
+/** `paged`, with the number of its compactions. */
+const countedPolicy = (): { readonly policy: Policy; readonly count: () => number } => {
+  const inner = paged()
+  let count = 0
+  // Without talk each compaction asks the policy.
+  const { talks: _, ...rest } = inner
+  const select: Policy['select'] = (selection) => {
+    count += 1
+    return inner.select(selection)
+  }
+  return { policy: { ...rest, select }, count: () => count }
+}
+
+const said = ({ messages, sources, residency, provenance, tokens, epoch }: DerivedContext): string =>
+  JSON.stringify([messages, sources, residency, provenance, tokens, epoch])
+
+describe('a record of many budgets', () => {
+  it('is compacted as often at 300 budgets as at 20, from nothing', () => {
+    const compactions = (budgets: number): number => {
+      const { policy, count } = countedPolicy()
+      orThrow(deriveContext(recordOfBudgets(budgets, false), { budget, policy }))
+      return count()
+    }
+    const most = Math.max(...[17, 20, 23, 26].map(compactions))
+    expect(most).toBeGreaterThan(10)
+    for (const budgets of [60, 300]) expect(compactions(budgets)).toBeLessThan(1.5 * most)
+  })
+
+  it('costs no call of a growing record more than a compaction or two', () => {
+    const view = recordOfBudgets(60, false)
+    const { policy, count } = countedPolicy()
+    let previous: DerivedContext | undefined
+    let [most, before] = [0, 0]
+    for (let at = 1; at <= view.length; at++) {
+      previous = orThrow(deriveContext(view.slice(0, at), { budget, policy, previous }))
+      most = Math.max(most, count() - before)
+      before = count()
+    }
+    expect(previous?.epoch).toBeGreaterThan(4000)
+    expect(most).toBeLessThan(9) // a compaction asks up to four times
+  })
+
+  it.each([true, false])('gives the same contexts however they are derived (talk: %s)', (isTalk) => {
+    const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom('previous', 'state', 'nothing')), {
+      minLength: 40,
+      maxLength: 80,
+    })
+    const view = recordOfBudgets(32, isTalk)
+    const known = new Map<number, string>()
+    let chapters = 0
+    fc.assert(
+      fc.property(steps, (steps) => {
+        let at = 0
+        let [previous, state] = [undefined as DerivedContext | undefined, undefined as string | undefined]
+        for (const [step, from] of steps) {
+          at = Math.min(view.length, at + step * 3)
+          const seen = view.slice(0, at)
+          const context = orThrow(
+            deriveContext(seen, {
+              budget,
+              ...(from === 'previous' && { previous }),
+              ...(from === 'state' && { state }),
+            }),
+          )
+          let atOnce = known.get(at)
+          if (atOnce === undefined) known.set(at, (atOnce = said(orThrow(deriveContext(seen, { budget })))))
+          expect(said(context)).toBe(atOnce)
+          if (context.epoch >= 1000) chapters += 1
+          previous = context
+          state = context.state ?? state
+        }
+      }),
+      { numRuns: rounds(2, 200) },
+    )
+    expect(chapters).toBeGreaterThan(0)
+  })
+
+  it('an epoch is named once: contexts of the same one extend each other across chapters', () => {
+    const view = recordOfBudgets(60, false)
+    let previous: DerivedContext | undefined
+    let greatest = 0
+    for (let at = 1; at <= view.length; at++) {
+      if (view.at(at - 1)?.role === 'assistant') continue
+      const context = orThrow(deriveContext(view.slice(0, at), { budget, previous }))
+      if (context.epoch === previous?.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
+      expect(context.epoch).toBeGreaterThanOrEqual(greatest)
+      greatest = context.epoch
+      previous = context
+    }
+  })
+
+  it('keeps rules, kept messages and summaries of what is only counted', () => {
+    const first = [system('Never delete a backup.'), user('My name is Berta.'), assistant('Hello Berta.')]
+    const view = recordOfBudgets(80, false, first)
+    const summary: Note = {
+      type: 'summary',
+      from: 3,
+      to: 11,
+      sourceDigest: rangeDigest(view.slice(3, 11)),
+      text: 'Two drawers were looked into.',
+      model: 'acme-1',
+    }
+    const policy = { ...paged(), keeps: new Set([1]) }
+    const context = orThrow(deriveContext(view, { budget: 4 * budget, policy, notes: [summary] }))
+    expectLawful(context, view)
+    const texts = JSON.stringify(context.messages)
+    expect(texts).toContain('Never delete a backup.')
+    expect(texts).toContain('My name is Berta.')
+    expect(texts).toContain('Two drawers were looked into.')
+    expect(context.residency.at(2)).toBe('pointer')
+    expect(texts).toContain('[Messages 11–')
+  })
+
+  it('a call that is answered chapters later keeps its answer', () => {
+    const first = [user('start'), assistant(toolCall('slow', 'wait', {})), user('go on')]
+    const early = recordOfBudgets(40, false, first)
+    const history = createHistory({ from: [...early] })
+    let previous = orThrow(deriveContext(history.view(), { budget }))
+    history.append(toolResult('slow', 'it was ready'))
+    history.append(user('and now?'))
+    const context = orThrow(deriveContext(history.view(), { budget, previous, state: previous.state }))
+    expect(said(context)).toBe(said(orThrow(deriveContext(history.view(), { budget }))))
+    expectLawful(context, history.view())
+    previous = context
+  })
+
+  it('needs no message after which a model is called', () => {
+    const history = createHistory<Message>()
+    for (let index = 0; index < 300; index++)
+      history.append(assistant(`I have looked into drawer ${index * 7} once more.`))
+    let previous: DerivedContext | undefined
+    for (const message of [
+      assistant('Nothing.'),
+      assistant('Nothing.'),
+      user('And now?'),
+      assistant('No.'),
+      user('Ah.'),
+    ]) {
+      history.append(message)
+      const context = orThrow(deriveContext(history.view(), { budget, previous }))
+      expect(said(context)).toBe(said(orThrow(deriveContext(history.view(), { budget }))))
+      expectLawful(context, history.view())
+      previous = context
+    }
+    expect(previous?.epoch).toBeGreaterThan(1000)
+  })
+
+  it('a fault needs what it says, at any length', () => {
+    const view = recordOf([...recordOfBudgets(30, false), user('word '.repeat(4 * budget))])
+    const context = deriveContext(view, { budget: 20 })
+    if (isLeft(context)) expect(context.left.needed).toBeGreaterThan(20)
+    else expect(context.right.tokens).toBeLessThanOrEqual(20)
+  })
+})
