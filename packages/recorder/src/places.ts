@@ -61,7 +61,7 @@ export class Places {
     return (this.#own ??= ownStore(this.#given))
   }
 
-  /** The places of a key, latest first. Cost: one read of a log's description, or two; and the places added since. */
+  /** The places of a key, latest first. Cost: one read of a log's description, and of the places added since. */
   async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
@@ -69,7 +69,7 @@ export class Places {
     const first = await this.#read(firstLog)
     if (isLeft(first)) return first
     const early = first.right.places.get(digest) ?? []
-    if (!isFull(first.right)) return right(early.toReversed())
+    if (!isFull(firstLog, first.right)) return right(early.toReversed())
     return mapRight(await this.#read(logOf(digest)), ({ places }) =>
       [...early, ...(places.get(digest) ?? [])].toReversed(),
     )
@@ -80,10 +80,13 @@ export class Places {
     if (keys.length === 0) return right(undefined)
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
-    const first = await this.#read(firstLog)
-    if (isLeft(first)) return first
     const entries = keys.map(([key, place]) => ({ ...place, digest: digestIn(secret.right, key) }))
-    const byLog = Map.groupBy(entries, ({ digest }) => (isFull(first.right) ? logOf(digest) : firstLog))
+    const first = this.#buckets.get(firstLog)
+    return first !== undefined && isFull(firstLog, first) ? this.#spread(entries) : this.#write(firstLog, entries)
+  }
+
+  async #spread(entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
+    const byLog = Map.groupBy(entries, ({ digest }) => logOf(digest))
     const added = await Promise.all([...byLog].map(([name, some]) => this.#write(name, some)))
     return added.find(isLeft) ?? right(undefined)
   }
@@ -120,6 +123,7 @@ export class Places {
       const read = await this.#read(name)
       if (isLeft(read)) return read
       const bucket = read.right
+      if (isFull(name, bucket)) return this.#spread(entries)
       const recent = [...bucket.recent, ...entries]
       const isLong = bucket.version > 0 && recent.length >= mostRecent
       // A kill between the row and the metadata leaves places in both, which does no harm.
@@ -153,18 +157,23 @@ export class Places {
 
   /** A bucket with all stored places. Cost: the places added since the last read. */
   async #read(name: string): Promise<Either<StoreFault, Bucket>> {
-    const info = await this.#store.info(name)()
-    if (isLeft(info) && info.left._tag !== 'NoSuchLog') return info
-    const known = isLeft(info) ? undefined : this.#buckets.get(name)
-    const bucket = known ?? {
+    const closed = this.#buckets.get(name)
+    if (closed !== undefined && isClosed(name, closed)) {
+      this.#keep(name, closed)
+      return right(closed)
+    }
+    const empty: Bucket = {
       head: headOf(emptyRange, this.#store.hash),
       version: 0,
       recent: [],
       places: new Map(),
       count: 0,
     }
-    if (isLeft(info)) return right(bucket)
+    const info = await this.#store.info(name)()
+    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right(empty) : info
     const { head, meta, version } = info.right
+    const known = this.#buckets.get(name) ?? empty
+    const bucket = version < known.version || head.size < known.head.size ? empty : known // another log now has the name
     if (head.size > bucket.head.size) {
       const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
       if (isLeft(rows)) return rows
@@ -209,7 +218,11 @@ const mostRecent = 32
 /** The number of rows of the first log. */
 const mostRows = 128
 
-const isFull = ({ head }: Bucket): boolean => head.size >= mostRows
+/** Whether places go to the 256 logs. */
+const isFull = (name: string, { head }: Bucket): boolean => name === firstLog && head.size >= mostRows
+
+/** Whether nothing can be added to a log: a process that knew it before its last row knows older metadata. */
+const isClosed = (name: string, bucket: Bucket): boolean => isFull(name, bucket) && bucket.recent.length === 0
 
 const put = (bucket: Bucket, { digest, session, len }: Entry): void => {
   const known = bucket.places.get(digest)

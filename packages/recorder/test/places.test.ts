@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { memoryStore, orThrow, type Store } from 'indelible'
-import { storeTask } from 'indelible/store/kit'
+import { ownStore, storeTask } from 'indelible/store/kit'
 import { Places } from '../src/places.ts'
 import { ok } from '../../../test/task-results.ts'
 
@@ -73,4 +73,15 @@ it('a place is found, once, if the process dies before its row is out of the met
   expect(added).toBeGreaterThan(10)
   const found = orThrow(await new Places(inner).find('c:one')).map(({ len }) => len)
   expect(found).toEqual(Array.from({ length: added + 1 }, (_, index) => added - index))
+})
+
+it('places are added and found after the index was removed and made again', async () => {
+  const store = memoryStore()
+  const places = new Places(store)
+  for (let len = 0; len < 3; len++) orThrow(await places.add([['c:one', { session: 's', len }]]))
+  for (const { id } of (await ok(store.list())).logs) if (id.endsWith('.places')) await ok(ownStore(store).remove(id))
+  orThrow(await new Places(store).add([['c:other', { session: 't', len: 1 }]]))
+  orThrow(await places.add([['c:one', { session: 's', len: 9 }]]))
+  expect(orThrow(await places.find('c:one'))).toEqual([{ session: 's', len: 9 }])
+  expect(orThrow(await places.find('c:other'))).toEqual([{ session: 't', len: 1 }])
 })
