@@ -162,7 +162,7 @@ const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => 
 }
 
 const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
-  // For a new file. Pages of 8 kB would make an empty file 78 kB larger, and one with many messages 1 to 6 % smaller.
+  // For a new file. Pages of 8 kB would make an empty file 86 kB larger, and one with many messages 1 to 6 % smaller.
   db.exec('pragma page_size = 4096')
   if (modeOf(db, ' = wal') !== 'wal')
     throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
