@@ -119,4 +119,4 @@ export const applicationId = 0x494e4445
 export const olderApplicationId = 0x494e444c
 
 /** SQL as it is stored in a file: without comments and indentation, so that the schema of a new file fits in its first page. */
-export const shortSql = (sql: string): string => sql.replaceAll(/ *--.*| +(?=  )/g, '')
+export const shortSql = (sql: string): string => sql.replaceAll(/--.*|^ +/gm, '')
