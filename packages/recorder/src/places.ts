@@ -1,9 +1,12 @@
 /**
  * The index of recorded conversations: which session continues a chain of messages, and at which length. It
- * is stored in logs of the store, so that later processes find it; each look-up reads one of 256 short logs.
+ * is stored in logs of the store, so that later processes find it: in one log as long as it is small, then in 256.
+ *
+ * A log's metadata has its latest places, and each of its rows has the places of an earlier state of the metadata. A
+ * row of its own would cost a place five times its bytes.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, parseJson, right } from 'indelible/json/kit'
+import { mapRight, isLeft, parseJson, right, type Json } from 'indelible/json/kit'
 import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
@@ -19,9 +22,21 @@ export type PlaceKey = `m:${string}` | `a:${string}` | `r:${string}` | `c:${stri
 
 interface Bucket {
   head: Head
+  /** The version of the metadata; 0: the log does not exist. */
+  version: number
+  /** The places in the metadata. */
+  recent: readonly Entry[]
   readonly places: Map<string, Place[]>
   /** The number of its places. */
   count: number
+}
+
+type Entry = Place & { readonly digest: string }
+
+/** Places to be written to a log together, when the write before them is done. */
+interface Waiting {
+  readonly entries: Entry[]
+  readonly done: Promise<Either<StoreFault, void>>
 }
 
 /**
@@ -33,6 +48,9 @@ export class Places {
   #own: Store | undefined
   /** The buckets read last, up to a number of places. Others are read again. */
   readonly #buckets = new Map<string, Bucket>()
+  /** The last write of each log. */
+  readonly #writes = new Map<string, Promise<unknown>>()
+  readonly #waiting = new Map<string, Waiting>()
   #secret: string | undefined
 
   constructor(store: Store) {
@@ -43,21 +61,33 @@ export class Places {
     return (this.#own ??= ownStore(this.#given))
   }
 
-  /** The places of a key, latest first. */
+  /** The places of a key, latest first. Cost: one read of a log's description, and of the places added since. */
   async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
     const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
-    const { name, digest } = bucketOf(secret.right, key)
-    return mapRight(await this.#read(name), ({ places }) => (places.get(digest) ?? []).toReversed())
+    const digest = digestIn(secret.right, key)
+    const first = await this.#read(firstLog)
+    if (isLeft(first)) return first
+    const early = first.right.places.get(digest) ?? []
+    if (!isFull(firstLog, first.right)) return right(early.toReversed())
+    return mapRight(await this.#read(logOf(digest)), ({ places }) =>
+      [...early, ...(places.get(digest) ?? [])].toReversed(),
+    )
   }
 
-  /** Add places. Cost: one append for each log, in parallel. */
+  /** Add places. Cost: one update for each log, in parallel; calls at the same time share them. */
   async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
-    const secret = keys.length === 0 ? right('') : await this.#secretOf()
+    if (keys.length === 0) return right(undefined)
+    const secret = await this.#secretOf()
     if (isLeft(secret)) return secret
-    const found = keys.map(([key, place]) => ({ ...bucketOf(secret.right, key), place }))
-    const byBucket = Map.groupBy(found, ({ name }) => name)
-    const added = await Promise.all([...byBucket].map(([name, entries]) => this.#append(name, entries)))
+    const entries = keys.map(([key, place]) => ({ ...place, digest: digestIn(secret.right, key) }))
+    const first = this.#buckets.get(firstLog)
+    return first !== undefined && isFull(firstLog, first) ? this.#spread(entries) : this.#write(firstLog, entries)
+  }
+
+  async #spread(entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
+    const byLog = Map.groupBy(entries, ({ digest }) => logOf(digest))
+    const added = await Promise.all([...byLog].map(([name, some]) => this.#write(name, some)))
     return added.find(isLeft) ?? right(undefined)
   }
 
@@ -73,64 +103,87 @@ export class Places {
     return isLeft(made) && made.left._tag !== 'LogExists' ? made : this.#secretOf()
   }
 
-  async #append(
-    name: string,
-    entries: readonly { readonly digest: string; readonly place: Place }[],
-  ): Promise<Either<StoreFault, void>> {
-    const rows = entries.map(({ digest, place: { session, len } }) => ({
-      kind: 'note' as const,
-      body: JSON.stringify([digest, session, len]),
-    }))
+  /** Writes one after the other, so that calls at the same time don't conflict. */
+  #write(name: string, entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
+    const joined = this.#waiting.get(name)
+    joined?.entries.push(...entries)
+    if (joined !== undefined) return joined.done
+    const all = [...entries]
+    const done = Promise.allSettled([this.#writes.get(name)]).then(() => {
+      this.#waiting.delete(name)
+      return this.#writeNow(name, all)
+    })
+    this.#waiting.set(name, { entries: all, done })
+    this.#writes.set(name, done)
+    return done
+  }
+
+  async #writeNow(name: string, entries: readonly Entry[]): Promise<Either<StoreFault, void>> {
     for (let attempt = 1; ; attempt++) {
-      const bucket = this.#buckets.get(name)
-      if (bucket === undefined) {
-        const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows, encrypt: false })()
-        if (isLeft(created) && created.left._tag !== 'LogExists') return created
-        const read = await this.#read(name)
-        if (isLeft(read)) return read
-        if (!isLeft(created)) return right(undefined)
-        continue
-      }
-      const appended = await this.#store.append(name, { expected: bucket.head, rows })()
-      if (isLeft(appended)) {
-        if (attempt >= mostAttempts) return appended
-        if (appended.left._tag === 'NoSuchLog' || appended.left._tag === 'Diverged') this.#buckets.delete(name)
-        else if (appended.left._tag !== 'Conflict') return appended
-        const read = await this.#read(name)
-        if (isLeft(read)) return read
-        continue
-      }
-      if (appended.right.from === bucket.head.size) {
-        bucket.head = appended.right.head
-        for (const { digest, place } of entries) put(bucket, digest, place)
+      const read = await this.#read(name)
+      if (isLeft(read)) return read
+      const bucket = read.right
+      if (isFull(name, bucket)) return this.#spread(entries)
+      const recent = [...bucket.recent, ...entries]
+      const isLong = bucket.version > 0 && recent.length >= mostRecent
+      // A kill between the row and the metadata leaves places in both, which does no harm.
+      const appended = isLong
+        ? await this.#store.append(name, {
+            expected: bucket.head,
+            rows: [{ kind: 'note', body: JSON.stringify(listOf(recent)) }],
+          })()
+        : right(undefined)
+      const meta = { [mark]: 1, places: listOf(isLong ? [] : recent) }
+      const written = isLeft(appended)
+        ? appended
+        : bucket.version === 0
+          ? await this.#store.create({ id: name, meta, encrypt: false })()
+          : await this.#store.update(name, { expected: bucket.version, meta })()
+      if (!isLeft(written)) {
+        // Whatever other processes have written in between is read with the next look-up.
+        bucket.version = written.right.version
+        bucket.recent = isLong ? [] : recent
+        for (const entry of entries) put(bucket, entry)
         this.#keep(name, bucket)
+        return right(undefined)
       }
-      return right(undefined)
+      const { _tag } = written.left
+      if (_tag === 'MetaConflict' && isLong) return right(undefined) // the row has them
+      if (attempt >= mostAttempts) return written
+      if (_tag === 'NoSuchLog' || _tag === 'Diverged') this.#buckets.delete(name)
+      else if (_tag !== 'Conflict' && _tag !== 'MetaConflict' && _tag !== 'LogExists') return written
     }
   }
 
-  /** A bucket with all stored entries. Cost: the entries added since the last read. */
+  /** A bucket with all stored places. Cost: the places added since the last read. */
   async #read(name: string): Promise<Either<StoreFault, Bucket>> {
-    const bucket = this.#buckets.get(name) ?? {
+    const closed = this.#buckets.get(name)
+    if (closed !== undefined && isClosed(name, closed)) {
+      this.#keep(name, closed)
+      return right(closed)
+    }
+    const empty: Bucket = {
       head: headOf(emptyRange, this.#store.hash),
+      version: 0,
+      recent: [],
       places: new Map(),
       count: 0,
     }
     const info = await this.#store.info(name)()
-    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right({ ...bucket, places: new Map(), count: 0 }) : info
-    const { head } = info.right
+    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right(empty) : info
+    const { head, meta, version } = info.right
+    const known = this.#buckets.get(name) ?? empty
+    const bucket = version < known.version || head.size < known.head.size ? empty : known // another log now has the name
     if (head.size > bucket.head.size) {
       const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
       if (isLeft(rows)) return rows
-      if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // a concurrent call has read them
-      for (const { body } of rows.right) {
-        const said = parseJson(body)
-        if (isLeft(said) || !Array.isArray(said.right)) continue // written by a newer version
-        const [digest, session, len] = said.right as readonly unknown[]
-        if (typeof digest === 'string' && typeof session === 'string' && typeof len === 'number')
-          put(bucket, digest, { session, len })
-      }
-      bucket.head = head
+      for (const { body } of rows.right) for (const entry of entriesIn(parseJson(body))) put(bucket, entry)
+      if (head.size > bucket.head.size) bucket.head = head // a concurrent call may have read more
+    }
+    if (version > bucket.version) {
+      bucket.recent = entriesIn(right(meta['places']))
+      for (const entry of bucket.recent) put(bucket, entry)
+      bucket.version = version
     }
     this.#keep(name, bucket)
     return right(bucket)
@@ -151,6 +204,7 @@ export class Places {
 
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
+const firstLog = `${mark}.places`
 
 /** Other processes may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
@@ -158,15 +212,50 @@ const mostAttempts = 100
 /** The most places in memory, of up to 500 bytes each. */
 const mostPlaces = 20_000
 
-const put = (bucket: Bucket, digest: string, place: Place): void => {
+/** The number of places that a log's metadata has before they become a row. */
+const mostRecent = 32
+
+/** The number of rows of the first log. */
+const mostRows = 128
+
+/** Whether places go to the 256 logs. */
+const isFull = (name: string, { head }: Bucket): boolean => name === firstLog && head.size >= mostRows
+
+/** Whether nothing can be added to a log: a process that knew it before its last row knows older metadata. */
+const isClosed = (name: string, bucket: Bucket): boolean => isFull(name, bucket) && bucket.recent.length === 0
+
+const put = (bucket: Bucket, { digest, session, len }: Entry): void => {
   const known = bucket.places.get(digest)
-  if (known?.some(({ session, len }) => session === place.session && len === place.len) === true) return
+  if (known?.some((place) => session === place.session && len === place.len) === true) return
   bucket.count++
-  if (known === undefined) bucket.places.set(digest, [place])
-  else known.push(place)
+  if (known === undefined) bucket.places.set(digest, [{ session, len }])
+  else known.push({ session, len })
 }
 
-const bucketOf = (secret: string, key: PlaceKey): { readonly name: string; readonly digest: string } => {
-  const digest = digestOf(`${secret} ${key}`)
-  return { name: `${mark}.${digest.slice(0, 2)}`, digest: digest.slice(0, 32) }
+/** Places as stored: a session, a digest and a length each. A session that an earlier place has is that one's index. */
+const listOf = (entries: readonly Entry[]): Json[] => {
+  const known = new Map<string, number>()
+  return entries.flatMap(({ session, digest, len }, index) => {
+    const at = known.get(session)
+    if (at === undefined) known.set(session, index)
+    return [at ?? session, digest, len]
+  })
 }
+
+/** Places that a newer version wrote are skipped. */
+const entriesIn = (list: Either<unknown, unknown>): readonly Entry[] => {
+  const entries: Entry[] = []
+  const values: readonly unknown[] = !isLeft(list) && Array.isArray(list.right) ? list.right : []
+  for (let index = 0; index + 2 < values.length; index += 3) {
+    const [named, digest, len] = values.slice(index, index + 3)
+    const session = typeof named === 'number' ? values[3 * named] : named
+    if (typeof digest !== 'string' || typeof session !== 'string' || typeof len !== 'number') return entries
+    entries.push({ session, digest, len })
+  }
+  return entries
+}
+
+/** The digest of a key: 64 bits, of which the first eight name its log. */
+const digestIn = (secret: string, key: PlaceKey): string => digestOf(`${secret} ${key}`).slice(0, 16)
+
+const logOf = (digest: string): string => `${mark}.${digest.slice(0, 2)}`

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { memoryStore, orThrow } from 'indelible'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { memoryStore, orThrow, type Store } from 'indelible'
+import { ownStore, storeTask } from 'indelible/store/kit'
 import { Places } from '../src/places.ts'
 import { ok } from '../../../test/task-results.ts'
 
@@ -15,18 +17,18 @@ it('a place is found after more were added than fit in memory', async () => {
   expect(orThrow(await places.find('m:none'))).toEqual([])
 })
 
-it('each further place of a log is one append', async () => {
+it('each further place of a log is one update of its metadata', async () => {
   const inner = memoryStore()
   const calls: string[] = []
   const store = new Proxy(inner, {
     get: (target, name) => {
-      if (['create', 'append', 'read'].includes(String(name))) calls.push(String(name))
+      if (['create', 'append', 'update', 'read'].includes(String(name))) calls.push(String(name))
       return Reflect.get(target, name) as unknown
     },
   })
   const places = new Places(store)
   for (let len = 1; len < 4; len++) orThrow(await places.add([['c:one', { session: 's', len }]]))
-  expect(calls.slice(-2)).toEqual(['append', 'append'])
+  expect(calls.slice(-2)).toEqual(['update', 'update'])
   orThrow(await places.add([['c:one', { session: 's', len: 2 }]]))
   expect(orThrow(await places.find('c:one')).map(({ len }) => len)).toEqual([3, 2, 1])
   expect(orThrow(await new Places(store).find('c:one')).map(({ len }) => len)).toEqual([3, 2, 1])
@@ -34,4 +36,52 @@ it('each further place of a log is one append', async () => {
   calls.length = 0
   expect(orThrow(await places.add([]))).toBeUndefined()
   expect(calls).toEqual([])
+})
+
+it('places that two processes add at once are all found, by them and by a third', async () => {
+  const store = memoryStore()
+  const [one, other] = [new Places(store), new Places(store)]
+  const keys = Array.from({ length: 300 }, (_, index) => `m:${index}` as const)
+  await Promise.all(
+    keys.map(async (key, index) => {
+      const places = index % 2 === 0 ? one : other
+      orThrow(await places.add([[key, { session: `s${index % 7}`, len: index }]]))
+    }),
+  )
+  for (const places of [one, other, new Places(store)])
+    for (const [index, key] of keys.entries())
+      expect(orThrow(await places.find(key))).toEqual([{ session: `s${index % 7}`, len: index }])
+})
+
+it('a place is found, once, if the process dies before its row is out of the metadata', async () => {
+  const inner = memoryStore()
+  const died: string[] = []
+  const store: Store = {
+    ...inner,
+    append: (id, append) => {
+      died.push(id)
+      return inner.append(id, append)
+    },
+    update: (id, update) =>
+      died.length > 0
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'update', cause: 'killed' }), 'update')
+        : inner.update(id, update),
+  }
+  const places = new Places(store)
+  let added = 0
+  while (!isLeft(await places.add([['c:one', { session: 's', len: added }]]))) added++
+  expect(added).toBeGreaterThan(10)
+  const found = orThrow(await new Places(inner).find('c:one')).map(({ len }) => len)
+  expect(found).toEqual(Array.from({ length: added + 1 }, (_, index) => added - index))
+})
+
+it('places are added and found after the index was removed and made again', async () => {
+  const store = memoryStore()
+  const places = new Places(store)
+  for (let len = 0; len < 3; len++) orThrow(await places.add([['c:one', { session: 's', len }]]))
+  for (const { id } of (await ok(store.list())).logs) if (id.endsWith('.places')) await ok(ownStore(store).remove(id))
+  orThrow(await new Places(store).add([['c:other', { session: 't', len: 1 }]]))
+  orThrow(await places.add([['c:one', { session: 's', len: 9 }]]))
+  expect(orThrow(await places.find('c:one'))).toEqual([{ session: 's', len: 9 }])
+  expect(orThrow(await places.find('c:other'))).toEqual([{ session: 't', len: 1 }])
 })

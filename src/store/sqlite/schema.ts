@@ -117,3 +117,6 @@ export const formats: readonly Format[] = [
 export const applicationId = 0x494e4445
 /** "INDL": marks a file of an early development version, which numbered its formats differently. */
 export const olderApplicationId = 0x494e444c
+
+/** SQL as it is stored in a file: without comments and indentation, so that the schema of a new file fits in its first page. */
+export const shortSql = (sql: string): string => sql.replaceAll(/--.*|^ +/gm, '')
