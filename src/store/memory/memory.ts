@@ -211,7 +211,7 @@ const start = (
 ): Log => {
   const { memory, logs, listed } = scope
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
-  const info = logInfo({ id, head, entries, created, appended: undefined, meta, version: 1 })
+  const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
   const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
   logs.set(id, log)
@@ -400,9 +400,9 @@ const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldB
 /** Append rows that continue the log. */
 const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows => {
   const { blocks: held, memory } = scope
-  const { head, entries } = log.info
+  const { head, entries, tokens } = log.info
   holdBlocks(append.blocks, held)
-  const grown = growLog({ head, entries, peaks: log.range.peaks }, append, memory.hash)
+  const grown = growLog({ head, entries, tokens, peaks: log.range.peaks }, append, memory.hash)
   for (const { row, position, kind, index, node } of grown.rows) {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
@@ -412,7 +412,13 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
   log.range = grown.range
   const { created } = log.info
   const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
-  log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
+  log.info = logInfo({
+    ...log.info,
+    head: grown.head,
+    entries: grown.entries,
+    tokens: grown.tokens,
+    appended: appended ?? created,
+  })
   scope.changed.appended = scope.changed.entries = true
   return grown.answer
 }

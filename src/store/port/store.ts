@@ -37,6 +37,11 @@ export interface LogInfo {
   readonly head: Head
   /** The number of entry rows. */
   readonly entries: number
+  /**
+   * The tokens that its own rows report: `usage.input` and `usage.output` of notes of the type `receipt`. Rows shared
+   * with another log and encrypted rows count 0. If a receipt is erased, its tokens still count.
+   */
+  readonly tokens: number
   /** The time of creation, in milliseconds since 1970. `list` keeps the order within a millisecond. */
   readonly created: number
   /**

@@ -131,7 +131,7 @@ export class Logs {
     scope: number,
     id: string,
     segment: number,
-    { range, entries, appended }: Pick<GrownLog, 'range' | 'entries' | 'appended'>,
+    { range, entries, tokens, appended }: Pick<GrownLog, 'range' | 'entries' | 'tokens' | 'appended'>,
     meta: JsonObject,
   ): LogInfo {
     const head = headOf(range, this.#hash)
@@ -149,6 +149,7 @@ export class Logs {
         segment,
         size,
         entries,
+        tokens,
         peaks,
         root,
         created,
@@ -159,7 +160,7 @@ export class Logs {
         headMark,
         metaMark,
       )
-    return logInfo({ id, head, entries, created, appended, meta, version: 1 })
+    return logInfo({ id, head, entries, tokens, created, appended, meta, version: 1 })
   }
 
   addSegment(scope: number, parent: number | null, base: number): number {
@@ -202,7 +203,7 @@ export class Logs {
       const key = this.#scopes.keyOf(scope)
       const segment = this.addSegment(key, this.#rows.ownerOf(log.segment, at), at)
       const range = at === 0 ? emptyRange : this.#rows.rangeAt(log.segment, at)
-      return right(this.add(key, to, segment, { range, entries, appended: undefined }, meta))
+      return right(this.add(key, to, segment, { range, entries, tokens: 0, appended: undefined }, meta))
     })
   }
 
@@ -253,7 +254,7 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
 const statements = (db: DatabaseSync) => ({
   ...prepareAllOnce(db, {
     addLog:
-      'insert into log (scope, id, segment, size, entries, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+      'insert into log (scope, id, segment, size, entries, tokens, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
     addSegment: 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)',
     addFork: 'update segment set forks = forks + 1 where key = ?',
     update: 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?',
