@@ -466,21 +466,21 @@ const inOrder = (
   order: Order,
   known: ReadonlyMap<string, Overview>,
 ): readonly ViewedSession[] => {
-  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
-  const descending =
-    (value: (session: ViewedSession) => number) =>
-    (a: ViewedSession, b: ViewedSession): number =>
-      value(b) - value(a)
   const { compare } = new Intl.Collator()
-  const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
-    appended: descending((session) => factsOf(session).activity),
-    created: descending(({ created }) => created),
-    messages: descending(({ len }) => len),
-    title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
-    tokens: descending((session) => tokensOf(session, known.get(session.id))),
-    money: descending((session) => spent(session)?.dollars ?? -1),
+  if (order === 'title') return sessions.toSorted((a, b) => compare(factsOf(a).title, factsOf(b).title))
+  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
+  const values: { readonly [order in Exclude<Order, 'title'>]: (session: ViewedSession) => number } = {
+    appended: (session) => factsOf(session).activity,
+    created: ({ created }) => created,
+    messages: ({ len }) => len,
+    tokens: (session) => tokensOf(session, known.get(session.id)),
+    money: (session) => spent(session)?.dollars ?? -1,
   }
-  return sessions.toSorted(by[order])
+  const value = values[order]
+  return sessions
+    .map((session) => ({ session, value: value(session) }))
+    .toSorted((a, b) => b.value - a.value)
+    .map(({ session }) => session)
 }
 
 const arrangeSessions = (
