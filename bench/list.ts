@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, user, type Store } from 'indelible'
 import { listSessions } from 'indelible/session'
+import { readUsage } from 'indelible/session/kit'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
 
@@ -67,10 +68,42 @@ const benched = async (name: string, store: Store): Promise<void> => {
   }
 }
 
+/** All sessions of a store of 10,000 by their tokens: by the sums in the list, and by reading the receipts of each. */
+const benchedTokens = async (name: string, store: Store): Promise<void> => {
+  const count = sessions / 10
+  const ids = Array.from({ length: count }, (_, index) => `s${index}`)
+  for (const [index, id] of ids.entries()) {
+    const session = await createSession(store, { id, metadata: { title: id }, messages: [user('What is 6 times 7?')] })
+    const usage = { input: 1000 + ((index * 7919) % count), output: 100 }
+    await session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'claude-opus-4-5', usage })
+    await session.close()
+  }
+  const [bySums, byReceipts]: [number[], number[]] = [[], []]
+  for (let round = 0; round < 5; round++) {
+    const from = process.cpuUsage()
+    const found = []
+    for (let after: string | undefined, more = true; more; more = after !== undefined) {
+      const page = await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })
+      found.push(...page.sessions)
+      after = page.next
+    }
+    found.sort((a, b) => (b.tokens ?? 0) - (a.tokens ?? 0))
+    if (found.length !== count) throw new Error(`listed ${found.length} of ${count}`)
+    bySums.push(process.cpuUsage(from).user / 1000)
+  }
+  const from = process.cpuUsage()
+  for (const id of ids) await readUsage(store, id)
+  byReceipts.push(process.cpuUsage(from).user / 1000)
+  console.log(
+    `\n${name}, ${count} sessions by tokens: ${median(bySums)} ms; by the receipts of each ${median(byReceipts)} ms`,
+  )
+}
+
 console.log(`${machine()}; ${sessions.toLocaleString('en')} sessions\n`)
 console.log(
   '| store | order | first page of 20 | page of 20 in the middle | all, in pages of 500 |\n|---|---|---:|---:|---:|',
 )
 await benched('SQLite', await sqliteStore({ path: join(folder, 'list.db'), durability: 'os' }))
 await benched('memory', memoryStore())
+await benchedTokens('SQLite', await sqliteStore({ path: join(folder, 'tokens.db'), durability: 'os' }))
 rmSync(folder, { recursive: true, force: true })

@@ -203,32 +203,30 @@ interface LogTokens {
   readonly id: string
   readonly key: string
   readonly size: string
+  readonly tokens: string
   /** The tokens that its own rows report. */
-  readonly tokens: number
+  readonly reported: number
 }
 
 const wrongTokensText = 'its tokens are not those of its receipts'
 
-/** Logs whose tokens are not those that their own rows report. Erased notes may have reported more. */
+/** Logs whose tokens are not those that their own rows report. */
 const wrongTokens = async (query: Query, schema: string, only?: string): Promise<readonly LogTokens[]> => {
   const wrong: LogTokens[] = []
   const logs = await query(`select scope, id, key, size, tokens from ${schema}.log order by scope, key`)
-  const text = `select position, body, erased is not null as erased from ${schema}.row
-    where scope = $1::text and segment = $2::bigint and position > $3::bigint and position < $4::bigint
-      and place % 2 = 1 and (erased is not null or body like '%"receipt"%') order by position limit ${piece}`
-  for (const log of logs as readonly { readonly [column in keyof LogTokens]: string }[]) {
+  const text = `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+    and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
+    order by position limit ${piece}`
+  for (const log of logs as readonly Omit<LogTokens, 'reported'>[]) {
     const { scope, id, key, size } = log
     if (only !== undefined && nameOf(scope, id) !== only) continue
-    let [tokens, hasErased] = [0, false]
+    let reported = 0
     for (let [last, many] = ['-1', piece]; many === piece;) {
       const rows = await query(text, [scope, key, last, size])
-      for (const { body, erased } of rows)
-        if (erased === true) hasErased = true
-        else tokens = addTokens(tokens, tokensIn({ kind: 'note', body: String(body) }))
+      for (const { body } of rows) reported = addTokens(reported, tokensIn({ kind: 'note', body: String(body) }))
       ;[last, many] = [String(rows.at(-1)?.['position']), rows.length]
     }
-    const stored = countIn(log.tokens)
-    if (hasErased ? stored < tokens : stored !== tokens) wrong.push({ ...log, tokens })
+    if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })
   }
   return wrong
 }
@@ -254,9 +252,10 @@ export const rebuild = async (
   { table, where, what }: StoreFinding,
 ): Promise<string | undefined> => {
   if (what === wrongTokensText) {
-    const text = `update ${schema}.log set tokens = $4::bigint where scope = $1::text and key = $2::bigint and size = $3::bigint`
-    for (const { scope, key, size, tokens } of await wrongTokens(query, schema, where))
-      await query(text, [scope, key, size, tokens])
+    const text = `update ${schema}.log set tokens = $5::bigint
+      where scope = $1::text and key = $2::bigint and size = $3::bigint and tokens = $4::bigint`
+    for (const { scope, key, size, tokens, reported } of await wrongTokens(query, schema, where))
+      await query(text, [scope, key, size, tokens, reported])
     return 'they were added up again'
   }
   const repair = rules.find((rule) => rule.table === table && rule.what === what)?.repair

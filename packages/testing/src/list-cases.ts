@@ -63,12 +63,12 @@ export const listCases: StoreCases = {
     ])
     if (!(await canErase(store))) return
     const erased = [
-      { id: 'a', expected: (await valueOrThrow(store.info('a'))).head, rows: [{ position: 1, stub: '"gone"' }] },
+      { id: 'a', expected: (await valueOrThrow(store.info('a'))).head, rows: [{ position: 1, stub: call.body }] },
     ]
     await valueOrThrow(store.erase({ logs: erased }))
     mustEqual(await valueOrThrow(store.check()), [], 'what a check finds')
     mustEqual(await tokensOf(), [
-      ['a', 245],
+      ['a', 125],
       ['b', most],
       ['c', 120],
     ])

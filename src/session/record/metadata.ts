@@ -14,8 +14,8 @@ export interface SessionInfo {
   /** The number of messages. */
   readonly len: number
   /**
-   * The input and output tokens of its receipts; of a fork, of those after the fork. Receipts that were erased count,
-   * an imported file's own figures do not. Absent if it is encrypted.
+   * The input and output tokens of its receipts; of a fork, of those after the fork. An imported file's own figures are
+   * not among them. Absent if it is encrypted.
    */
   readonly tokens?: number | undefined
   /** The size and root of its log. */

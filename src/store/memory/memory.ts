@@ -49,6 +49,7 @@ import {
 } from '../rules/rules.ts'
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** The options of a memory store. */
@@ -466,8 +467,12 @@ const erase = (
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
       for (const log of logs.values()) if (descendsFrom(log.segment, owner)) log.state = undefined
-      const { kind, index, at, erased } = rowAt(segment, position)
+      const { kind, index, body, at, erased } = rowAt(segment, position)
       if (erased !== undefined) continue
+      const tokens = tokensIn({ kind, body, erased })
+      for (const log of logs.values())
+        if (tokens > 0 && log.segment === owner)
+          log.info = Object.freeze({ ...log.info, tokens: log.info.tokens - tokens })
       owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))
       for (const block of owner.blocks[position - owner.base] ?? []) {
         dropped.add(block)

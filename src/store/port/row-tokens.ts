@@ -11,8 +11,8 @@ import type { Row } from './row.ts'
  * @param row the row, as stored
  * @returns `usage.input` and `usage.output` of a note of the type `receipt`; 0 for any other row
  */
-export const tokensIn = ({ kind, body }: Pick<Row, 'kind' | 'body'>): number => {
-  if (kind !== 'note' || !body.includes('"receipt"')) return 0
+export const tokensIn = ({ kind, body, erased }: Pick<Row, 'kind' | 'body' | 'erased'>): number => {
+  if (kind !== 'note' || erased !== undefined || !body.includes('"receipt"')) return 0
   const parsed = parseJson(body)
   const note = isLeft(parsed) ? undefined : parsed.right
   if (!isObject(note) || ownField(note, 'type') !== 'receipt') return 0

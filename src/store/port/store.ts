@@ -38,8 +38,8 @@ export interface LogInfo {
   /** The number of entry rows. */
   readonly entries: number
   /**
-   * The tokens that its own rows report: `usage.input` and `usage.output` of notes of the type `receipt`. Rows shared
-   * with another log and encrypted rows count 0. If a receipt is erased, its tokens still count.
+   * The tokens that its own rows report: `usage.input` and `usage.output` of notes of the type `receipt`. Shared,
+   * encrypted and erased rows count 0.
    */
   readonly tokens: number
   /** The time of creation, in milliseconds since 1970. `list` keeps the order within a millisecond. */

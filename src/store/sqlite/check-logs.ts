@@ -108,8 +108,8 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
       )
       continue
     }
-    const { tokens, hasErasedNotes } = rows
-    if (hasErasedNotes ? log.tokens < tokens : log.tokens !== tokens)
+    const { tokens } = rows
+    if (log.tokens !== tokens)
       yield findingsOf('log', where, 'its tokens are not those of its receipts', () => {
         facts.db.prepare('update log set tokens = ? where key = ?').run(tokens, log.key)
         return 'they were added up again'

@@ -89,7 +89,6 @@ class Walk {
   #next: number
   #entries: number
   #tokens = 0
-  #hasErasedNotes = false
   #first: number | undefined
   #damage: Finding | undefined
   #appended: number | null = null
@@ -131,7 +130,6 @@ class Walk {
     this.#range = grown
     this.#next += 1
     if (kind === 'entry') this.#entries += 1
-    else if (row.erased !== undefined) this.#hasErasedNotes = true
     else this.#tokens = addTokens(this.#tokens, tokensIn({ ...row, kind }))
     this.#appended = row.at
   }
@@ -143,7 +141,6 @@ class Walk {
       range: this.#range,
       entries: this.#entries,
       tokens: this.#tokens,
-      hasErasedNotes: this.#hasErasedNotes,
       first: this.#first,
       appended: this.#appended,
       damage: this.#damage,
