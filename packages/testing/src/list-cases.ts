@@ -66,9 +66,10 @@ export const listCases: StoreCases = {
       { id: 'a', expected: (await valueOrThrow(store.info('a'))).head, rows: [{ position: 1, stub: call.body }] },
     ]
     await valueOrThrow(store.erase({ logs: erased }))
+    await add(store, 'a', [note(receipt({ input: 1, output: 0 }))])
     mustEqual(await valueOrThrow(store.check()), [], 'what a check finds')
     mustEqual(await tokensOf(), [
-      ['a', 125],
+      ['a', 126],
       ['b', most],
       ['c', 120],
     ])
