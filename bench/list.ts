@@ -45,7 +45,7 @@ const benched = async (name: string, store: Store): Promise<void> => {
         }),
       )),
     )
-  for (const by of ['created', 'appended', 'entries', 'id'] as const) {
+  for (const by of ['created', 'appended', 'entries', 'tokens', 'id'] as const) {
     const [first, middle, whole]: [number[], number[], number[]] = [[], [], []]
     for (let round = 0; round < 7; round++) await timed(first, () => listSessions(store, { by, limit: 20 }))
     let after: string | undefined

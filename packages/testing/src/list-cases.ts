@@ -61,6 +61,8 @@ export const listCases: StoreCases = {
       ['b', most],
       ['c', 120],
     ])
+    mustEqual(await allPages(store, { by: 'tokens', limit: 1 }), ['b', 'a', 'c'])
+    mustEqual((await faultOf('InvalidId', store.list({ after: '3:1', by: 'tokens' }))).what, 'cursor')
     if (!(await canErase(store))) return
     const erased = [
       { id: 'a', expected: (await valueOrThrow(store.info('a'))).head, rows: [{ position: 1, stub: call.body }] },

@@ -195,7 +195,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
 const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const listed = { created: [], appended: [], entries: [], id: [] }
+  const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
   const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: allOrders(false), blocks: new OwnMap() }
   memory.scopes.set(name, fresh)
   return fresh
@@ -348,6 +348,7 @@ const compare: Readonly<Record<Order, Compare>> = {
   created: (one, other) => one.order - other.order,
   appended: (one, other) => one.info.appended - other.info.appended || one.order - other.order,
   entries: (one, other) => one.info.entries - other.info.entries || one.order - other.order,
+  tokens: (one, other) => one.info.tokens - other.info.tokens || one.order - other.order,
   id: (one, other) => compareIds(other.info.id, one.info.id),
 }
 const orders = Object.keys(compare) as readonly Order[]
@@ -355,6 +356,7 @@ const allOrders = (changed: boolean): Record<Order, boolean> => ({
   created: changed,
   appended: changed,
   entries: changed,
+  tokens: changed,
   id: changed,
 })
 
@@ -420,7 +422,7 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
     tokens: grown.tokens,
     appended: appended ?? created,
   })
-  scope.changed.appended = scope.changed.entries = true
+  scope.changed.appended = scope.changed.entries = scope.changed.tokens = true
   return grown.answer
 }
 

@@ -31,4 +31,7 @@ export const countIn = (column: unknown): number => {
   return isCount(count) ? count : 0
 }
 
+/** The same in SQL, for a column `tokens`. */
+export const tokensColumn: string = `case when tokens between 0 and ${Number.MAX_SAFE_INTEGER} then tokens else 0 end`
+
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -11,6 +11,7 @@ import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { changedFault, forkFault, entriesBefore, hasKey, logInfo, sharedRows, type GrownLog } from '../rules/rules.ts'
 import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
+import { tokensColumn } from '../port/row-tokens.ts'
 import { headOf } from '../port/tree.ts'
 import { pageOfLogs } from './list.ts'
 import {
@@ -100,7 +101,9 @@ export class Logs {
           ? this.#statements.byId().iterate(key, after.value ?? '')
           : by === 'appended'
             ? this.#statements.recent().iterate(key, useTimeKey(last), last, after.key)
-            : this.#bySize(key, Math.min(last, mostEntries), after.key)
+            : by === 'tokens'
+              ? this.#statements.costly().iterate(key, last, after.key)
+              : this.#bySize(key, Math.min(last, mostEntries), after.key)
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
@@ -279,6 +282,12 @@ const statements = (db: DatabaseSync) => ({
     'where key = place',
     `(select key as place from log where scope = ? and sized >= ? and sized <= ? and (entries, key) < (?, ?)
       order by sized desc, entries desc, key desc limit -1) cross join log`,
+  ),
+  costly: selectLog(
+    db,
+    'where key = place',
+    `(select key as place from log where scope = ? and (${tokensColumn}, key) < (?, ?)
+      order by ${tokensColumn} desc, key desc limit -1) cross join log`,
   ),
   sameSize: selectLog(db, 'where scope = ? and sized = ? and key < ? order by key desc'),
   smaller: selectLog(db, 'where scope = ? and sized < ? order by sized desc, key desc'),
