@@ -78,24 +78,25 @@ const benchedTokens = async (name: string, store: Store): Promise<void> => {
     await session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'claude-opus-4-5', usage })
     await session.close()
   }
-  const [bySums, byReceipts]: [number[], number[]] = [[], []]
-  for (let round = 0; round < 5; round++) {
+  const [page, all, read]: [number[], number[], number[]] = [[], [], []]
+  const spent = async (times: number[], work: () => PromiseLike<unknown>): Promise<void> => {
     const from = process.cpuUsage()
-    const found = []
-    for (let after: string | undefined, more = true; more; more = after !== undefined) {
-      const page = await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })
-      found.push(...page.sessions)
-      after = page.next
-    }
-    found.sort((a, b) => (b.tokens ?? 0) - (a.tokens ?? 0))
-    if (found.length !== count) throw new Error(`listed ${found.length} of ${count}`)
-    bySums.push(process.cpuUsage(from).user / 1000)
+    await work()
+    times.push(process.cpuUsage(from).user / 1000)
   }
-  const from = process.cpuUsage()
-  for (const id of ids) await readUsage(store, id)
-  byReceipts.push(process.cpuUsage(from).user / 1000)
+  for (let round = 0; round < 5; round++) {
+    await spent(page, () => listSessions(store, { by: 'tokens', limit: 20 }))
+    await spent(all, async () => {
+      let after: string | undefined
+      do after = (await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })).next
+      while (after !== undefined)
+    })
+  }
+  await spent(read, async () => {
+    for (const id of ids) await readUsage(store, id)
+  })
   console.log(
-    `\n${name}, ${count} sessions by tokens: ${median(bySums)} ms; by the receipts of each ${median(byReceipts)} ms`,
+    `\n${name}, ${count} sessions by tokens, processor time: a page of 20 ${median(page)} ms, all in pages of 1,000 ${median(all)} ms; the receipts of each ${median(read)} ms`,
   )
 }
 
