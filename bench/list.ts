@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, user, type Store } from 'indelible'
 import { listSessions } from 'indelible/session'
+import { readUsage } from 'indelible/session/kit'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
 
@@ -44,7 +45,7 @@ const benched = async (name: string, store: Store): Promise<void> => {
         }),
       )),
     )
-  for (const by of ['created', 'appended', 'entries', 'id'] as const) {
+  for (const by of ['created', 'appended', 'entries', 'tokens', 'id'] as const) {
     const [first, middle, whole]: [number[], number[], number[]] = [[], [], []]
     for (let round = 0; round < 7; round++) await timed(first, () => listSessions(store, { by, limit: 20 }))
     let after: string | undefined
@@ -67,10 +68,43 @@ const benched = async (name: string, store: Store): Promise<void> => {
   }
 }
 
+/** All sessions of a store of 10,000 by their tokens: by the sums in the list, and by reading the receipts of each. */
+const benchedTokens = async (name: string, store: Store): Promise<void> => {
+  const count = sessions / 10
+  const ids = Array.from({ length: count }, (_, index) => `s${index}`)
+  for (const [index, id] of ids.entries()) {
+    const session = await createSession(store, { id, metadata: { title: id }, messages: [user('What is 6 times 7?')] })
+    const usage = { input: 1000 + ((index * 7919) % count), output: 100 }
+    await session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'claude-opus-4-5', usage })
+    await session.close()
+  }
+  const [page, all, read]: [number[], number[], number[]] = [[], [], []]
+  const spent = async (times: number[], work: () => PromiseLike<unknown>): Promise<void> => {
+    const from = process.cpuUsage()
+    await work()
+    times.push(process.cpuUsage(from).user / 1000)
+  }
+  for (let round = 0; round < 5; round++) {
+    await spent(page, () => listSessions(store, { by: 'tokens', limit: 20 }))
+    await spent(all, async () => {
+      let after: string | undefined
+      do after = (await listSessions(store, { limit: 1000, ...(after !== undefined && { after }) })).next
+      while (after !== undefined)
+    })
+  }
+  await spent(read, async () => {
+    for (const id of ids) await readUsage(store, id)
+  })
+  console.log(
+    `\n${name}, ${count} sessions by tokens, processor time: a page of 20 ${median(page)} ms, all in pages of 1,000 ${median(all)} ms; the receipts of each ${median(read)} ms`,
+  )
+}
+
 console.log(`${machine()}; ${sessions.toLocaleString('en')} sessions\n`)
 console.log(
   '| store | order | first page of 20 | page of 20 in the middle | all, in pages of 500 |\n|---|---|---:|---:|---:|',
 )
 await benched('SQLite', await sqliteStore({ path: join(folder, 'list.db'), durability: 'os' }))
 await benched('memory', memoryStore())
+await benchedTokens('SQLite', await sqliteStore({ path: join(folder, 'tokens.db'), durability: 'os' }))
 rmSync(folder, { recursive: true, force: true })

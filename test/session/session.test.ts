@@ -24,6 +24,7 @@ import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { updateLedger } from '@indelible/evidence'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
 import {
+  copySession,
   createFork,
   describeSession,
   findMessages,
@@ -945,6 +946,13 @@ describe('the token usage of a session', () => {
     await ok(fork.note(receipt('f') as never))
     expect(await ok(readUsage(store, 'f'))).toEqual([...receipts, own('f', 0, '2026-01-03')])
     expect(await ok(readUsage(store, 'f', { own: true }))).toEqual([own('f', 0, '2026-01-03')])
+    // A description has their sum, without reading them.
+    const tokensIn = async (of: Store): Promise<object> =>
+      Object.fromEntries((await ok(listSessions(of))).sessions.map(({ id, tokens }) => [id, tokens]))
+    expect(await tokensIn(store)).toEqual({ s: 48, f: 12 })
+    const other = memoryStore()
+    for (const id of ['s', 'f']) await ok(copySession(store, other, id))
+    expect(await tokensIn(other)).toEqual({ s: 48, f: 60 }) // a copied fork has its rows for itself
     expect(() => readUsage(store, 's', { all: true } as never)).toThrow('readUsage has no option "all"')
   })
 

@@ -126,6 +126,12 @@ describe('a store check', () => {
       true,
     ],
     [
+      'tokens that no receipt reports',
+      `update log set tokens = 7 where id = 'b'`,
+      /^log "b" .*its tokens are not those of its receipts/,
+      true,
+    ],
+    [
       'the segment of another log',
       `update log set segment = ${segmentOf('b')} where id = 'a'`,
       /^log "a" .*its head is not what was stored/,

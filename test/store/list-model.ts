@@ -9,7 +9,7 @@ import { orThrow } from 'indelible'
 import type { ListQuery, LogInfo, Store } from 'indelible/store'
 import { rounds } from '../rounds.ts'
 
-const orders = ['created', 'appended', 'entries', 'id'] as const
+const orders = ['created', 'appended', 'entries', 'tokens', 'id'] as const
 const ids = ['a', 'b', 'B', 'a b', 'aa', 'é', '\u{1f642}', '\uffee', 'x.5', '7', '-1.3', 'z'.repeat(200)]
 
 /** A step: a log is created or forked, gets rows at a time, or is removed. */
@@ -45,7 +45,7 @@ const take = async (store: Store, created: Created, step: Step): Promise<void> =
     if (isLeft(found)) return
     const rows = Array.from({ length: step.entries || 1 }, () => ({
       kind: step.entries === 0 ? ('note' as const) : ('entry' as const),
-      body: '{}',
+      body: JSON.stringify({ type: 'receipt', usage: { input: step.at % 7 < 0 ? 0 : step.at % 7, output: 1 } }),
       at: step.at,
     }))
     orThrow(await store.append(step.grow, { expected: found.right.head, rows })())
@@ -66,6 +66,7 @@ const sorted = async (
     created: (one, other) => age(other) - age(one),
     appended: (one, other) => other.appended - one.appended || age(other) - age(one),
     entries: (one, other) => other.entries - one.entries || age(other) - age(one),
+    tokens: (one, other) => other.tokens - one.tokens || age(other) - age(one),
     id: (one, other) => Buffer.compare(bytes(one.id), bytes(other.id)),
   }
   return infos.filter(({ meta }) => where === undefined || meta['kind'] === where['kind']).toSorted(compare[by])

@@ -583,6 +583,16 @@ describe('session keys', () => {
     await ok(createSession(store, { id: 'secret', messages: said }))
     const plain = await ok(openSession(store, 'plain'))
     await ok(plain.append(user('more')))
+    // The sum of tokens would show an encrypted session's use to somebody without its key.
+    const usage = { input: 10, output: 2 }
+    for (const session of [plain, await ok(openSession(store, 'secret'))])
+      await ok(session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model: 'm', usage }))
+    for (const one of [bare, store]) {
+      expect((await ok(one.list({ by: 'id' }))).logs.filter(({ tokens }) => tokens > 0).map(({ id }) => id)).toEqual([
+        'plain',
+      ])
+      expect((await ok(listSessions(one))).sessions.map(({ tokens }) => tokens)).toEqual([undefined, 12])
+    }
     expect([...(await ok(openSession(bare, 'plain'))).view()]).toEqual([...said, user('more')])
     expect((await ok(listSessions(store))).sessions.map(({ id, encrypted }) => [id, encrypted])).toEqual([
       ['secret', true],

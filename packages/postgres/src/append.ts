@@ -37,9 +37,13 @@ export const planNextAppend = (
 ): PlannedAppends | undefined => {
   if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
   const step = growLog(log, append, hash)
-  const { head, entries, peaks } = step
+  const { head, entries, tokens, peaks } = step
   const appended = step.rows.length === 0 ? log.appended : step.appended
-  return { before, after: { ...log, head, entries, peaks, appended }, steps: [...steps, { append, growth: step }] }
+  return {
+    before,
+    after: { ...log, head, entries, tokens, peaks, appended },
+    steps: [...steps, { append, growth: step }],
+  }
 }
 
 /** The values of a statement, numbered in the order of their addition. */
@@ -91,6 +95,7 @@ export const appendStatement = (
     after.head.size,
     bytesOf(after.head.root),
     after.entries,
+    after.tokens - before.tokens,
     joinPeaks(after.peaks),
     after.appended ?? null,
   ])
@@ -128,7 +133,7 @@ export const appendStatement = (
   const parts: string[] = []
   const conditions: string[] = []
   parts.push(
-    `given as (select * from ${values.table('g', { log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea', entries: 'bigint', peaks: 'bytea', appended: 'bigint' }, given)})`,
+    `given as (select * from ${values.table('g', { log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea', entries: 'bigint', tokens: 'bigint', peaks: 'bytea', appended: 'bigint' }, given)})`,
   )
   const added = values.table(
     'r',
@@ -220,7 +225,7 @@ export const appendStatement = (
     )`,
     )
   const grow = `grown as (
-      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks, appended = g.appended,
+      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, tokens = least(l.tokens + g.tokens, ${Number.MAX_SAFE_INTEGER}), peaks = g.peaks, appended = g.appended,
         used = ${usedAt('coalesce(g.appended, l.created)')}, sized = ${sizedAt('g.entries')}
       from given g
       where ${['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root', ...conditions].join(' and ')}

@@ -1,6 +1,14 @@
 /** Checks the tables of a schema beyond their foreign keys, each with one statement over all scopes. */
 import { isLeft, type JsonObject } from 'indelible/json/kit'
-import { type Store, storeFaultText, type StoreFinding, verifyLog } from 'indelible/store/kit'
+import {
+  addTokens,
+  countIn,
+  type Store,
+  storeFaultText,
+  type StoreFinding,
+  tokensIn,
+  verifyLog,
+} from 'indelible/store/kit'
 import type { Query } from './database.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'
@@ -118,6 +126,8 @@ export const checkSchema = async (
   storeFor: (scope: string) => Store,
 ): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
+  for (const { scope, id } of await wrongTokens(query, schema))
+    findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what: wrongTokensText, repairable: true }))
   for (const rule of rules)
     for (const { scope, name } of await query(rule.find(schema)))
       findings.push(
@@ -188,7 +198,40 @@ interface LogSums {
   readonly terms: readonly string[]
 }
 
-/** The number of logs that one statement reads. */
+interface LogTokens {
+  readonly scope: string
+  readonly id: string
+  readonly key: string
+  readonly size: string
+  readonly tokens: string
+  /** The tokens that its own rows report. */
+  readonly reported: number
+}
+
+const wrongTokensText = 'its tokens are not those of its receipts'
+
+/** Logs whose tokens are not those that their own rows report. */
+const wrongTokens = async (query: Query, schema: string, only?: string): Promise<readonly LogTokens[]> => {
+  const wrong: LogTokens[] = []
+  const logs = await query(`select scope, id, key, size, tokens from ${schema}.log order by scope, key`)
+  const text = `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+    and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
+    order by position limit ${piece}`
+  for (const log of logs as readonly Omit<LogTokens, 'reported'>[]) {
+    const { scope, id, key, size } = log
+    if (only !== undefined && nameOf(scope, id) !== only) continue
+    let reported = 0
+    for (let [last, many] = ['-1', piece]; many === piece;) {
+      const rows = await query(text, [scope, key, last, size])
+      for (const { body } of rows) reported = addTokens(reported, tokensIn({ kind: 'note', body: String(body) }))
+      ;[last, many] = [String(rows.at(-1)?.['position']), rows.length]
+    }
+    if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })
+  }
+  return wrong
+}
+
+/** The number of logs or rows that one statement reads. */
 const piece = 1000
 
 const termsIn = (scope: string, meta: string): readonly string[] => {
@@ -206,8 +249,15 @@ const sameTerms = (one: readonly string[], other: readonly string[]): boolean =>
 export const rebuild = async (
   query: Query,
   schema: string,
-  { table, what }: StoreFinding,
+  { table, where, what }: StoreFinding,
 ): Promise<string | undefined> => {
+  if (what === wrongTokensText) {
+    const text = `update ${schema}.log set tokens = $5::bigint
+      where scope = $1::text and key = $2::bigint and size = $3::bigint and tokens = $4::bigint`
+    for (const { scope, key, size, tokens, reported } of await wrongTokens(query, schema, where))
+      await query(text, [scope, key, size, tokens, reported])
+    return 'they were added up again'
+  }
   const repair = rules.find((rule) => rule.table === table && rule.what === what)?.repair
   if (repair !== undefined) await query(repair.text(schema))
   return repair?.done

@@ -24,6 +24,7 @@ import {
   type Sharing,
   type StoreFault,
   type TextPlaces,
+  tokensIn,
 } from 'indelible/store/kit'
 import { appendStatement, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
@@ -42,6 +43,8 @@ interface ErasedRow {
   readonly position: number
   readonly leaf: Uint8Array
   readonly stub: string
+  /** The tokens that it reported. */
+  readonly tokens: number
 }
 
 /** Up to this many texts are searched for by the server. */
@@ -208,7 +211,7 @@ export class Eraser {
         if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
           throw new EraseRefused(rowMismatchFault(id, position))
         const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
-        if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
+        if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
       }
     }
     const head = await this.#record(query, scope, ledger)
@@ -219,6 +222,14 @@ export class Eraser {
        where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
       [...places, gone.map(({ stub }) => escapeBody(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
     )
+    const counted = gone.filter(({ tokens }) => tokens > 0)
+    if (counted.length > 0)
+      await query(
+        `update ${schema}.log l set tokens = greatest(l.tokens - w.tokens, 0)
+         from (select segment, sum(tokens)::bigint as tokens from unnest($2::bigint[], $3::bigint[]) as u (segment, tokens) group by segment) as w
+         where l.scope = $1::text and l.key = w.segment`,
+        [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
+      )
     await query(
       `delete from ${schema}.state where scope = $1::text
        and log in (select l.key from ${schema}.log l where l.scope = $1::text and l.segments && $2::bigint[])`,

@@ -2,6 +2,7 @@
 import type { JsonObject } from 'indelible/json/kit'
 import {
   type CheckedQuery,
+  countIn,
   type Cursor,
   cursorText,
   Damaged,
@@ -10,6 +11,7 @@ import {
   type LogPage,
   type LogPiece,
   matches,
+  tokensColumn,
 } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 import { exactSizes, infoOf, logColumns, logOrDamage, sizedAt, usedAt } from './log.ts'
@@ -101,6 +103,11 @@ const orders: Readonly<Record<CheckedQuery['by'], Order>> = {
     behind: `sized < ${exactSizes} and (sized, key) < ($4::bigint, $3::bigint)`,
     order: 'sized desc, key desc',
     cursorOf: cursorBySize,
+  },
+  tokens: {
+    behind: `(${tokensColumn}, key) < ($4::bigint, $3::bigint)`,
+    order: `${tokensColumn} desc, key desc`,
+    cursorOf: ({ tokens, key }) => ({ value: countIn(tokens), key: Number(key) }),
   },
   id: {
     behind: 'id > $4::text and $3::bigint is not null',

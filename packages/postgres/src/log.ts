@@ -1,6 +1,6 @@
 /** A log in the database. */
 import type { JsonObject } from 'indelible/json/kit'
-import { Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
+import { countIn, Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
 export interface Log {
@@ -11,6 +11,8 @@ export interface Log {
   readonly stretches: readonly Stretch[]
   readonly head: Head
   readonly entries: number
+  /** The tokens that its own rows report. */
+  readonly tokens: number
   readonly peaks: readonly Uint8Array[]
   readonly created: number
   /** The time of its last own row; undefined without one. */
@@ -25,7 +27,8 @@ export interface Stretch {
   readonly base: number
 }
 
-export const logColumns = 'id, key, segments, bases, size, entries, peaks, root, created, appended, meta, changes'
+export const logColumns =
+  'id, key, segments, bases, size, entries, tokens, peaks, root, created, appended, meta, changes'
 
 export const logsOf = (rows: Rows): readonly Log[] => rows.map((row) => logOf(row as unknown as LogRow)) // selected by `logColumns`
 
@@ -34,8 +37,8 @@ export const findLog = async (query: Query, schema: string, scope: string, id: s
     await query(`select ${logColumns} from ${schema}.log where scope = $1::text and id = $2::text`, [scope, id]),
   )[0]
 
-export const infoOf = ({ id, head, entries, created, appended, meta, version }: Log): LogInfo =>
-  logInfo({ id, head, entries, created, appended, meta, version })
+export const infoOf = ({ id, head, entries, tokens, created, appended, meta, version }: Log): LogInfo =>
+  logInfo({ id, head, entries, tokens, created, appended, meta, version })
 
 /** The peaks of a compact range in stored form: concatenated. */
 export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
@@ -69,6 +72,7 @@ interface LogRow {
   readonly bases: readonly string[]
   readonly size: string
   readonly entries: string
+  readonly tokens: string
   readonly peaks: Buffer
   readonly root: Buffer
   readonly created: string
@@ -94,6 +98,7 @@ const logOf = (row: LogRow): Log => ({
   stretches: row.segments.map((segment, index) => ({ segment: Number(segment), base: Number(row.bases[index]) })),
   head: Object.freeze({ size: wholeColumn(row, 'size'), root: row.root.toString('hex') }),
   entries: wholeColumn(row, 'entries'),
+  tokens: countIn(row.tokens),
   peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) =>
     copyBytes(row.peaks.subarray(index * 32, index * 32 + 32)),
   ),

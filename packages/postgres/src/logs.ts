@@ -193,7 +193,7 @@ export class Logs {
          insert into ${this.#db.schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
        ), made as (
          insert into ${this.#db.schema}.log (${logColumns}, scope, used, sized, terms, created_sum, meta_sum)
-         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, ${usedAt('$9::bigint')}, ${sizedAt('$6::bigint')}, $14::bigint[], $15::bigint, $16::bigint
+         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, 0, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, ${usedAt('$9::bigint')}, ${sizedAt('$6::bigint')}, $14::bigint[], $15::bigint, $16::bigint
          from next where $12::bigint is null or exists (select 1 from source)
          on conflict (scope, id) do nothing returning key
        )
@@ -222,7 +222,7 @@ export class Logs {
     const key = Number(row['key'])
     const own = [...stretches, { segment: key, base: range.size }]
     const { peaks } = range
-    return { id, key, stretches: own, head, entries, peaks, created, appended: undefined, meta, version: 1 }
+    return { id, key, stretches: own, head, entries, tokens: 0, peaks, created, appended: undefined, meta, version: 1 }
   }
 }
 

@@ -12,7 +12,7 @@ import type { Format } from 'indelible/store/kit'
 /** The formats, in order, for a schema with this quoted name, starting with format 1. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
-    fingerprint: '1ef1b981bc4581a40def66646ce5ae72387231e03299c346cf9adbce7dbadd86',
+    fingerprint: 'a7df374e8ac75a6e3f854ca0b8531f0e9f210c906a228c5a2c8b0a885629a30a',
     sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
@@ -24,6 +24,7 @@ export const formatsFor = (schema: string): readonly Format[] => [
     bases bigint[] not null,     -- the position of the first row of each
     size bigint not null,
     entries bigint not null,
+    tokens bigint not null,      -- the sum of those that its own rows report
     peaks bytea not null,        -- the compact range: 32 bytes each, largest first
     root bytea not null,
     appended bigint,             -- the time of its own last row; null: it has none

@@ -1073,7 +1073,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       const named = blocks.map((bytes) => blockIdOf(bytes, store.hash))
       const rows: readonly Row[] = [
         { kind: 'entry', body: id, blocks: named },
-        { kind: 'note', body: 'n' },
+        { kind: 'note', body: '{"type":"receipt","usage":{"input":40,"output":2}}' },
       ]
       await done(store.append(id, { expected: head, rows, blocks, operation: 'o' }))
     }
@@ -1092,13 +1092,23 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await found('update @log set sized = sized + 1 where key = 2')).toContainEqual(
       'log "b" of scope "default": it is not listed by the number of its entries',
     )
+    expect(await found('update @log set tokens = -1 where key = 2')).toContainEqual(
+      'log "b" of scope "default": its tokens are not those of its receipts',
+    )
+    expect((await done(store.list({ by: 'tokens' }))).logs.map(({ id, tokens }) => [id, tokens])).toEqual([
+      ['a', 42],
+      ['fork', 0],
+      ['b', 0],
+    ])
     await done(store.remove('fork'))
     expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual([
+      'they were added up again',
       'the mark was removed',
       'it was listed at the time of its last row',
       'it was listed by the number of its entries',
     ])
     expect(await done(store.check())).toEqual([])
+    expect((await done(store.info('b'))).tokens).toBe(42)
     await done(verifyLog(store, 'a'))
     for (const [change, back, says] of [
       [
@@ -1169,7 +1179,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await createSession(store, { id: 'first' })
       const logs = 20_000
       const limit = 20
-      const columns = 'scope, segments, bases, size, peaks, root, meta, changes, terms, created_sum, meta_sum'
+      const columns = 'scope, segments, bases, size, tokens, peaks, root, meta, changes, terms, created_sum, meta_sum'
       // Twenty a second, and a third of them was appended to later, in another order.
       await sql(`insert into ${quoted(schema)}.log (${columns}, id, key, entries, created, appended, used, sized)
       select ${columns}, 's' || n, n + 1, n * 7919 % ${logs}, created + n * 50, nullif(created + ${logs * 50} + n * 7919 % ${logs} * 50, case when n % 3 = 0 then -1 else created + ${logs * 50} + n * 7919 % ${logs} * 50 end), 0, 0

@@ -2,7 +2,7 @@
 import type { JsonObject } from 'indelible/json/kit'
 import type { ListQuery, Store } from 'indelible/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
-import { add, entry, storeInScope, listedIds, note, withTime } from './rows.ts'
+import { add, canErase, entry, storeInScope, listedIds, note, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
@@ -28,6 +28,53 @@ export const listCases: StoreCases = {
     await valueOrThrow(store.create({ id: 'a', meta: { n: 1 }, encrypt: false }))
     await add(store, 'a', [entry('x')])
     mustEqual((await valueOrThrow(store.list())).logs, [await valueOrThrow(store.info('a'))])
+  },
+  'a log has the sum of the tokens that its own receipts report': async (store) => {
+    const receipt = (usage?: object, type = 'receipt'): string => JSON.stringify({ type, len: 1, usage })
+    const tokensOf = async (): Promise<readonly (readonly [id: string, tokens: number])[]> =>
+      (await valueOrThrow(store.list({ by: 'id', limit: 3 }))).logs.map(({ id, tokens }) => [id, tokens])
+    const call = note(receipt({ input: 100, output: 20, cacheRead: 90 }))
+    await valueOrThrow(store.create({ id: 'a', rows: [entry('x'), call], encrypt: false }))
+    const others = [
+      entry(receipt({ input: 1, output: 1 })),
+      ...[
+        receipt(),
+        receipt({ input: -1, output: 0.5 }),
+        receipt({ input: '1' }),
+        receipt({ input: 1 }, 'application'),
+      ].map(note),
+      ...['[1,"receipt"]', '"receipt"', '{"type":"receipt"', '\0"receipt"'].map(note),
+    ]
+    await add(store, 'a', others)
+    await valueOrThrow(store.create({ id: 'b', encrypt: false }))
+    await Promise.all([
+      add(store, 'a', [call, entry('x'), note(receipt({ input: 5, output: 0 }))]),
+      add(store, 'b', [call]),
+    ])
+    const { head, tokens } = await valueOrThrow(store.fork('a', { id: 'c', at: 5 }))
+    mustEqual([tokens, ...(await tokensOf())], [0, ['a', 245], ['b', 120], ['c', 0]])
+    await valueOrThrow(store.append('c', { expected: head, rows: [call] }))
+    const most = Number.MAX_SAFE_INTEGER
+    await add(store, 'b', [note(receipt({ input: most, output: most })), call])
+    mustEqual(await tokensOf(), [
+      ['a', 245],
+      ['b', most],
+      ['c', 120],
+    ])
+    mustEqual(await allPages(store, { by: 'tokens', limit: 1 }), ['b', 'a', 'c'])
+    mustEqual((await faultOf('InvalidId', store.list({ after: '3:1', by: 'tokens' }))).what, 'cursor')
+    if (!(await canErase(store))) return
+    const erased = [
+      { id: 'a', expected: (await valueOrThrow(store.info('a'))).head, rows: [{ position: 1, stub: call.body }] },
+    ]
+    await valueOrThrow(store.erase({ logs: erased }))
+    await add(store, 'a', [note(receipt({ input: 1, output: 0 }))])
+    mustEqual(await valueOrThrow(store.check()), [], 'what a check finds')
+    mustEqual(await tokensOf(), [
+      ['a', 126],
+      ['b', most],
+      ['c', 120],
+    ])
   },
   'the scopes that have logs are listed, under their own names': async (store) => {
     if ((await valueOrThrow(store.scopes())) === undefined) return // this kind of store can't list them

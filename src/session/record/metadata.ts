@@ -13,6 +13,11 @@ export interface SessionInfo {
   readonly id: string
   /** The number of messages. */
   readonly len: number
+  /**
+   * The input and output tokens of its receipts; of a fork, of those after the fork. An imported file's own figures are
+   * not among them. Absent if it is encrypted.
+   */
+  readonly tokens?: number | undefined
   /** The size and root of its log. */
   readonly head: LogInfo['head']
   /** The time of creation, in milliseconds since 1970. */
@@ -95,6 +100,7 @@ export const storedMeta = (
 export const sessionInfo = ({
   id,
   entries,
+  tokens,
   head,
   created,
   appended,
@@ -111,18 +117,20 @@ export const sessionInfo = ({
       Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(ownPrefix))),
     ),
   )
+  const isEncrypted = isEncryptedLog({ meta })
   const isErasable = Object.hasOwn(meta, erasableKey) && meta[erasableKey] === true
   return right(
     Object.freeze({
       id,
       len: entries,
+      tokens: isEncrypted ? undefined : tokens,
       head,
       created,
       appended,
       metadata,
       forkedFrom: fork,
       erasable: isErasable ? true : undefined,
-      encrypted: isEncryptedLog({ meta }) ? true : undefined,
+      encrypted: isEncrypted ? true : undefined,
     }),
   )
 }

@@ -49,6 +49,7 @@ import {
 } from '../rules/rules.ts'
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** The options of a memory store. */
@@ -194,7 +195,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
 const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
-  const listed = { created: [], appended: [], entries: [], id: [] }
+  const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
   const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: allOrders(false), blocks: new OwnMap() }
   memory.scopes.set(name, fresh)
   return fresh
@@ -211,7 +212,7 @@ const start = (
 ): Log => {
   const { memory, logs, listed } = scope
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
-  const info = logInfo({ id, head, entries, created, appended: undefined, meta, version: 1 })
+  const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
   const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
   logs.set(id, log)
@@ -347,6 +348,7 @@ const compare: Readonly<Record<Order, Compare>> = {
   created: (one, other) => one.order - other.order,
   appended: (one, other) => one.info.appended - other.info.appended || one.order - other.order,
   entries: (one, other) => one.info.entries - other.info.entries || one.order - other.order,
+  tokens: (one, other) => one.info.tokens - other.info.tokens || one.order - other.order,
   id: (one, other) => compareIds(other.info.id, one.info.id),
 }
 const orders = Object.keys(compare) as readonly Order[]
@@ -354,6 +356,7 @@ const allOrders = (changed: boolean): Record<Order, boolean> => ({
   created: changed,
   appended: changed,
   entries: changed,
+  tokens: changed,
   id: changed,
 })
 
@@ -400,9 +403,9 @@ const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldB
 /** Append rows that continue the log. */
 const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows => {
   const { blocks: held, memory } = scope
-  const { head, entries } = log.info
+  const { head, entries, tokens } = log.info
   holdBlocks(append.blocks, held)
-  const grown = growLog({ head, entries, peaks: log.range.peaks }, append, memory.hash)
+  const grown = growLog({ head, entries, tokens, peaks: log.range.peaks }, append, memory.hash)
   for (const { row, position, kind, index, node } of grown.rows) {
     log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
@@ -412,8 +415,14 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
   log.range = grown.range
   const { created } = log.info
   const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
-  log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
-  scope.changed.appended = scope.changed.entries = true
+  log.info = logInfo({
+    ...log.info,
+    head: grown.head,
+    entries: grown.entries,
+    tokens: grown.tokens,
+    appended: appended ?? created,
+  })
+  scope.changed.appended = scope.changed.entries = scope.changed.tokens = true
   return grown.answer
 }
 
@@ -460,8 +469,12 @@ const erase = (
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
       for (const log of logs.values()) if (descendsFrom(log.segment, owner)) log.state = undefined
-      const { kind, index, at, erased } = rowAt(segment, position)
+      const { kind, index, body, at, erased } = rowAt(segment, position)
       if (erased !== undefined) continue
+      const tokens = tokensIn({ kind, body, erased })
+      for (const log of logs.values())
+        if (tokens > 0 && log.segment === owner)
+          log.info = Object.freeze({ ...log.info, tokens: log.info.tokens - tokens })
       owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))
       for (const block of owner.blocks[position - owner.base] ?? []) {
         dropped.add(block)

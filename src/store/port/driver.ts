@@ -67,7 +67,7 @@ export interface Block {
 
 /** The log after which a page of a list starts. Drivers return it as `next`, through `cursorText`. */
 export interface Cursor {
-  /** The log's sort key: the time of its last append, its number of entries, or its id; undefined in creation order. */
+  /** The log's sort key: the time of its last append, its number of entries or tokens, or its id; undefined in creation order. */
   readonly value: number | string | undefined
   /** Its number in creation order; 0 in the order of ids. */
   readonly key: number
@@ -79,9 +79,11 @@ export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'
   readonly after: Cursor | undefined
 }
 
+const separators = { appended: '.', entries: ':', tokens: ';' } as const
+
 /** The cursor text of a page in this order. Other orders refuse it, except the order by id. */
 export const cursorText = ({ value, key }: Cursor, by: CheckedQuery['by']): string =>
-  by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${by === 'appended' ? '.' : ':'}${key}`
+  by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${separators[by]}${key}`
 
 /**
  * The interface that an adapter implements: the calls of a {@link Store}, which documents their effects and

@@ -37,6 +37,11 @@ export interface LogInfo {
   readonly head: Head
   /** The number of entry rows. */
   readonly entries: number
+  /**
+   * The tokens that its own rows report: `usage.input` and `usage.output` of notes of the type `receipt`. Shared,
+   * encrypted and erased rows count 0.
+   */
+  readonly tokens: number
   /** The time of creation, in milliseconds since 1970. `list` keeps the order within a millisecond. */
   readonly created: number
   /**
@@ -168,14 +173,16 @@ export interface ListQuery {
   readonly where?: Where
   /**
    * The order: newest first by creation (`created`) or by the last append (`appended`); by the number
-   * of `entries`, largest first; or by `id`, in byte order. With `appended` and `entries`, a log that
-   * grows between two pages moves to the front and may be missing from later pages. Default: `created`.
+   * of `entries` or the sum of `tokens`, largest first; or by `id`, in byte order. With `appended`, `entries` and
+   * `tokens`, a log that grows between two pages moves to the front and may be missing from later pages. Default:
+   * `created`.
    *
    * Cost    O(page), by an index, if `where` keeps most logs. With `appended`, the logs of the same moment (a
    *         tenth of a second on SQLite, a second on PostgreSQL) are sorted for each page; with `entries`,
-   *         those of about the same number (a quarter). In memory, O(logs) for the first page after a change
+   *         those of about the same number (a quarter). With `tokens`, O(logs) for each page: they have no index, which
+   *         each receipt would have to write. In memory, O(logs) for the first page after a change
    */
-  readonly by?: 'created' | 'appended' | 'entries' | 'id'
+  readonly by?: 'created' | 'appended' | 'entries' | 'tokens' | 'id'
 }
 
 /** An unreadable log. */

@@ -12,7 +12,13 @@ import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
 /** The orders of a list. */
-export const listOrders: readonly CheckedQuery['by'][] = Object.freeze(['created', 'appended', 'entries', 'id'])
+export const listOrders: readonly CheckedQuery['by'][] = Object.freeze([
+  'created',
+  'appended',
+  'entries',
+  'tokens',
+  'id',
+])
 
 export const isOrder = (by: unknown): by is CheckedQuery['by'] => listOrders.includes(by as CheckedQuery['by'])
 
@@ -42,6 +48,7 @@ const cursors = {
   created: /^(?<key>\d{1,15})$/,
   appended: /^(?<value>-?\d{1,16})\.(?<key>\d{1,15})$/,
   entries: /^(?<value>\d{1,16}):(?<key>\d{1,15})$/,
+  tokens: /^(?<value>\d{1,16});(?<key>\d{1,15})$/,
 } as const
 
 /** A copy of `where` without `undefined` members, which would match every log. */

@@ -13,6 +13,7 @@ import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { Plan } from '../port/plan.ts'
 import type { AppendedRows, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
+import { addTokens, tokensIn } from '../port/row-tokens.ts'
 import { grow, headOf } from '../port/tree.ts'
 
 /** The maximum number of rows in a `Conflict`. */
@@ -58,6 +59,7 @@ export const sameHead = (one: Head, other: Head): boolean => one.size === other.
 export interface LogBasis {
   readonly head: Head
   readonly entries: number
+  readonly tokens: number
   /** The peaks of the log's tree. */
   readonly peaks: readonly Uint8Array[]
 }
@@ -99,6 +101,7 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
   return {
     head,
     entries,
+    tokens: rows.reduce((sum, row) => addTokens(sum, tokensIn(row)), log.tokens),
     peaks: range.peaks,
     range,
     rows: grown,
@@ -108,7 +111,7 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
 }
 
 /** Whether a plan continues a log with this head and these peaks. */
-export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<LogBasis, 'entries'>): plan is Plan =>
+export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Pick<LogBasis, 'head' | 'peaks'>): plan is Plan =>
   plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
 
 const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>

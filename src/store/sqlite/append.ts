@@ -68,7 +68,7 @@ export class Appender {
     if (problem !== undefined) return left(problem)
     const key = scopes.own(scope)
     const segment = logs.addSegment(key, null, 0)
-    const grown = growLog({ head: first.expected, entries: 0, peaks: emptyRange.peaks }, first, this.#hash)
+    const grown = growLog({ head: first.expected, entries: 0, tokens: 0, peaks: emptyRange.peaks }, first, this.#hash)
     this.#store(key, segment, grown, first)
     return right(logs.add(key, id, segment, grown, meta))
   }
@@ -105,7 +105,7 @@ export class Appender {
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)
     if (problem !== undefined) return left(problem)
-    const grown = growLog({ head, entries: log.entries, peaks }, given, this.#hash)
+    const grown = growLog({ head, entries: log.entries, tokens: log.tokens, peaks }, given, this.#hash)
     this.#store(key, log.segment, grown, given)
     this.#advance(log, raw, grown, operation)
     return right(grown.answer)
@@ -155,11 +155,11 @@ export class Appender {
   /** Update a log's head, and store the operation that changed it. */
   #advance(log: LogRow, raw: RawLog, grown: GrownLog, operation: string | undefined): void {
     const { size } = grown.range
-    const { entries } = grown
+    const { entries, tokens } = grown
     const [peaks, root] = [joinPeaks(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
-    this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
+    this.#sql.grow().run(size, entries, tokens, peaks, root, appended, sum, log.key)
     // The columns for list orders are updated only if they change: each update writes two more pages.
     const used = grown.appended === undefined ? undefined : useTimeKey(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
@@ -173,7 +173,7 @@ export class Appender {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    grow: 'update log set size = ?, entries = ?, tokens = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',
     operation: 'select base, size, root, sum from operation where log = ? and id = ?',

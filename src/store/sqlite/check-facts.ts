@@ -37,6 +37,8 @@ export interface Segment extends Base {
 export interface SegmentRows {
   readonly range: CompactRange
   readonly entries: number
+  /** The tokens that the rows report. */
+  readonly tokens: number
   readonly first: number | undefined
   /** The time of the last row; null without rows. */
   readonly appended: number | null

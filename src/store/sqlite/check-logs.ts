@@ -108,6 +108,12 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
       )
       continue
     }
+    const { tokens } = rows
+    if (log.tokens !== tokens)
+      yield findingsOf('log', where, 'its tokens are not those of its receipts', () => {
+        facts.db.prepare('update log set tokens = ? where key = ?').run(tokens, log.key)
+        return 'they were added up again'
+      })
     for (const beside of rows.beside)
       yield findingsOf(
         'row',

@@ -4,6 +4,7 @@ import { Damaged } from '../port/damage-error.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import type { RowKind, StoredRow } from '../port/row.ts'
+import { addTokens, tokensIn } from '../port/row-tokens.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
   findingsOf,
@@ -87,6 +88,7 @@ class Walk {
   #range: CompactRange | undefined
   #next: number
   #entries: number
+  #tokens = 0
   #first: number | undefined
   #damage: Finding | undefined
   #appended: number | null = null
@@ -128,6 +130,7 @@ class Walk {
     this.#range = grown
     this.#next += 1
     if (kind === 'entry') this.#entries += 1
+    else this.#tokens = addTokens(this.#tokens, tokensIn({ ...row, kind }))
     this.#appended = row.at
   }
 
@@ -137,6 +140,7 @@ class Walk {
     return {
       range: this.#range,
       entries: this.#entries,
+      tokens: this.#tokens,
       first: this.#first,
       appended: this.#appended,
       damage: this.#damage,

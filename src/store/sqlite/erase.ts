@@ -13,6 +13,7 @@ import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { byteFinderOf, fewTexts, finderOf } from '../port/find-texts.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import { rowLeaf } from '../port/tree.ts'
@@ -171,6 +172,8 @@ export class Eraser {
         needles.addContent(content)
       if (forgetRow(this.#db, segment, position)) needles.addUnknown()
       rows.erase(segment, position, stub, leaf)
+      const tokens = tokensIn(row)
+      if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
     this.#sql.mark().run()
@@ -257,6 +260,7 @@ const statements = (db: DatabaseSync) =>
     mark: 'insert or ignore into residue (key) values (1)',
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
+    uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
     block: 'select id, uses, kept from block where key = ?',
     bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as

@@ -3,6 +3,7 @@ import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
 import { Damaged } from '../port/damage-error.ts'
 import { matches } from '../rules/lookup.ts'
 import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
+import { countIn } from '../port/row-tokens.ts'
 import { infoIn, type RawLog } from './log.ts'
 
 export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: CheckedQuery): LogPage => {
@@ -28,6 +29,7 @@ const cursorOf: { readonly [By in CheckedQuery['by']]: (raw: RawLog) => Cursor }
   created: ({ key }) => ({ value: undefined, key: Number(key) }),
   appended: ({ appended, created, key }) => ({ value: Number(appended ?? created), key: Number(key) }),
   entries: ({ entries, key }) => ({ value: Number(entries), key: Number(key) }),
+  tokens: ({ tokens, key }) => ({ value: countIn(tokens), key: Number(key) }),
   id: ({ id }) => ({ value: String(id), key: 0 }),
 }
 

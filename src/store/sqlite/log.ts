@@ -7,6 +7,7 @@ import { logInfo } from '../rules/rules.ts'
 import { metaIn, wholeIn } from '../rules/read-columns.ts'
 import type { LogInfo } from '../port/store.ts'
 import type { Head } from '../port/row.ts'
+import { countIn } from '../port/row-tokens.ts'
 import { rangeOf } from '../port/tree.ts'
 import { prepareOnce, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
@@ -18,6 +19,8 @@ export interface LogRow {
   readonly segment: number
   readonly size: number
   readonly entries: number
+  /** The tokens that its own rows report; 0 if the column is damaged. */
+  readonly tokens: number
   readonly peaks: Uint8Array
   readonly root: Uint8Array
   /** The time of its last own row; null without one. */
@@ -31,7 +34,7 @@ export type RawLog = Readonly<Record<string, unknown>>
 export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
   const select = prepareOnce(
     db,
-    `select key, scope, id, segment, size, entries, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from} ${condition}`,
+    `select key, scope, id, segment, size, entries, tokens, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from} ${condition}`,
   )
   return () => {
     const statement = select()
@@ -49,6 +52,7 @@ export const logIn = (raw: RawLog): LogRow => {
     segment: wholeColumn(raw, 'segment'),
     size: wholeColumn(raw, 'size'),
     entries: wholeColumn(raw, 'entries'),
+    tokens: countIn(raw['tokens']),
   }
   if (typeof id !== 'string' || !(peaks instanceof Uint8Array) || !(root instanceof Uint8Array) || root.length !== 32)
     throw new Damaged(0, 'its head can not be read')
@@ -59,7 +63,16 @@ export const logIn = (raw: RawLog): LogRow => {
 /** Whether the checksum of head and segment is right. */
 export const headIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] === BigInt(headSum(log))
 
-export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
+export const headSum = ({
+  scope,
+  id,
+  segment,
+  size,
+  entries,
+  peaks,
+  root,
+  appended,
+}: Omit<LogRow, 'key' | 'tokens'>): number =>
   sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
 
 /**
@@ -84,6 +97,7 @@ export const infoIn = (raw: RawLog): LogInfo => {
     id: log.id,
     head: headIn(log),
     entries: log.entries,
+    tokens: log.tokens,
     created,
     appended: log.appended ?? undefined,
     meta: metaIn(raw['meta']),

@@ -11,6 +11,7 @@ import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
 import { changedFault, forkFault, entriesBefore, hasKey, logInfo, sharedRows, type GrownLog } from '../rules/rules.ts'
 import type { LogInfo, LogPage, LogPiece } from '../port/store.ts'
+import { tokensColumn } from '../port/row-tokens.ts'
 import { headOf } from '../port/tree.ts'
 import { pageOfLogs } from './list.ts'
 import {
@@ -100,7 +101,9 @@ export class Logs {
           ? this.#statements.byId().iterate(key, after.value ?? '')
           : by === 'appended'
             ? this.#statements.recent().iterate(key, useTimeKey(last), last, after.key)
-            : this.#bySize(key, Math.min(last, mostEntries), after.key)
+            : by === 'tokens'
+              ? this.#statements.costly().iterate(key, last, after.key)
+              : this.#bySize(key, Math.min(last, mostEntries), after.key)
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
@@ -131,7 +134,7 @@ export class Logs {
     scope: number,
     id: string,
     segment: number,
-    { range, entries, appended }: Pick<GrownLog, 'range' | 'entries' | 'appended'>,
+    { range, entries, tokens, appended }: Pick<GrownLog, 'range' | 'entries' | 'tokens' | 'appended'>,
     meta: JsonObject,
   ): LogInfo {
     const head = headOf(range, this.#hash)
@@ -149,6 +152,7 @@ export class Logs {
         segment,
         size,
         entries,
+        tokens,
         peaks,
         root,
         created,
@@ -159,7 +163,7 @@ export class Logs {
         headMark,
         metaMark,
       )
-    return logInfo({ id, head, entries, created, appended, meta, version: 1 })
+    return logInfo({ id, head, entries, tokens, created, appended, meta, version: 1 })
   }
 
   addSegment(scope: number, parent: number | null, base: number): number {
@@ -202,7 +206,7 @@ export class Logs {
       const key = this.#scopes.keyOf(scope)
       const segment = this.addSegment(key, this.#rows.ownerOf(log.segment, at), at)
       const range = at === 0 ? emptyRange : this.#rows.rangeAt(log.segment, at)
-      return right(this.add(key, to, segment, { range, entries, appended: undefined }, meta))
+      return right(this.add(key, to, segment, { range, entries, tokens: 0, appended: undefined }, meta))
     })
   }
 
@@ -253,7 +257,7 @@ export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Eith
 const statements = (db: DatabaseSync) => ({
   ...prepareAllOnce(db, {
     addLog:
-      'insert into log (scope, id, segment, size, entries, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+      'insert into log (scope, id, segment, size, entries, tokens, peaks, root, created, used, sized, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
     addSegment: 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)',
     addFork: 'update segment set forks = forks + 1 where key = ?',
     update: 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?',
@@ -278,6 +282,12 @@ const statements = (db: DatabaseSync) => ({
     'where key = place',
     `(select key as place from log where scope = ? and sized >= ? and sized <= ? and (entries, key) < (?, ?)
       order by sized desc, entries desc, key desc limit -1) cross join log`,
+  ),
+  costly: selectLog(
+    db,
+    'where key = place',
+    `(select key as place from log where scope = ? and (${tokensColumn}, key) < (?, ?)
+      order by ${tokensColumn} desc, key desc limit -1) cross join log`,
   ),
   sameSize: selectLog(db, 'where scope = ? and sized = ? and key < ? order by key desc'),
   smaller: selectLog(db, 'where scope = ? and sized < ? order by sized desc, key desc'),

@@ -12,7 +12,7 @@ import type { Format } from '../port/format.ts'
 /** The formats, in order, starting with format 1. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: '01e115378f64dc5536ce20c5170bc95018d3a301806fba1338989742dc4d6e5b',
+    fingerprint: 'c45ebc5a503de4d78f1586939f7ad0d80c7b993823b453bf62e72abcd8fd6b5c',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -41,6 +41,7 @@ export const formats: readonly Format[] = [
     segment integer not null,
     size integer not null,
     entries integer not null,
+    tokens integer not null,   -- the sum of those that its own rows report
     peaks blob not null,       -- the compact range: 32 bytes each, largest first
     root blob not null,
     appended integer,          -- the time of its own last row; null: it has none

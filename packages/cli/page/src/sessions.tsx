@@ -1,5 +1,6 @@
 /** All sessions of a store. */
 import { useSignal } from '@preact/signals'
+import { usesOf } from 'indelible/session/kit'
 import type { Overview, SessionList, ViewedSession } from '../../src/view/protocol.ts'
 import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -86,13 +87,15 @@ export const Sessions = ({
     return () => clearTimeout(timer)
   }, [inSight.join('\n')])
   useEffect(() => {
-    if (byOverviews)
-      void fetchOverviews(
-        source,
-        shownOnce,
-        list.sessions.map(({ id }) => id),
-      )
-  }, [byOverviews, list])
+    if (!byOverviews) return
+    const isMoney = order.value === 'money'
+    const unknown = list.sessions.filter((session) => isMoney || factsOf(session).tokens === undefined)
+    void fetchOverviews(
+      source,
+      shownOnce,
+      unknown.map(({ id }) => id),
+    )
+  }, [order.value, list])
   const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
   return (
     <>
@@ -359,13 +362,15 @@ const SessionRow = ({
   )
 }
 
-const rowFacts = ({ len, forkedFrom }: ViewedSession, overview: Overview | undefined): string => {
+const rowFacts = (session: ViewedSession, overview: Overview | undefined): string => {
+  const { len, forkedFrom } = session
   const { models = [], own, breaks } = overview ?? {}
-  const { input = 0, output = 0, dollars, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
+  const { dollars, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
+  const tokens = tokensOf(session, overview)
   return [
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
-    input === 0 ? [] : `${compactNumber(input + output)} tokens`,
+    tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,
     dollars === undefined ? [] : `${atLeast(undercounted === true)}${dollarsText(dollars)}`,
     breaks === undefined ? [] : countText(breaks, 'cache break'),
   ]
@@ -438,8 +443,21 @@ interface Row {
 /** What a session is found and ordered by. */
 const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
-  return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
+  const tokens = session.tokens === undefined ? undefined : session.tokens + fileTokensOf(session)
+  return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session), tokens }
 })
+
+/** The tokens in an imported file, whose figures cover the whole session. A fork has only part of it. */
+const fileTokensOf = ({ forkedFrom, metadata }: ViewedSession): number =>
+  forkedFrom === undefined
+    ? usesOf(metadata['from']).reduce((sum, { usage }) => sum + (usage?.input ?? 0) + (usage?.output ?? 0), 0)
+    : 0
+
+/** The tokens of its own calls; of an encrypted session as its overview has them. */
+const tokensOf = (session: ViewedSession, overview: Overview | undefined): number => {
+  const { input, output } = overview?.own ?? overview ?? { input: 0, output: 0 }
+  return factsOf(session).tokens ?? input + output
+}
 
 const overviewText = memoizeByKey(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
 
@@ -448,22 +466,21 @@ const inOrder = (
   order: Order,
   known: ReadonlyMap<string, Overview>,
 ): readonly ViewedSession[] => {
-  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
-  const tokens = (session: ViewedSession): number => (spent(session)?.input ?? 0) + (spent(session)?.output ?? 0)
-  const descending =
-    (value: (session: ViewedSession) => number) =>
-    (a: ViewedSession, b: ViewedSession): number =>
-      value(b) - value(a)
   const { compare } = new Intl.Collator()
-  const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
-    appended: descending((session) => factsOf(session).activity),
-    created: descending(({ created }) => created),
-    messages: descending(({ len }) => len),
-    title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
-    tokens: descending(tokens),
-    money: descending((session) => spent(session)?.dollars ?? -1),
+  if (order === 'title') return sessions.toSorted((a, b) => compare(factsOf(a).title, factsOf(b).title))
+  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
+  const values: { readonly [order in Exclude<Order, 'title'>]: (session: ViewedSession) => number } = {
+    appended: (session) => factsOf(session).activity,
+    created: ({ created }) => created,
+    messages: ({ len }) => len,
+    tokens: (session) => tokensOf(session, known.get(session.id)),
+    money: (session) => spent(session)?.dollars ?? -1,
   }
-  return sessions.toSorted(by[order])
+  const value = values[order]
+  return sessions
+    .map((session) => ({ session, value: value(session) }))
+    .toSorted((a, b) => b.value - a.value)
+    .map(({ session }) => session)
 }
 
 const arrangeSessions = (

@@ -77,6 +77,8 @@ export interface SessionList {
 export interface ViewedSession {
   readonly id: string
   readonly len: number
+  /** The tokens of its receipts, as its description has them; absent if it is encrypted, or exported in part. */
+  readonly tokens?: number
   /** The size and root of its log, as reported by the store. */
   readonly head: Head
   readonly created: number
