@@ -131,6 +131,22 @@ it.each<readonly [StoreFault['_tag'], number]>([
   await expect(fails?.run()).rejects.toThrow(`"Io", expected "${tag}"`)
 })
 
+it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store>]>([
+  ['calls a watcher after its end', 'a watcher is called', (store) => ({ watch: (id, wake) => store.watch(id, () => { wake(); setTimeout(wake, 5) }) })], // oxfmt-ignore
+  ['never calls a watcher', 'a watcher is called', () => ({ watch: () => storeTask(async () => right(() => {}), 'watch') })], // oxfmt-ignore
+  ['appends whatever lease is named', 'an expired lease', (store) => ({ append: (id, { lease: _, ...rest }) => store.append(id, rest) })], // oxfmt-ignore
+  ['updates whatever lease is named', 'whose lease was taken', (store) => ({ update: (id, { expected, meta }) => store.update(id, { expected, meta }) })], // oxfmt-ignore
+  ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
+  ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
+  ['asks nobody to stop', 'asked to stop', (store) => ({ requestStop: (id) => store.leaseOf(id) })],
+])('a store that %s fails a case: %s', async (_, title, breaks) => {
+  const cases = storeContract('broken', async () => {
+    const store = memoryStore()
+    return { lasting: false, open: async () => ({ ...store, ...breaks(store) }) }
+  })
+  await expect(cases.find(({ name }) => name.includes(title))?.run()).rejects.toThrow(/expected/)
+})
+
 describe('injected faults', () => {
   /** What becomes of three steps of which the second is struck: what was done, and the answers. */
   const after = async (strike: Strike, way: 'now' | 'later'): Promise<string> => {

@@ -5,10 +5,12 @@
  */
 import * as either from 'fp-ts/lib/Either.js'
 import { expect, it, vi } from 'vitest'
-import { orThrow, type Store } from 'indelible'
+import { assistant, orThrow, toolCall, type Store } from 'indelible'
+import { scriptedModel, type Model, type ModelEvent } from 'indelible/run'
 import { memoryDriver, storeOf } from 'indelible/store'
-import { storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
+import { keyValueContract, modelContract, storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
+import { keyValueMap } from '../../../test/store/key-value-map.ts'
 
 const { isLeft, left, right } = either
 
@@ -23,7 +25,7 @@ const most = 1000
 
 const fault: Answer = left({ _tag: 'Io', operation: 'lie', cause: 'a lie' })
 
-const casesOf = (lie: Lie): readonly ContractCase[] =>
+const storeCases = (lie: Lie): readonly ContractCase[] =>
   storeContract('lies', async (): Promise<StorePlace> => {
     const driver = { ...memoryDriver(), close: async () => undefined }
     let call = 0
@@ -52,6 +54,41 @@ const casesOf = (lie: Lie): readonly ContractCase[] =>
     return { lasting: true, open }
   })
 
+/** A value as a promise has it: a lie that is a fault rejects. */
+const resultOf = (answer: Answer): unknown => {
+  if (isLeft(answer)) throw new Error('a lie')
+  return answer.right
+}
+
+const keyValueCases = (lie: Lie): readonly ContractCase[] =>
+  keyValueContract('lies', async () => {
+    const honest = keyValueMap()
+    let call = 0
+    const lying = <Name extends 'mget' | 'putIfAbsent' | 'keys'>(name: Name): (typeof honest)[Name] =>
+      (async (...given: [never, never]) => resultOf(lie(right(await honest[name](...given)), call++))) as never
+    async function* keys(prefix: string): AsyncGenerator<string> {
+      yield* resultOf(lie(right(await honest.keys(prefix)), call++)) as string[]
+    }
+    return { store: { ...honest, mget: lying('mget'), putIfAbsent: lying('putIfAbsent'), keys } }
+  })
+
+const modelCases = (lie: Lie): readonly ContractCase[] =>
+  modelContract('lies', async (scene) => {
+    const calls = assistant('Reading.', toolCall('c1', 'read', { path: 'a' }), toolCall('c2', 'read', {}))
+    const answers = { text: [assistant('Hello, world.')], calls: [calls, calls], cut: [], fails: [], hangs: [] }
+    const honest = scriptedModel(answers[scene])
+    let call = 0
+    const stream: Model['stream'] = async function* (request, signal) {
+      const cut = scriptedModel([assistant('Hello, world.')])
+      for await (const event of (scene === 'cut' || scene === 'hangs' ? cut : honest).stream(request, signal)) {
+        if (event.type === 'finish' && scene === 'cut') throw new Error('cut')
+        if (event.type === 'finish' && scene === 'hangs') await new Promise((_, reject) => signal.addEventListener('abort', reject)) // oxfmt-ignore
+        yield resultOf(lie(right(event), call++)) as ModelEvent
+      }
+    }
+    return { model: { ...honest, stream } }
+  })
+
 /** Another value, frozen: one of its leaves is changed. */
 const changed = (value: unknown, pick: number): unknown => {
   if (typeof value === 'number') return value + 1
@@ -76,14 +113,25 @@ const picks = 4
 const slow =
   /thousand|any number|byte for byte|several|random failures|crash|1,000|fifty|every size|text without control|earlier heads|one millisecond|during a read|more rows than|concurrent writers|one kind|slice/
 
-it('each contract case detects exactly the recorded faulty stores', async () => {
+it('each contract case detects exactly the recorded faulty stores and models', async () => {
   // Nobody waits: when nothing else is left to do, the next timer is due, and no result depends on how long anything takes.
   const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
   vi.useFakeTimers({ toFake: [...toFake], now: 1_700_000_000_000 }).setTimerTickMode('nextTimerAsync')
-  const lines: string[] = []
   // What a case that fails has begun may fail after it.
   const listeners = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection').on('unhandledRejection', () => undefined)
+  const lines: string[] = []
+  for (const casesOf of [storeCases, keyValueCases, modelCases]) lines.push(...(await countBelieved(casesOf)))
+  await new Promise(setImmediate)
+  vi.useRealTimers()
+  process.removeAllListeners('unhandledRejection')
+  for (const listener of listeners) process.on('unhandledRejection', listener)
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lies.txt')
+})
+
+/** A line for each case: how many lies it meets and believes. */
+const countBelieved = async (casesOf: (lie: Lie) => readonly ContractCase[]): Promise<readonly string[]> => {
+  const lines: string[] = []
   for (const [index, { name }] of casesOf((answer) => answer).entries()) {
     let calls = 0
     if (slow.test(name)) continue
@@ -111,9 +159,5 @@ it('each contract case detects exactly the recorded faulty stores', async () => 
     const lies = calls - first
     lines.push(`${name.slice('lies: '.length)}: of ${lies} faults ${faults}, of ${lies * picks} values ${values}`)
   }
-  await new Promise(setImmediate)
-  vi.useRealTimers()
-  process.removeAllListeners('unhandledRejection')
-  for (const listener of listeners) process.on('unhandledRejection', listener)
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lies.txt')
-})
+  return lines
+}
