@@ -134,7 +134,7 @@ it.each<readonly [StoreFault['_tag'], number]>([
 it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store>]>([
   ['calls a watcher after its end', 'a watcher is called', (store) => ({ watch: (id, wake) => store.watch(id, () => { wake(); setTimeout(wake, 5) }) })], // oxfmt-ignore
   ['never calls a watcher', 'a watcher is called', () => ({ watch: () => storeTask(async () => right(() => {}), 'watch') })], // oxfmt-ignore
-  ['appends whatever lease is named', 'an expired lease', (store) => ({ append: (id, { lease: _, ...rest }) => store.append(id, rest) })], // oxfmt-ignore
+  ['appends whatever lease is named', 'an expired lease', (store) => ({ append: (id, { expected, rows }) => store.append(id, { expected, rows }) })], // oxfmt-ignore
   ['updates whatever lease is named', 'whose lease was taken', (store) => ({ update: (id, { expected, meta }) => store.update(id, { expected, meta }) })], // oxfmt-ignore
   ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
   ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
