@@ -103,12 +103,14 @@ it('a case closes every handle before it leaves its place, also if it fails', as
         const store = { ...orThrow(memory.scoped(scope)), close }
         return breaks ? { ...store, list: () => storeTask(async () => left({ _tag: 'Closed' }), 'list') } : store
       }
-      return { lasting: false, open, leave: async () => expect(closed).not.toContain(false) }
+      return { lasting: false, open, openFaulty: () => open(), leave: async () => expect(closed).not.toContain(false) }
     })
-  const named = (breaks: boolean) => cases(breaks).find(({ name }) => name.includes('sees its own logs and blocks'))
-  await named(false)?.run()
-  await expect(named(true)?.run()).rejects.toThrow('Closed')
+  const named = (breaks: boolean, part: string) => cases(breaks).find(({ name }) => name.includes(part))
+  await named(false, 'sees its own logs and blocks')?.run()
+  await expect(named(true, 'sees its own logs and blocks')?.run()).rejects.toThrow('Closed')
   expect(closed).toHaveLength(18)
+  await named(false, 'whatever step fails')?.run()
+  expect(closed.length).toBeGreaterThan(20)
 })
 
 it.each<readonly [StoreFault['_tag'], number]>([
