@@ -2,9 +2,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { memoryStore, orThrow } from 'indelible'
+import { scriptedModel, type Model } from 'indelible/run'
 import type { Store, StoreFault } from 'indelible/store'
-import { storeContract } from '@indelible/testing'
+import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
+import { keyValueMap } from '../../../test/store/key-value-map.ts'
 import { mustCome, faultOf, mustBeFrozen, mustHold, mustEqual, valueOrThrow, changeEverything } from '../src/check.ts'
 import { injectFaults, strikes, type FaultPlan, type Strike, type StruckStep } from '../src/faults.ts'
 
@@ -111,6 +113,26 @@ it('a case closes every handle before it leaves its place, also if it fails', as
   expect(closed).toHaveLength(18)
   await named(false, 'whatever step fails')?.run()
   expect(closed.length).toBeGreaterThan(20)
+})
+
+it('a case of blocks, keys or a model leaves its place, also if it fails', async () => {
+  let left = 0
+  const leave = async (): Promise<void> => void (left += 1)
+  const broken = async (): Promise<never> => {
+    throw new Error('broken')
+  }
+  const cases = (breaks: boolean): readonly ContractCase[] => [
+    ...blockContract('', async () => ({ store: breaks ? ({} as Store) : memoryStore(), leave })),
+    ...keyValueContract('', async () => ({ store: { ...keyValueMap(), ...(breaks && { mset: broken }) }, leave })),
+    ...modelContract('', async () => ({ model: breaks ? ({} as Model) : scriptedModel([]), leave })),
+  ]
+  for (const breaks of [false, true])
+    for (const [index, { name, run }] of cases(breaks).entries()) {
+      if (/any number|hangs|whole chunk/.test(name)) continue
+      await run().catch(() => undefined)
+      expect(left, `${index}${name}`).toBe(1)
+      left = 0
+    }
 })
 
 it.each<readonly [StoreFault['_tag'], number]>([
