@@ -292,6 +292,27 @@ describe('a custom redaction rule', () => {
     expect(rule(/secret.*/).text(lines)).toBe(lines.replace('secret', mark))
   })
 
+  it.each<readonly [value: string, pattern: RegExp, redacted: string]>([
+    ['code 12, 34', /"a":"code (?<secret>\d+)/, 'code [redacted pin, 2 characters], 34'],
+    ['code 12, 34', /"a":"(?<secret>\w+)/, '[redacted pin, 4 characters] 12, 34'],
+    ['code 12, 34', /"a":".* (?<secret>\d+)"/, 'code 12, [redacted pin, 2 characters]'],
+    ['[12, 34]', /"a":"(?<secret>.*)"/, '[redacted pin, 8 characters]'],
+    ['[12, 34]', /"a":"\[(?<secret>\d+)/, '[12, 34]'],
+    ['[12, 34]', /"a":"(?<secret>\[\d+)/, '[12, 34]'],
+    ['[12, 34]', /"a":".*(?<secret>34\])"/, '[12, 34]'],
+  ])('takes any part of a text by its key, but all of JSON or nothing: %s by %s', (value, pattern, redacted) => {
+    const redactor = createRedactor({ rules: [{ name: 'pin', pattern }], secrets: false })
+    expect(JSON.parse(redactor.text(JSON.stringify({ a: value })))).toEqual({ a: redacted })
+  })
+
+  it('keeps binary data in the strings of JSON', () => {
+    const redactor = createRedactor({ rules: [{ name: 'q', pattern: /Q{20}/ }] })
+    const image = `data:image/jpeg;base64,/9j/${'Q'.repeat(20)}${letters}`
+    expect(JSON.parse(redactor.text(JSON.stringify({ image, more: 'Q'.repeat(20) })))).toEqual({
+      ...{ image, more: '[redacted q, 20 characters]' },
+    })
+  })
+
   it('finds its words in any case if its pattern ignores case', () => {
     const redactor = createRedactor({ rules: [{ name: 'pin', pattern: /pin \d+/i, words: ['Pin'] }] })
     expect(redactor.text('my PIN 1234')).toBe('my [redacted pin, 8 characters]')

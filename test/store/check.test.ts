@@ -268,12 +268,15 @@ it('a check beside writers reads in short pieces and finds only real damage', as
         emptied.push(other.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'])
       }
     })()
-    for (let turn = 0; turn < 3; turn++)
-      expect((await ok(store.check())).map(findingText)).toEqual(
-        sql === 'select 1' ? [] : [expect.stringMatching(/it counts 1 uses, and has 2/)],
-      )
-    checking.abort()
-    await writing
+    try {
+      for (let turn = 0; turn < 3; turn++)
+        expect((await ok(store.check())).map(findingText)).toEqual(
+          sql === 'select 1' ? [] : [expect.stringMatching(/it counts 1 uses, and has 2/)],
+        )
+    } finally {
+      checking.abort()
+      await writing
+    }
     if (sql === 'select 1') expect(new Set(emptied)).toEqual(new Set([0]))
     other.close()
     await ok(store.close())
@@ -570,10 +573,11 @@ describe('store commands', () => {
     })()
     await new Promise((resolve) => setTimeout(resolve, 50))
     const acknowledged = session.len
-    expect(await ok(backupSqlite({ path, to }))).toEqual([])
+    const findings = await backupSqlite({ path, to })()
     copying.abort()
     await writer
     await ok(store.close())
+    expect(findings).toMatchObject({ right: [] })
     const copy = await ok(sqliteStore({ path: to, create: false }))
     expect((await ok(openSession(copy, 'b'))).len).toBeGreaterThanOrEqual(acknowledged)
     expect(await bad(copy)).toEqual([])

@@ -17,6 +17,7 @@ import {
   ledgerId,
   ledgerRow,
   ownStore,
+  sameBlocks,
   type LedgerContent,
 } from '../../src/store/kit.ts'
 import { readLedgerRow, type ErasedRow, type LedgerRow } from '../../src/store/port/ledger-row.ts'
@@ -26,6 +27,11 @@ import { fault, ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-own-logs-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+
+it('the handle for own calls has the blocks of its store', () => {
+  const store = memoryStore()
+  expect([sameBlocks(ownStore(store), store), sameBlocks(ownStore(store), memoryStore())]).toEqual([true, false])
+})
 
 const ring = keyRing([newHostKey()])
 let files = 0

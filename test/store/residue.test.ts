@@ -28,6 +28,22 @@ it.each([
   expect(residueIn(path, needles)).toBe(found)
 })
 
+it('residue search reads free pages as a whole, and of the first page and the used ones no row', () => {
+  const path = join(folder, 'free.db')
+  const db = new DatabaseSync(path)
+  const [first, used, trunk, free] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200))
+  db.exec(`pragma secure_delete = off; create table used (text /* ${first} */); create table trunk (text)`)
+  db.exec(`create table free (text); insert into used values ('${used}'); insert into trunk values ('${trunk}')`)
+  db.exec(`insert into free values ('${free}'); drop table trunk; drop table free`)
+  db.close()
+  const isFound = (text: string | undefined): boolean => {
+    const needles = new Needles()
+    needles.addBytes(Buffer.from(text ?? ''))
+    return residueIn(path, needles)
+  }
+  expect([first, used, trunk, free].map(isFound)).toEqual([false, false, true, true])
+})
+
 it('residue search reads all unused bytes of a page, and no others', () => {
   const needles = new Needles()
   const secret = Buffer.from('sixteen letters!')

@@ -26,7 +26,9 @@ import { blockIdOf } from '../../src/proof/kit.ts'
 import { verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
 import { storeNoticeText } from '../../src/store/kit.ts'
 import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
+import { right } from '../../src/json/index.ts'
 import { storeContract, type StorePlace } from '@indelible/testing'
+import { Writer } from '../../src/store/sqlite/writer.ts'
 import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
 import { networkFileSystem } from '../../src/store/sqlite/network.ts'
 import { openingWith } from './faulty-sqlite.ts'
@@ -437,6 +439,33 @@ describe('a SQLite store', () => {
     expect(seen.size).toBeLessThan(5)
     watcher.close()
     await done(store.close())
+  })
+
+  it('shares a transaction among up to 64 writes of 1 MiB in all; other work runs outside, in order', async () => {
+    const path = fresh()
+    const db = new DatabaseSync(path)
+    db.exec('create table t (x)')
+    const writer = new Writer(db, { path, durability: 'os', wait: 1000, onNotice: () => undefined })
+    /** The transaction of each write of so many bytes, counted from 1; 0 for work outside. */
+    const transactionsOf = async (jobs: readonly (number | 'outside')[]): Promise<readonly number[]> => {
+      const before = writer.transaction
+      const ran: number[] = []
+      const run = (index: number): number => {
+        ran.push(writer.writing ? writer.transaction - before : 0)
+        return index
+      }
+      const answers = jobs.map((job, index) =>
+        job === 'outside' ? writer.outside(() => run(index)) : writer.write(() => right(run(index)), job),
+      )
+      expect(await Promise.all(answers)).toEqual(jobs.map((_, index) => right(index)))
+      return ran
+    }
+    expect(await transactionsOf([0, 'outside', 0, 0, 'outside', 'outside', 0])).toEqual([1, 0, 2, 2, 0, 0, 3])
+    expect(await transactionsOf(Array.from({ length: 65 }, () => 0))).toEqual([...Array.from({ length: 64 }, () => 1), 2]) // oxfmt-ignore
+    const mebibyte = 2 ** 20
+    expect(await transactionsOf([mebibyte, 0, 1, 2 * mebibyte, mebibyte - 1, 1, 1])).toEqual([1, 1, 2, 3, 4, 4, 5])
+    await writer.end()
+    db.close()
   })
 
   it('fails only the one append that cannot be written', async () => {

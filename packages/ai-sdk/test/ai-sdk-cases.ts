@@ -384,6 +384,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     started.mockRestore()
     cleared.mockRestore()
     const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
+    expect((await store.info(streamLogOf('c'))).meta['indelible.stream']).toMatchObject({ ttl: 15_000 })
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })
 
@@ -455,6 +456,15 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await store.release(log.id, number)
     await setTimeout(30) // the reader looks after its publisher meanwhile
     expect(await chunksOf(stream)).toEqual([{ type: 'start' }, { type: 'finish' }])
+  })
+
+  it('takes the log of a stream without its mark for an abandoned one', async () => {
+    const store = ownStore(await fresh())
+    for (const meta of [{}, { 'indelible.stream': null }, { 'indelible.stream': { ttl: '1' } }]) {
+      await store.create({ id: streamLogOf('c'), meta, encrypt: false })
+      expect(await chatStreams(store).resume('c')).toBeUndefined()
+      await store.remove(streamLogOf('c')) // it is there: its time is the default
+    }
   })
 
   it('migrates chats in and out', async () => {

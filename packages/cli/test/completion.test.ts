@@ -71,6 +71,24 @@ zpty -d shell`,
   expect(/<.*>/.exec(said.toString())?.[0]).toBe('<list --json>')
 })
 
+it('fish and zsh learn which options take a value, and zsh which may repeat', async () => {
+  const [fish, zsh] = await Promise.all(['fish', 'zsh'].map(scriptFor))
+  for (const { name, options } of commands) {
+    const lines = fish?.split('\n').filter((line) => line.includes(`'__fish_seen_subcommand_from ${name}'`)) ?? []
+    const [, part = ''] = zsh?.split(`    ${name}) _arguments`) ?? []
+    const specifications = (part.split(' ;;')[0] ?? '').split(' \\\n').map((line) => line.trim())
+    for (const [option, { value, many = false }] of Object.entries(options)) {
+      const line = lines.find((one) => one.includes(` -l ${option} `))
+      expect(line?.includes(` -l ${option} -r -d`), `${name} --${option}`).toBe(value !== undefined)
+      const one = specifications.find((each) => each.includes(`--${option}[`))
+      expect([one?.startsWith("'*"), one?.endsWith(":_files'")], `${name} --${option}`).toEqual([
+        many,
+        value !== undefined,
+      ])
+    }
+  }
+})
+
 it('completion refuses another shell and names the three supported ones', async () => {
   expect(await runCommand({ args: ['completion', 'csh'] })).toMatchObject({
     status: 2,

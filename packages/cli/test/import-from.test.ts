@@ -7,8 +7,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { faultMessage, memoryStore } from 'indelible'
+import { faultMessage, memoryStore, orThrow } from 'indelible'
 import { importNew } from '../src/files/import-new.ts'
+import { withResultFiles } from '../src/sources/claude-results.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
@@ -296,7 +297,7 @@ it('import --from finds pi sessions by its environment and settings, and every o
   expect(imported('opencode', { OPENCODE_DB: 'other.db' })).toEqual(['ses_c'])
 })
 
-it('results that Claude Code stores in files are imported, and no other file', () => {
+it('results that Claude Code stores in files are imported, and no other file', async () => {
   const { home, write, from, show } = madeHome()
   const preview = (file: string): string =>
     `<persisted-output>\nOutput too large (60KB). Full output saved to: ${file}\n\nPreview:\nline 1\n</persisted-output>`
@@ -318,10 +319,20 @@ it('results that Claude Code stores in files are imported, and no other file', (
   write('.claude/projects/-work/s1/tool-results/c1.txt', 'line 1\nand all the others\n')
   symlinkSync(join(home, 'secret.txt'), join(home, '.claude/projects/-work/s1/tool-results/c3.txt'))
   const answer = { ...at('b', 'a'), type: 'assistant', message }
-  write(
-    project,
-    lines(asks('a', null, 'go'), answer, { ...at('c', 'b'), type: 'user', message: { role: 'user', content } }),
-  )
+  const text = lines(asks('a', null, 'go'), answer, {
+    ...{ ...at('c', 'b'), type: 'user', message: { role: 'user', content } },
+  })
+  write(project, text)
+  const transcript = orThrow(readTranscript(text))
+  const behind = transcript.messages.findIndex(({ role }) => role === 'tool') + 1
+  const stored = { result: 'c1', file: 'c1.txt', text: 'line 1\nand all the others\n' }
+  for (const path of [project, '.claude/projects/-work/s1/subagents/agent-1.jsonl'])
+    expect((await withResultFiles(join(home, path), transcript)).notes).toEqual([
+      ...transcript.notes,
+      { position: behind, note: { type: 'application', namespace: 'claude-code', content: stored } },
+    ])
+  const other = { ...transcript, format: 'codex' as const }
+  expect(await withResultFiles(join(home, project), other)).toBe(other)
   expect(from('claude-code').status).toBe(0)
   expect(show('s1')).toContain(String.raw`"result":"c1","file":"c1.txt","text":"line 1\nand all the others\n"`)
   expect(show('s1')).not.toContain('nothing of this')

@@ -372,6 +372,21 @@ describe('an output line', () => {
         }
     },
   )
+  it('of no command, an option or help is the help that belongs to it', () => {
+    const first = (args: readonly string[]): unknown => {
+      const { status, stdout, stderr } = run(args, 80)
+      return [status, stdout.split('\n').find((line) => line !== ''), stderr.split('\n').find((line) => line !== '')]
+    }
+    const [all, verify] = [['--help'], ['verify', '--help']].map((args) => first(args))
+    expect(first([])).toEqual([2, undefined, 'Usage: indelible COMMAND [options]'])
+    expect([first(['-h']), first(['help'])]).toEqual([all, all])
+    expect(first(['help', 'nothing'])).toEqual([2, undefined, 'indelible: there is no command "nothing"'])
+    expect(first(['help', 'verify'])).toEqual(verify)
+    expect([all, verify]).toEqual([
+      [0, expect.stringContaining('indelible') as unknown, undefined],
+      [0, expect.stringContaining('verify') as unknown, undefined],
+    ])
+  })
   it('of any help is no wider, too', () => {
     for (const args of [[], ['--help'], ['--version'], ['nothing']])
       for (const columns of [40, 80, 200]) {

@@ -437,11 +437,14 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([
       { table_name: 'log' },
     ])
-    expect(
-      await outcomeText(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 })),
-    ).toMatch(
-      /^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/,
-    )
+    for (const [connectionString, name] of [
+      ['postgres://u:secret@127.0.0.1:1/x', '127.0.0.1:1/x'],
+      ['/no/such/folder x', 'the database'],
+      ['socket:/no/such/folder?db=x', '/no/such/folder'],
+    ] as const)
+      expect(await outcomeText(postgresStore({ connectionString, timeout: 300 }))).toContain(
+        `Io: the store failed to open schema indelible of ${name}: no connection to PostgreSQL could be made`,
+      )
     expect(await outcomeText(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(
       /^Io: .*can't be the name of a schema/,
     )

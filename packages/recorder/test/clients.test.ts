@@ -407,6 +407,18 @@ describe('a system message that changes with every call', () => {
     ])
   })
 
+  it.each([
+    [7, 1],
+    [8, 2],
+  ])('continues a session that has one of the last eight answers (%i others: %i)', async (added, count) => {
+    const client = new Client('/chat/completions')
+    await client.call({ messages: [user('one')] }, 'first', '')
+    const others = Array.from({ length: added }, (_, index) => [user(`also ${index}`), assistant(`more ${index}`)])
+    const messages = [date(1), user('one'), assistant('first'), ...others.flat(), user('two')]
+    await client.call({ messages }, 'second', '')
+    expect(await client.sessions([1, messages.length])).toHaveLength(count)
+  })
+
   it.each([{ sessionOf: () => 'host' }, { content: false }])(
     'leaves one session if the host names it, or only lengths are recorded (%j)',
     async (options) => {

@@ -56,3 +56,10 @@ it('short texts and quotes outside elements are not summaries', () => {
     summaryIn('These words are in no element. <a>But these are.</a>', 'These words are in no element.'),
   ).toBeUndefined()
 })
+
+it.each(['<c>', '</c> <c>', '<c> </c>'])(
+  'an element without a content of its own hides none after it: %s',
+  (before) => {
+    expect(summaryIn(`${before} <a>just twenty letters x</a>`, 'just twenty letters x')).toBe('just twenty letters x')
+  },
+)

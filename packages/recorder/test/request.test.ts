@@ -1,4 +1,5 @@
 /** What the recorder reads of a request, and how it says what changed since the one before. */
+import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible'
@@ -288,7 +289,24 @@ describe('the messages of a call', () => {
     const alike = [0, 3, 5, 7, 9]
     expect(sentOf(alike, before)).toEqual(runsOf(alike)) // the other form is no shorter
     expect(sentOf([0, 2, 5, 7, 9], before)).toEqual([{ note: 7, count: 2 }, [5, 6], [7, 8], [9, 10]])
+    expect(sentOf([9, 2, 4, 6, 8], before)).toHaveLength(5)
     expect(sentOf([0, 2, 4, 6, 8], undefined)).toHaveLength(5)
+  })
+
+  it('property: they mean the same in both forms, and the shorter one is written', () => {
+    const some = fc.array(fc.nat(4), { maxLength: 8 })
+    fc.assert(
+      fc.property(some, some, fc.nat(8), (earlier, later, shared) => {
+        const entries = [...earlier.slice(0, shared), ...later]
+        const plain = runsOf(entries)
+        const sent = sentOf(entries, { note: 7, entries: earlier })
+        const [head, ...rest] = sent
+        const isShort = typeof head === 'object' && 'note' in head
+        expect(isShort ? [...earlier.slice(0, head.count), ...expandRuns(rest)] : expandRuns(sent)).toEqual(entries)
+        if (isShort) expect([head.note, sent.length < plain.length]).toEqual([7, true])
+        else expect(sent).toEqual(plain)
+      }),
+    )
   })
   it('have no ids, and no data of their answers', () => {
     const meta = { 'anthropic-response': { a: 1 }, 'gemini-response': { a: 1 }, indelible: { digest: 'd' } }

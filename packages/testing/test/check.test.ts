@@ -2,9 +2,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { memoryStore, orThrow } from 'indelible'
+import { scriptedModel, type Model } from 'indelible/run'
 import type { Store, StoreFault } from 'indelible/store'
-import { storeContract } from '@indelible/testing'
+import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
+import { keyValueMap } from '../../../test/store/key-value-map.ts'
 import { mustCome, faultOf, mustBeFrozen, mustHold, mustEqual, valueOrThrow, changeEverything } from '../src/check.ts'
 import { injectFaults, strikes, type FaultPlan, type Strike, type StruckStep } from '../src/faults.ts'
 
@@ -103,12 +105,34 @@ it('a case closes every handle before it leaves its place, also if it fails', as
         const store = { ...orThrow(memory.scoped(scope)), close }
         return breaks ? { ...store, list: () => storeTask(async () => left({ _tag: 'Closed' }), 'list') } : store
       }
-      return { lasting: false, open, leave: async () => expect(closed).not.toContain(false) }
+      return { lasting: false, open, openFaulty: () => open(), leave: async () => expect(closed).not.toContain(false) }
     })
-  const named = (breaks: boolean) => cases(breaks).find(({ name }) => name.includes('sees its own logs and blocks'))
-  await named(false)?.run()
-  await expect(named(true)?.run()).rejects.toThrow('Closed')
+  const named = (breaks: boolean, part: string) => cases(breaks).find(({ name }) => name.includes(part))
+  await named(false, 'sees its own logs and blocks')?.run()
+  await expect(named(true, 'sees its own logs and blocks')?.run()).rejects.toThrow('Closed')
   expect(closed).toHaveLength(18)
+  await named(false, 'whatever step fails')?.run()
+  expect(closed.length).toBeGreaterThan(20)
+})
+
+it('a case of blocks, keys or a model leaves its place, also if it fails', async () => {
+  let left = 0
+  const leave = async (): Promise<void> => void (left += 1)
+  const broken = async (): Promise<never> => {
+    throw new Error('broken')
+  }
+  const cases = (breaks: boolean): readonly ContractCase[] => [
+    ...blockContract('', async () => ({ store: breaks ? ({} as Store) : memoryStore(), leave })),
+    ...keyValueContract('', async () => ({ store: { ...keyValueMap(), ...(breaks && { mset: broken }) }, leave })),
+    ...modelContract('', async () => ({ model: breaks ? ({} as Model) : scriptedModel([]), leave })),
+  ]
+  for (const breaks of [false, true])
+    for (const [index, { name, run }] of cases(breaks).entries()) {
+      if (/any number|hangs|whole chunk/.test(name)) continue
+      await run().catch(() => undefined)
+      expect(left, `${index}${name}`).toBe(1)
+      left = 0
+    }
 })
 
 it.each<readonly [StoreFault['_tag'], number]>([
@@ -129,6 +153,22 @@ it.each<readonly [StoreFault['_tag'], number]>([
   })
   const fails = cases.find(({ name }) => name.includes('a follower fails'))
   await expect(fails?.run()).rejects.toThrow(`"Io", expected "${tag}"`)
+})
+
+it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store>]>([
+  ['calls a watcher after its end', 'a watcher is called', (store) => ({ watch: (id, wake) => store.watch(id, () => { wake(); setTimeout(wake, 5) }) })], // oxfmt-ignore
+  ['never calls a watcher', 'a watcher is called', () => ({ watch: () => storeTask(async () => right(() => {}), 'watch') })], // oxfmt-ignore
+  ['appends whatever lease is named', 'an expired lease', (store) => ({ append: (id, { expected, rows }) => store.append(id, { expected, rows }) })], // oxfmt-ignore
+  ['updates whatever lease is named', 'whose lease was taken', (store) => ({ update: (id, { expected, meta }) => store.update(id, { expected, meta }) })], // oxfmt-ignore
+  ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
+  ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
+  ['asks nobody to stop', 'asked to stop', (store) => ({ requestStop: (id) => store.leaseOf(id) })],
+])('a store that %s fails a case: %s', async (_, title, breaks) => {
+  const cases = storeContract('broken', async () => {
+    const store = memoryStore()
+    return { lasting: false, open: async () => ({ ...store, ...breaks(store) }) }
+  })
+  await expect(cases.find(({ name }) => name.includes(title))?.run()).rejects.toThrow(/expected/)
 })
 
 describe('injected faults', () => {

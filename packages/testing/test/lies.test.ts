@@ -3,51 +3,90 @@
  * should fail. lies.txt has how many lies each case believes. When a check goes there are more: look at the case, and only
  * then write the file anew (`--update`).
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { expect, it } from 'vitest'
-import { orThrow, type Store } from 'indelible'
-import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
-import { storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
+import * as either from 'fp-ts/lib/Either.js'
+import { expect, it, vi } from 'vitest'
+import { assistant, orThrow, toolCall, type Store } from 'indelible'
+import { scriptedModel, type Model, type ModelEvent } from 'indelible/run'
+import { memoryDriver, storeOf } from 'indelible/store'
+import { keyValueContract, modelContract, storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
+import { storeTask } from '../../../src/store/kit.ts'
+import { keyValueMap } from '../../../test/store/key-value-map.ts'
 
-type Answer = Either<unknown, unknown>
-/** What a driver says in place of its answer to its so manieth call. */
+const { isLeft, left, right } = either
+
+type Answer = either.Either<unknown, unknown>
+/** What a store says in place of its answer to its so manieth call. */
 type Lie = (answer: Answer, call: number) => Answer
 
 const methods =
-  /^(create|info|list|update|append|read|nodes|fork|remove|lease|(put|get|has)Blocks|erase|sharing|containing|write)$/
+  /^(create|info|list|scopes|update|append|read|nodes|fork|remove|lease|renew|release|requestStop|leaseOf|(put|get|has)Blocks|erase|sharing|containing|check|write)$/
 /** More calls than any of the cases makes: who is lied to must not ask for ever. */
 const most = 1000
 
 const fault: Answer = left({ _tag: 'Io', operation: 'lie', cause: 'a lie' })
 
-const lyingDriver = (lie: Lie): StoreDriver => {
-  const time = Date.now() // which stands still: no result depends on how long anything takes
-  const driver = memoryDriver({ now: () => time })
-  let call = 0
-  const lying = <Methods extends object>(honest: Methods): Methods => {
-    const entries = Object.entries(honest).map(([name, method]: [string, (...given: unknown[]) => Promise<Answer>]) => [
-      name,
-      methods.test(name)
-        ? async (...given: unknown[]) => {
-            const answer = await method.apply(honest, given)
-            return call > most ? fault : lie(answer, call++)
-          }
-        : method,
-    ])
-    return Object.fromEntries(entries) as Methods
-  }
-  const { erasing, states } = driver
-  return { ...lying(driver), ...(erasing && { erasing: lying(erasing) }), ...(states && { states: lying(states) }) }
-}
-
-const casesOf = (lie: Lie): readonly ContractCase[] =>
+const storeCases = (lie: Lie): readonly ContractCase[] =>
   storeContract('lies', async (): Promise<StorePlace> => {
-    const driver = { ...lyingDriver(lie), close: async () => undefined }
+    const driver = { ...memoryDriver(), close: async () => undefined }
+    let call = 0
+    const lying = <Methods extends object>(honest: Methods): Methods => {
+      const entries = Object.entries(honest).map(([name, method]) => [
+        name,
+        methods.test(name)
+          ? (...given: readonly unknown[]) => {
+              const answer: () => Promise<Answer> = method(...given)
+              const number = call++
+              return storeTask(async () => (number > most ? fault : lie(await answer(), number)) as never, name)
+            }
+          : method,
+      ])
+      return Object.fromEntries(entries) as Methods
+    }
+    const lyingStore = (store: Store): Store => ({
+      ...lying(store),
+      ...(store.states && { states: lying(store.states) }),
+      scoped: (scope) => either.map(lyingStore)(store.scoped(scope)),
+    })
     const open = async (scope?: string): Promise<Store> => {
-      const store = orThrow(storeOf(driver))
+      const store = lyingStore(orThrow(storeOf(driver)))
       return scope === undefined ? store : orThrow(store.scoped(scope))
     }
     return { lasting: true, open }
+  })
+
+/** A value as a promise has it: a lie that is a fault rejects. */
+const resultOf = (answer: Answer): unknown => {
+  if (isLeft(answer)) throw new Error('a lie')
+  return answer.right
+}
+
+const keyValueCases = (lie: Lie): readonly ContractCase[] =>
+  keyValueContract('lies', async () => {
+    const honest = keyValueMap()
+    let call = 0
+    const lying = <Name extends 'mget' | 'putIfAbsent' | 'keys'>(name: Name): (typeof honest)[Name] =>
+      (async (...given: [never, never]) => resultOf(lie(right(await honest[name](...given)), call++))) as never
+    async function* keys(prefix: string): AsyncGenerator<string> {
+      yield* resultOf(lie(right(await honest.keys(prefix)), call++)) as string[]
+    }
+    return { store: { ...honest, mget: lying('mget'), putIfAbsent: lying('putIfAbsent'), keys } }
+  })
+
+const modelCases = (lie: Lie): readonly ContractCase[] =>
+  modelContract('lies', async (scene) => {
+    const calls = assistant('Reading.', toolCall('c1', 'read', { path: 'a' }), toolCall('c2', 'read', {}))
+    const answers = { text: [assistant('Hello, world.')], calls: [calls, calls], cut: [], fails: [], hangs: [] }
+    const honest = scriptedModel(answers[scene])
+    let call = 0
+    const stream: Model['stream'] = async function* (request, signal) {
+      const cut = scriptedModel([assistant('Hello, world.')])
+      for await (const event of (scene === 'cut' || scene === 'hangs' ? cut : honest).stream(request, signal)) {
+        if (event.type === 'finish' && scene === 'cut') throw new Error('cut')
+        if (event.type === 'finish' && scene === 'hangs') await new Promise((_, reject) => signal.addEventListener('abort', reject)) // oxfmt-ignore
+        yield resultOf(lie(right(event), call++)) as ModelEvent
+      }
+    }
+    return { model: { ...honest, stream } }
   })
 
 /** Another value, frozen: one of its leaves is changed. */
@@ -72,13 +111,29 @@ const changed = (value: unknown, pick: number): unknown => {
 const picks = 4
 
 const slow =
-  /follow|expired|renewed|asked to stop|was lost|taken by another|concurrent requests|different leases|one holder|watch|thousand|any number|byte for byte|is removed during|several|random failures|crash|1,000|fifty|every size|text without control|earlier heads|one millisecond|slice|one kind/
+  /thousand|any number|byte for byte|several|random failures|crash|1,000|fifty|every size|text without control|earlier heads|one millisecond|during a read|more rows than|concurrent writers|one kind|slice/
 
-it('each contract case detects exactly the recorded faulty stores', async () => {
-  const lines: string[] = []
+it('each contract case detects exactly the recorded faulty stores and models', async () => {
+  // Nobody waits: when nothing else is left to do, the next timer is due, and no result depends on how long anything takes.
+  const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] as const
+  vi.useFakeTimers({ toFake: [...toFake], now: 1_700_000_000_000 }).setTimerTickMode('nextTimerAsync')
   // What a case that fails has begun may fail after it.
   const listeners = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection').on('unhandledRejection', () => undefined)
+  const late = (): undefined => undefined
+  process.on('rejectionHandled', late)
+  const lines: string[] = []
+  for (const casesOf of [storeCases, keyValueCases, modelCases]) lines.push(...(await countBelieved(casesOf)))
+  await new Promise(setImmediate)
+  vi.useRealTimers()
+  process.removeAllListeners('unhandledRejection').off('rejectionHandled', late)
+  for (const listener of listeners) process.on('unhandledRejection', listener)
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lies.txt')
+})
+
+/** A line for each case: how many lies it meets and believes. */
+const countBelieved = async (casesOf: (lie: Lie) => readonly ContractCase[]): Promise<readonly string[]> => {
+  const lines: string[] = []
   for (const [index, { name }] of casesOf((answer) => answer).entries()) {
     let calls = 0
     if (slow.test(name)) continue
@@ -98,13 +153,13 @@ it('each contract case detects exactly the recorded faulty stores', async () => 
     for (let at = first; at < calls; at++) {
       faults += await believes(at, () => fault)
       for (let pick = 0; pick < picks; pick++)
-        values += await believes(at, (answer) => (isLeft(answer) ? right({}) : right(changed(answer.right, pick))))
+        values += await believes(at, (answer) => {
+          if (isLeft(answer)) return pick === 0 ? right({}) : left(changed(answer.left, pick))
+          return right(changed(answer.right, pick))
+        })
     }
     const lies = calls - first
     lines.push(`${name.slice('lies: '.length)}: of ${lies} faults ${faults}, of ${lies * picks} values ${values}`)
   }
-  await new Promise(setImmediate)
-  process.removeAllListeners('unhandledRejection')
-  for (const listener of listeners) process.on('unhandledRejection', listener)
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lies.txt')
-})
+  return lines
+}

@@ -91,7 +91,7 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
         rows.map((row) => row.leaf),
         hash,
       )
-  const head = isPlanned ? plan.head : rows.length === 0 ? log.head : headOf(range, hash)
+  const head = isPlanned ? plan.head : headOf(range, hash)
   let { entries } = log
   const grown = rows.map((row, offset): GrownRow => {
     const position = size + offset

@@ -122,6 +122,23 @@ it('each piece is spooled before it can be forwarded, readable only by its owner
   spool.close()
 })
 
+it('calls are of one caller if all their credentials are equal', () => {
+  const spool = openTestSpool()
+  const posted: Uint8Array[] = []
+  const frames = new Frames({ spool, post: (records) => posted.push(records) })
+  const all: readonly { readonly [name: string]: string }[] = [
+    ...[{}, { authorization: 'one' }, { authorization: 'two' }, { 'x-api-key': 'one' }, { 'api-key': 'one' }],
+    ...[{ 'x-goog-api-key': 'one' }, { cookie: 'one' }, { authorization: 'two', 'x-api-key': 'one' }],
+    ...[{ authorization: 'two', 'x-other': 'one' }, { authorization: 'one' }],
+  ]
+  for (const given of all) frames.observe('default', { ...request, header: (name) => given[name] }).sent()
+  frames.flush()
+  const text = Buffer.concat(posted).toString('latin1')
+  const digests = [...text.matchAll(/"authorization":"([^"]+)"/g)].map(([, digest]) => digest)
+  expect(digests.map((digest) => digests.indexOf(digest))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 2, 1])
+  spool.close()
+})
+
 it('a spool file is truncated when its calls end, and a recorder that ends leaves none', () => {
   const spool = openTestSpool()
   const frames = untaken(spool)
