@@ -10,7 +10,7 @@
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { memoizeEstimator } from '../counting/tokens.ts'
-import type { Settings, Track } from './track.ts'
+import type { Settings } from './track.ts'
 
 /** The latest chapter, in messages of the conversation. */
 export interface Chapter {
@@ -24,8 +24,6 @@ export interface Chapter {
   tokens: number
   /** The number of messages that are only counted after this chapter, once that is known. */
   countedNext?: number | undefined
-  /** The track that goes on after this chapter, or its state; null if only the whole record gives it. */
-  next?: Track | string | null | undefined
 }
 
 /** The latest chapter of a view, of which no message is counted yet. */

@@ -46,8 +46,9 @@ import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 /** Increase this when the same record derives different contexts, so that older states are ignored. */
 const version = 4
 
-interface StoredState extends Omit<Facts, 'chapter'> {
-  readonly chapter: Omit<Chapter, 'next'> & { readonly next?: string | null }
+interface StoredState extends Facts {
+  /** The state of the track that goes on after the chapter; null if only the whole record gives it. */
+  readonly next?: string | null | undefined
   readonly key: string
   readonly epoch: number
   readonly unused?: EpochLine['unused']
@@ -81,15 +82,14 @@ export const stateOf = (begun: LineStart, track: Track): string | undefined => {
 }
 
 const textOf = ({ line, segments, messages, facts }: LineStart, track: Track, key: string): string => {
-  const { notes } = track
+  const { notes, next } = track
   const { epoch, unused, talks } = line
-  const { next, ...chapter } = facts.chapter
   const stored: StoredState = {
     key,
     epoch,
     ...present({ unused, talks }),
     ...facts,
-    chapter: { ...chapter, ...(next !== undefined && { next: nextText(next) }) },
+    ...present({ next: typeof next === 'object' && next !== null ? (stateOf(next.begun, next) ?? null) : next }),
     segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
       const { from, to } = segment
       if (segment.type === 'unit') {
@@ -110,16 +110,13 @@ const textOf = ({ line, segments, messages, facts }: LineStart, track: Track, ke
   return `${sumOf(json)}\n${json}`
 }
 
-const nextText = (next: Chapter['next']): string | null =>
-  typeof next === 'object' && next !== null ? (stateOf(next.begun, next) ?? null) : (next ?? null)
-
 /** Advances a track to the end of a view, across the end of its chapter too; undefined if it has to start over. */
 export const advanceAcross = (track: Track, view: View<Message>, notes: Sequence<Note>): Track | undefined => {
   const advanced = advanceTrack(track, view, notes)
   if (advanced !== 'chapter') return advanced
-  const { next } = track.chapter
+  const { next } = track
   const chapter = chapterAfter(track.chapter, track.length)
-  track.chapter.next = null // it goes on for one context
+  track.next = null // it goes on for one context
   if (typeof next === 'string') return resumeTrack(next, view, notes, track.settings, chapter)
   if (next === null || next === undefined) return undefined
   Object.assign(next.chapter, chapter)
@@ -145,7 +142,7 @@ export const resumeTrack = (
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
     if (track === undefined) return undefined
     track.begun.text = text
-    if (chapter !== undefined) Object.assign(track.chapter, { next: undefined }, chapter)
+    if (chapter !== undefined) Object.assign(track.chapter, chapter)
     return advanceAcross(track, view, notes)
   } catch {
     return undefined // it refers to something that this record does not have
@@ -172,6 +169,7 @@ const trackFrom = (
   const track = trackOf(settings, { count, last, counts, applied, base, pages, summaries }, new Map(), {
     ...{ length, recentFrom: length, lastAt, declined: { left: stored.declined, price: 0 }, activeFrom, asked },
     chapter: { ...stored.chapter },
+    next: stored.next,
   })
   const { unused, talks } = stored
   const line: EpochLine = { ...emptyEpochLine(stored.epoch, track.line.renderer), ...present({ unused, talks }) }

@@ -61,6 +61,8 @@ export interface Track {
   readonly late: LateResults
   readonly notes: ReadNotes
   readonly chapter: Chapter
+  /** The track that goes on after the chapter, or its state; null if only the whole record gives it. */
+  next?: Track | string | null | undefined
   /** The start of the current line: the latest compaction, or the beginning. */
   begun: LineStart
   /** Messages read, the last one's position, and those from `recentFrom` on, which contexts may not have seen. */
@@ -173,13 +175,13 @@ export const advanceTrack = (
 ): Track | 'chapter' | undefined => {
   if (!readReceipts(track, notes)) return undefined
   const again = advance(track, view, notes)
-  const { next } = track.chapter
+  const { next } = track
   if (again === undefined) {
     const goesOn =
       typeof next !== 'object' ||
       next === null ||
       (readReceipts(next, notes) && advance(next, view, notes) === undefined)
-    if (!goesOn) track.chapter.next = null
+    if (!goesOn) track.next = null
     return track
   }
   if (again === 'chapter') return again
@@ -304,8 +306,7 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
       startLine(track, countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }), room, factor)
       continue
     }
-    if (chapter.countedNext !== undefined && chapter.next === undefined)
-      chapter.next = nextTrack(track, view, room, factor)
+    if (chapter.countedNext !== undefined && track.next === undefined) track.next = nextTrack(track, view, room, factor)
     const size = tokensOf(track.line)
     track.calls += 1
     track.read += size
