@@ -46,7 +46,7 @@ import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 /** Increase this when the same record derives different contexts, so that older states are ignored. */
 const version = 4
 
-interface StoredState extends Facts {
+interface StoredState extends Omit<Facts, 'next'> {
   /** The state of the track that goes on after the chapter; null if only the whole record gives it. */
   readonly next?: string | null | undefined
   readonly key: string
@@ -82,14 +82,15 @@ export const stateOf = (begun: LineStart, track: Track): string | undefined => {
 }
 
 const textOf = ({ line, segments, messages, facts }: LineStart, track: Track, key: string): string => {
-  const { notes, next } = track
+  const { notes } = track
   const { epoch, unused, talks } = line
+  const { next, ...known } = facts
   const stored: StoredState = {
     key,
     epoch,
     ...present({ unused, talks }),
-    ...facts,
-    ...present({ next: typeof next === 'object' && next !== null ? (stateOf(next.begun, next) ?? null) : next }),
+    ...known,
+    ...present({ next: typeof next === 'object' && next !== null ? (stateOf(next, track) ?? null) : next }),
     segments: line.segments.slice(0, segments).map((segment): StoredSegment => {
       const { from, to } = segment
       if (segment.type === 'unit') {
@@ -119,11 +120,14 @@ export const advanceAcross = (track: Track, view: View<Message>, notes: Sequence
   track.next = null // it goes on for one context
   if (typeof next === 'string') return resumeTrack(next, view, notes, track.settings, chapter)
   if (next === null || next === undefined) return undefined
-  Object.assign(next.chapter, chapter)
-  // Its line began before it was known where this chapter begins.
-  Object.assign(next.begun.facts.chapter, chapter)
-  next.begun.text = undefined
-  return advanceAcross(next, view, notes)
+  return advanceAcross(inChapter(next, chapter), view, notes)
+}
+
+/** A track whose line began before it was known where its chapter begins. */
+const inChapter = (track: Track, chapter: Chapter): Track => {
+  Object.assign(track.chapter, chapter)
+  track.begun = { ...track.begun, facts: { ...track.begun.facts, chapter }, text: undefined }
+  return track
 }
 
 /** Restores the track of a state and advances it to the end of a view; undefined if the state does not match. */
@@ -142,8 +146,7 @@ export const resumeTrack = (
     const track = trackFrom(stored as unknown as StoredState, view, notes, settings)
     if (track === undefined) return undefined
     track.begun.text = text
-    if (chapter !== undefined) Object.assign(track.chapter, chapter)
-    return advanceAcross(track, view, notes)
+    return advanceAcross(chapter === undefined ? track : inChapter(track, chapter), view, notes)
   } catch {
     return undefined // it refers to something that this record does not have
   }

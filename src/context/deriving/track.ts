@@ -5,7 +5,7 @@
  * can follow: after a user message, or when every call has its result. So the result does not depend on how often
  * contexts are derived or from which earlier one: the same record, notes and options give the same context.
  */
-import { isLeft, jsonEqual } from '../../json/index.ts'
+import { isLeft, jsonEqual, present } from '../../json/index.ts'
 import { noteAt } from '../check.ts'
 import type { View } from '../../history/index.ts'
 import { settle, type Message } from '../../message/index.ts'
@@ -110,6 +110,8 @@ export interface NumberedSummary {
 
 /** A track's knowledge at the start of its line, as plain data for a state. */
 export interface Facts extends Pick<Readonly<Track>, 'length' | 'lastAt' | 'activeFrom' | 'asked' | 'chapter'> {
+  /** Where the next track's line began by then. That track goes on, perhaps with what a fork of the record has. */
+  readonly next?: LineStart | string | null | undefined
   /** The line is not compacted while it takes at most this many tokens. */
   readonly compactAt: number
   /** The tokens left by the compaction that was not worth its price. */
@@ -177,10 +179,7 @@ export const advanceTrack = (
   const again = advance(track, view, notes)
   const { next } = track
   if (again === undefined) {
-    const goesOn =
-      typeof next !== 'object' ||
-      next === null ||
-      (readReceipts(next, notes) && advance(next, view, notes) === undefined)
+    const goesOn = !isTrack(next) || (readReceipts(next, notes) && advance(next, view, notes) === undefined)
     if (!goesOn) track.next = null
     return track
   }
@@ -398,6 +397,7 @@ export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, fact
   const { count, counts, applied, base, summaries, pages } = track.notes
   const facts: Facts = {
     ...{ length, lastAt, compactAt, declined: declined.left, factor, activeFrom, asked, chapter: { ...chapter } },
+    ...present({ next: isTrack(track.next) ? track.next.begun : track.next }),
     ...(heard.isTalk && { heard: heard.messages }),
     unanswered: [...settling.unanswered.values()],
     notes: [count, applied, base],
@@ -412,6 +412,8 @@ export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, fact
   })
   return { ...allOf(line), facts, isComplete: line.epoch > 0 && !isLateInReach }
 }
+
+const isTrack = (next: Track['next']): next is Track => typeof next === 'object' && next !== null
 
 /** Whether a message is shown in its unit or by a line in a marker. */
 const hasOwnLine = ({ segments }: EpochLine, position: number): boolean => {
