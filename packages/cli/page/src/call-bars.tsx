@@ -290,15 +290,15 @@ const sharedText = ({ info }: SessionRecord, figures: readonly CallFigures[]): s
 
 /** Which call cost most, and why. */
 const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
-  const { dearest, dollars, calls } = sums
+  const { dearest, dollars, calls, unpriced } = sums
   if (dearest === undefined) return null
   if (calls === 1) return <Facts text={textOf({ type: 'calls', shown: dearest, of: [dearest] })} />
   const { number, why } = dearest
   return (
     <>
       <a href={hrefOfCall(record, dearest, false)}>Call {groupedNumber(number)}</a>
-      {dearest.dollars === undefined
-        ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}`
+      {dearest.dollars === undefined || unpriced > 0
+        ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}${unpriced < calls ? ` (${countText(unpriced, 'call')} of ${groupedNumber(calls)} without a known price)` : ''}`
         : ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
       . {why}
     </>
@@ -308,7 +308,7 @@ const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonl
 /** The call that is looked at, and the way to the one that cost most. */
 const SelectedCall = ({
   record,
-  sums: { dearest },
+  sums: { dearest, unpriced },
   bar,
 }: {
   readonly record: SessionRecord
@@ -321,7 +321,9 @@ const SelectedCall = ({
     <>
       <Facts text={isCall ? textOf(bar) : 'This call has no token counts.'} />{' '}
       {isDearest ? null : (
-        <a href={hrefOfCall(record, dearest, true)}>Call {groupedNumber(dearest.number)} cost most.</a>
+        <a href={hrefOfCall(record, dearest, true)}>
+          Call {groupedNumber(dearest.number)} {unpriced === 0 ? 'cost most' : 'was sent most that was not cached'}.
+        </a>
       )}
     </>
   )
@@ -370,7 +372,11 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
     [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
     [figures.some(isEmpty), <i class="level empty-call" />, 'no tokens counted'],
     [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
-    [figures.filter(({ isShared }) => !isShared).length > 1, <i class="level dearest-call" />, 'cost most'],
+    [
+      figures.filter(({ isShared }) => !isShared).length > 1,
+      <i class="level dearest-call" />,
+      sumsOf(figures).unpriced === 0 ? 'cost most' : 'most not cached',
+    ],
     [hasBeside, <i class="level beside-call" />, 'sub-agent or fork'],
   ]
   return marks.flatMap(([isThere, mark, words]) => (isThere ? [[mark, words] as const] : []))

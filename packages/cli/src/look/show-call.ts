@@ -34,7 +34,8 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
     const record = await callRecord(store, id, found)
     const calls = callsOf(record)
     const figures = figuresOf(record, calls)
-    const wanted = number === 'dearest' ? sumsOf(figures).dearest?.number : number
+    const { dearest, unpriced, calls: own } = sumsOf(figures)
+    const wanted = number === 'dearest' ? dearest?.number : number
     const index = wanted === undefined ? -1 : wanted < 0 ? calls.length + wanted : wanted - 1
     const [shown, one] = [calls[index], figures[index]]
     if (figures.length === 0)
@@ -54,6 +55,10 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
     const forkedFrom = isFirstOwn(record, shown.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
     if (values['json'] === true) return terminal.printJson([callJson(one, shown, calls.length, compared, forkedFrom)])
     await terminal.print([found.title])
+    if (number === 'dearest' && unpriced > 0)
+      await terminal.print([
+        `No list price is known for ${groupedNumber(unpriced)} of ${countText(own, 'call')}: this is the one with most input that was not cached.`,
+      ])
     await terminal.print(figureLines(one, shown, calls.length, terminal))
     return terminal.print(
       differenceLines(one, compared, forkedFrom, {

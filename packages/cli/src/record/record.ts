@@ -214,8 +214,11 @@ const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], termin
 /** The summary of the recording, for people. */
 export const summaryLines = (summaries: readonly ScopeSummary[]): readonly string[] => {
   const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
-  const sessions = summaries.flatMap(({ sessions, scope }) =>
-    sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
+  const sessions = summaries.flatMap(({ sessions, scope, breaks }) =>
+    sessions.map((id) => {
+      const broke = breaks.find(({ session }) => session === id)
+      return `${shellWord(id)}${broke === undefined ? '' : ` --call ${broke.call}`}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`
+    }),
   )
   const calls = sum((one) => one.calls)
   const removed = summaries.reduce((all, one) => all + (one.removed ?? 0), 0)

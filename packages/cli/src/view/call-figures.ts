@@ -235,7 +235,7 @@ export interface CallSums {
   readonly dollars: number | undefined
   /** How many calls with tokens have no known price. */
   readonly unpriced: number
-  /** The one that cost most; if no price is known, the one with most input that was not cached. */
+  /** The one that cost most; if a price is not known, the one with most input that was not cached. */
   readonly dearest: CallFigures | undefined
 }
 
@@ -245,7 +245,6 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
   let cached: number | undefined
   let dollars: number | undefined
-  let dearest: CallFigures | undefined
   for (const one of figures) {
     if (one.isCounted) {
       sums.input += one.input
@@ -256,8 +255,11 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
     }
     if (one.broke !== undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
-    if (one.input > 0 && (dearest === undefined || costsMore(one, dearest))) dearest = one
   }
+  const costs = sums.unpriced === 0 ? costsMore : isLessCached
+  const dearest = figures
+    .filter(({ input }) => input > 0)
+    .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
   const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
   const isUndercounted = figures.some((one) => one.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
@@ -267,4 +269,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
 export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
   one.dollars !== undefined || other.dollars !== undefined
     ? (one.dollars ?? -1) > (other.dollars ?? -1)
-    : one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
+    : isLessCached(one, other)
+
+const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
+  one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
