@@ -361,6 +361,16 @@ describe('show --call', () => {
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
     expect(stdout).not.toContain('message 2 of the request')
   })
+  it('paints what was added green and what was removed red', () => {
+    const paintedIn = (call: string, colour: 31 | 32): readonly string[] =>
+      indelible(['show', id, '--call', call, '--store', path], { columns: 80, colour: true })
+        .lines.filter((line) => line.startsWith(`\u001b[${colour}m `))
+        .map((line) => line.slice(5).trim().slice(0, 1))
+    expect(new Set(paintedIn('3', 32))).toEqual(new Set('+'))
+    expect(paintedIn('3', 31)).toEqual([])
+    expect(paintedIn('4', 32)).toEqual(['+', '+', '+'])
+    expect(paintedIn('4', 31)).toEqual(['-'])
+  })
   it('shows the difference in a long line, and the whole line with --full', () => {
     const shown = (...more: readonly string[]) =>
       indelible(['show', id, '--call', '4', ...more, '--store', path], { columns: 80 }).stdout
