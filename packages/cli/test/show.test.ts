@@ -484,6 +484,37 @@ describe('a session with an altered message', () => {
     ])
     expect(found.stderr).toContain('s is damaged: not all of its messages were searched')
   })
+  it('repair, and a backup of it, name the damage and end with 1; a repair that was possible ends with 0', async () => {
+    const run = await altered('tool_result')
+    expect(run('repair')).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(
+        /^log "s" .*its head is not that of its 4 rows: not repaired\n1 finding, 0 repaired\n$/,
+      ) as string,
+      stderr: "indelible: 1 finding can't be repaired: restore the store from a backup\n",
+    })
+    const to = join(folder, 'of-altered.db')
+    expect(run('backup', to)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^log "s" .*its head is not that of its 4 rows\nindelible: .*of-altered\.db is a copy of a damaged store; "indelible repair --store .*" rebuilds/,
+      ) as string,
+    })
+    const path = join(folder, 'repairable.db')
+    const store = await sqliteStore({ path })
+    await createSession(store, { id: 's', messages: [user('hi')] })
+    await store.close()
+    expect(indelible(['repair', '--store', path])).toMatchObject({ status: 0, stdout: 'no findings, 0 repaired\n' })
+    const db = new DatabaseSync(path)
+    db.exec('update log set entries = 0')
+    db.close()
+    expect(indelible(['repair', '--store', path])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\n1 finding, 1 repaired\n$/) as string,
+      stderr: '',
+    })
+  })
 })
 
 describe('a session with a message that another program wrote, and that is none', () => {
