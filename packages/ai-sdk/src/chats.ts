@@ -174,8 +174,7 @@ const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
 /** Gives reasoning from a run the ids that its stream used. */
 const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
   wire.map((message) => {
-    const [, position] = /^msg-(\d+)$/.exec(message.id) ?? []
-    const first = position === undefined ? undefined : messages.at(Number(position))
+    const first = messages.at(Number(/^msg-(\d+)$/.exec(message.id)?.[1]))
     const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
     if (message.role !== 'assistant' || !isOfRun) return message
     let [step, next] = [-1, 0]
@@ -281,7 +280,6 @@ const equalCountFrom = (
 
 /** The number of messages for a conversation's first `count` UI messages, `likely` if the guess is right. */
 const messagesFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
-  if (count === 0) return 0
   const encodedLength = (length: number): number =>
     encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
   if (likely < conversation.length && encodedLength(likely) === count && encodedLength(likely + 1) > count)

@@ -162,7 +162,7 @@ describe('indelible chat', () => {
     const { pty, until, ended, shown } = terminal('--session', '7f0000', '--store', store)
     await until('you> ')
     expect(shown()).toContain(`session ${whole} in`)
-    expect(shown()).toMatch(/after 3\s+messages/)
+    expect(shown()).toMatch(/after\s+3\s+messages/)
     pty.write('\u0004')
     expect(await ended).toBe(0)
   })

@@ -120,8 +120,51 @@ describe('scopes of a store', () => {
     [['list', '--all-scopes', '--scope', 'ann']],
     [['list', '--scope', '']],
     [['verify', 'hello', '--all-scopes']],
-    [['copy', 'hello', '--all-scopes', '--from', path, '--to', join(folder, 'none.db')]],
-  ])('refuse %j', (args) => expect(run(...args, ...(args[0] === 'copy' ? [] : store)).status).toBe(2))
+  ])('refuse %j', (args) => expect(run(...args, ...store).status).toBe(2))
+})
+
+it('copy says of each session whether it is new, there already, longer there, or another one, and copies the others', () => {
+  const [from, to] = [join(folder, 'copy-from.db'), join(folder, 'copy-to.db')]
+  const ids = ['one', 'two', 'three']
+  for (const id of ids) run('import', said(id, `I am ${id}.`), '--store', from)
+  const copied = run('copy', '--to', to, '--from', from)
+  expect([copied.status, copied.stderr]).toEqual([0, ''])
+  expect(copied.lines).toEqual([
+    ...ids.map((id) => expect.stringMatching(new RegExp(`^${id}: 1 message, head [^,]+$`)) as string),
+    '',
+  ])
+  run('append', 'two', 'Longer.', '--store', to)
+  for (const store of [from, to]) run('append', 'three', `In ${store}.`, '--store', store)
+  run('import', said('four', 'I am four.'), '--store', from)
+  const env = { INDELIBLE_STORE: from }
+  expect(indelible(['copy', '--to', to], { env })).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(
+      /^one: 1 message, head [^,]+, already copied\nfour: 1 message, head [^,]+\n$/,
+    ) as string,
+    stderr: `two: the session in the other store is longer (2 rows, here 1); it was not changed
+three: the other store has a different record with this id (2 rows); it was not changed. To keep both, fork one under another id
+indelible: 2 sessions of 4 were not copied
+`,
+  })
+  expect(run('copy', 'nobody', 'one', '--from', from, '--to', to)).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^one: .*, already copied\n$/) as string,
+    stderr: expect.stringMatching(
+      /^--from: .*no session "nobody".*\nindelible: 1 session of 2 was not copied\n$/,
+    ) as string,
+  })
+  const refused = [
+    [[], 'copy needs both stores'],
+    [['--from', from], 'copy needs both stores'],
+    [['--from', '', '--to', to], 'copy needs both stores'],
+    [['--from', from, '--to', ''], 'copy needs both stores'],
+    [['--from', from, '--to', from], 'copy needs two stores'],
+    [['one', '--all-scopes', '--from', from, '--to', to], 'copy --all-scopes takes no SESSION'],
+    [['--scope', 'a', '--all-scopes', '--from', from, '--to', to], '--all-scopes and --scope exclude each other'],
+  ] as const
+  for (const [args, text] of refused)
+    expect(run('copy', ...args)).toMatchObject({ status: 2, stderr: expect.stringContaining(text) as string })
 })
 
 describe('choice of the store', () => {

@@ -361,6 +361,16 @@ describe('show --call', () => {
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)
     expect(stdout).not.toContain('message 2 of the request')
   })
+  it('paints what was added green and what was removed red', () => {
+    const paintedIn = (call: string, colour: 31 | 32): readonly string[] =>
+      indelible(['show', id, '--call', call, '--store', path], { columns: 80, colour: true })
+        .lines.filter((line) => line.startsWith(`\u001b[${colour}m `))
+        .map((line) => line.slice(5).trim().slice(0, 1))
+    expect(new Set(paintedIn('3', 32))).toEqual(new Set('+'))
+    expect(paintedIn('3', 31)).toEqual([])
+    expect(paintedIn('4', 32)).toEqual(['+', '+', '+'])
+    expect(paintedIn('4', 31)).toEqual(['-'])
+  })
   it('shows the difference in a long line, and the whole line with --full', () => {
     const shown = (...more: readonly string[]) =>
       indelible(['show', id, '--call', '4', ...more, '--store', path], { columns: 80 }).stdout
@@ -473,6 +483,37 @@ describe('a session with an altered message', () => {
       [{ session: 's', damaged: 'not all of its messages were searched' }],
     ])
     expect(found.stderr).toContain('s is damaged: not all of its messages were searched')
+  })
+  it('repair, and a backup of it, name the damage and end with 1; a repair that was possible ends with 0', async () => {
+    const run = await altered('tool_result')
+    expect(run('repair')).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(
+        /^log "s" .*its head is not that of its 4 rows: not repaired\n1 finding, 0 repaired\n$/,
+      ) as string,
+      stderr: "indelible: 1 finding can't be repaired: restore the store from a backup\n",
+    })
+    const to = join(folder, 'of-altered.db')
+    expect(run('backup', to)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^log "s" .*its head is not that of its 4 rows\nindelible: .*of-altered\.db is a copy of a damaged store; "indelible repair --store .*" rebuilds/,
+      ) as string,
+    })
+    const path = join(folder, 'repairable.db')
+    const store = await sqliteStore({ path })
+    await createSession(store, { id: 's', messages: [user('hi')] })
+    await store.close()
+    expect(indelible(['repair', '--store', path])).toMatchObject({ status: 0, stdout: 'no findings, 0 repaired\n' })
+    const db = new DatabaseSync(path)
+    db.exec('update log set entries = 0')
+    db.close()
+    expect(indelible(['repair', '--store', path])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\n1 finding, 1 repaired\n$/) as string,
+      stderr: '',
+    })
   })
 })
 
