@@ -116,6 +116,21 @@ describe('a record of many budgets', () => {
     expect(chapters).toBeGreaterThan(0)
   })
 
+  it('a state is of its own context, also if it is read when the record has gone on', () => {
+    const view = recordOfBudgets(26, false)
+    const atOnce = Array.from({ length: view.length + 1 }, (_, at) =>
+      said(orThrow(deriveContext(view.slice(0, at), { budget }))),
+    )
+    const live: DerivedContext[] = []
+    for (let at = 1; at <= view.length; at++)
+      live.push(orThrow(deriveContext(view.slice(0, at), { budget, previous: live.at(-1) })))
+    for (let from = 0; from < live.length; from += 9) {
+      const state = live[from]?.state
+      for (let at = from + 1; at <= view.length; at += 13)
+        expect(said(orThrow(deriveContext(view.slice(0, at), { budget, state })))).toBe(atOnce[at])
+    }
+  })
+
   it('an epoch is named once: contexts of the same one extend each other across chapters', () => {
     const view = recordOfBudgets(60, false)
     let previous: DerivedContext | undefined
