@@ -356,6 +356,19 @@ describe('show --call', () => {
       stderr: expect.stringContaining('--call takes a whole number or "dearest", not "cheapest"') as string,
     })
   })
+  it('does not say which call cost most where a price is unknown', async () => {
+    const other = join(folder, 'unpriced.db')
+    const store = await sqliteStore({ path: other })
+    const name = await recordCalls(store, [
+      { input: 12_000, cached: 0 },
+      { input: 14_000, cached: 1_000, how: 'unpriced' },
+    ])
+    await store.close()
+    const { stdout } = indelible(['show', name, '--call', 'dearest', '--store', other], { columns: 300 })
+    expect(stdout).toMatch(
+      /^No list price is known for 1 of 2 calls: this is the one with most input that was not cached\.\ncall 2 of 2, acme-1/m,
+    )
+  })
   it('shows only the message that was edited, not those that follow it', () => {
     const { stdout } = show('--call', '4')
     expect(stdout).toMatch(/ {2}1 unchanged message\n {2}message 1 of the request\n[^]* {2}4 unchanged messages\n/)

@@ -4,7 +4,7 @@
  *
  * It contains positions and numbers but no message text: texts are read from the record again. A checksum of the
  * resulting messages ensures that a state gives the same context as the record. A state of another record, policy,
- * budget or version is ignored, as is one that is damaged or older than an erasure.
+ * budget or version is ignored, as is one that is damaged or shows what was erased since.
  */
 import { isObject, present } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'

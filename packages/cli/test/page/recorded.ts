@@ -56,9 +56,12 @@ export interface RecordedCall {
   readonly input: number
   readonly cached: number
   readonly output?: number
-  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. `model`: another one, without the last tool. */
-  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'beside' | 'model'
+  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. `model`: another one, without the last tool. `unpriced`: a model without a list price. */
+  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'beside' | 'model' | 'unpriced'
 }
+
+const modelFor = ({ how }: RecordedCall): string =>
+  how === 'model' ? 'gpt-5.4' : how === 'unpriced' ? 'acme-1' : 'gpt-5.5'
 
 /** Fourteen calls: a failure and its repetition, three cache breaks, and a sub-agent. The thirteenth costs most. */
 export const fourteenCalls: readonly RecordedCall[] = [
@@ -103,7 +106,7 @@ export const recordCalls = async (
       call.how === 'beside' ? [...messages.slice(0, -1), { role: 'user', content: 'Look into the git log.' }] : messages
     const by = call.how === 'beside' ? clientOf('a sub-agent') : openai
     const answer = await by.chat.completions
-      .create({ model: call.how === 'model' ? 'gpt-5.4' : 'gpt-5.5', messages: sent, tools: names.map(tool) })
+      .create({ model: modelFor(call), messages: sent, tools: names.map(tool) })
       .catch((): undefined => undefined)
     await fetch.settled()
     if (answer === undefined || call.how === 'beside') continue
