@@ -180,6 +180,20 @@ describe('a record of many budgets', () => {
     previous = context
   })
 
+  it('reads the last call and its result closely, however long that is', () => {
+    const history = createHistory({ from: [user('Read it.')] })
+    const epochs = new Set<number>()
+    for (let step = 0; step < 3; step++) {
+      history.append(assistant(toolCall(`c${step}`, 'read', {})))
+      history.append(toolResult(`c${step}`, `line of step ${step} that is long enough\n`.repeat(8000)))
+      const context = orThrow(deriveContext(history.view(), { budget: 1000 }))
+      expectLawful(context, history.view())
+      expect(context.residency.at(-1)).toBe('compressed')
+      epochs.add(context.epoch)
+    }
+    expect(epochs.size).toBe(3)
+  })
+
   it('needs no message after which a model is called', () => {
     const history = createHistory<Message>()
     for (let index = 0; index < 300; index++)
@@ -198,7 +212,7 @@ describe('a record of many budgets', () => {
       expectLawful(context, history.view())
       previous = context
     }
-    expect(previous?.epoch).toBe(1000)
+    expect(previous?.epoch).toBeGreaterThanOrEqual(1000)
   })
 
   it('a fault needs what it says, at any length', () => {

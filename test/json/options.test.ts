@@ -208,7 +208,7 @@ const choices: readonly (readonly [words: string, call: (word: never) => unknown
     (reasoning) => writeNative(view, 'codex', { id: crypto.randomUUID(), now: 0, cwd: '/a', reasoning }),
   ],
   ['open-calls, unsettled', (allow) => anthropic.encode(view, { allow })],
-  ['created, appended, entries, id', (by) => store.list({ by })],
+  ['created, appended, entries, tokens, id', (by) => store.list({ by })],
 ]
 
 it.each(choices)('an option takes one of %s', (words, call) => {

@@ -181,11 +181,15 @@ it("a recorder's index confirms no guessed text without the key", async () => {
     const receipt = await ok(eraseMessages(store, session?.id ?? '', [0, 1]))
     expect(receipt.remains).toContainEqual({ what: 'index', session: session?.id })
     const index = new Set<string>()
-    for (const { id } of (await ok(inner.list({ limit: 1000 }))).logs.filter(({ id }) => id.startsWith('indelible.recorder.'))) // oxfmt-ignore
-      for (const { body } of await ok(inner.read(id))) for (const [digits] of body.matchAll(/[0-9a-f]{32}/g)) index.add(digits) // oxfmt-ignore
+    const { logs } = await ok(inner.list({ limit: 1000 }))
+    for (const { id, meta } of logs.filter(({ id }) => id.startsWith('indelible.recorder.'))) {
+      const rows = await ok(inner.read(id))
+      for (const text of [JSON.stringify(meta), ...rows.map(({ body }) => body)])
+        for (const [digits] of text.matchAll(/[0-9a-f]{16}/g)) index.add(digits)
+    }
     expect(index.size).toBeGreaterThan(0)
     const chain = chainOf([{ role: 'user', content: [{ type: 'text', text: 'my pin is 4711' }] }])
-    expect(index).not.toContain(digestOf(`m:${chain.at(-1)}`).slice(0, 32))
+    expect(index).not.toContain(digestOf(`m:${chain.at(-1)}`).slice(0, 16))
     await recorded(store, 'another') // the index goes on
   }
 })

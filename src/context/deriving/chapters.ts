@@ -10,7 +10,7 @@
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { memoizeEstimator } from '../counting/tokens.ts'
-import type { Settings } from './track.ts'
+import type { Settings } from './settings.ts'
 
 /** The latest chapter, in messages of the conversation. */
 export interface Chapter {
@@ -41,8 +41,9 @@ export const addToChapter = (chapter: Chapter, view: View<Message>, index: numbe
     Object.assign(chapter, chapterAfter(chapter, index), { countedNext: undefined })
     return
   }
+  if (chapter.tokens >= (budgetsInChapter - budgetsBefore) * settings.budget && view.at(index)?.role !== 'tool')
+    chapter.countedNext ??= index
   chapter.tokens = tokensWith(chapter, view, index, settings)
-  if (chapter.tokens >= (budgetsInChapter - budgetsBefore) * settings.budget) chapter.countedNext ??= index + 1
 }
 
 /** The chapter after one that ends with a message. */

@@ -104,9 +104,9 @@ export const compact = (compaction: Compaction): EpochLine => {
 
 /**
  * The line with only what has to stay a message: rules, what the policy keeps, the user's question and summaries. All
- * else is counted in markers without lines. Earlier compactions make no difference to it.
+ * else before a position is counted in markers without lines. Earlier compactions make no difference to it.
  */
-export const countOnly = (compaction: Compaction): EpochLine => {
+export const countOnly = (compaction: Compaction, before: number): EpochLine => {
   const { segments, policy, renderer, asked, record, epoch } = compaction
   const counted: Segment[] = []
   let hidden: Range | undefined
@@ -117,7 +117,8 @@ export const countOnly = (compaction: Compaction): EpochLine => {
   for (const segment of segments)
     if (
       segment.type === 'unit' &&
-      (isAskedUnit(segment.unit, asked) ||
+      (segment.to > before ||
+        isAskedUnit(segment.unit, asked) ||
         isKept(segment.unit, policy) ||
         renderer.factsOf(segment.unit).minimum !== 'pointer')
     ) {

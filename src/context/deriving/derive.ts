@@ -37,18 +37,9 @@ import { leastUsed, type Policy } from '../policies/policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource, SourcedMessage } from './source.ts'
 import { estimateTokens, estimatorOf, memoizeEstimator, type Estimator, type Tokenizer } from '../counting/tokens.ts'
+import type { Settings } from './settings.ts'
 import { advanceAcross, resumeTrack, stateOf } from './state.ts'
-import {
-  compactNow,
-  canContinue,
-  factorOf,
-  follow,
-  roomOf,
-  segmentAt,
-  type LineStart,
-  type Settings,
-  type Track,
-} from './track.ts'
+import { compactNow, canContinue, factorOf, follow, roomOf, segmentAt, type LineStart, type Track } from './track.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {

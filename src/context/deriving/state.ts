@@ -28,6 +28,7 @@ import {
 } from './epoch-line.ts'
 import { chapterAfter, type Chapter } from './chapters.ts'
 import { indexIn } from './positions.ts'
+import type { Settings } from './settings.ts'
 import { settling } from './settling.ts'
 import {
   lineStartOf,
@@ -37,7 +38,6 @@ import {
   type LineStart,
   type Facts,
   type NumberedSummary,
-  type Settings,
   type Track,
 } from './track.ts'
 import type { Estimator } from '../counting/tokens.ts'

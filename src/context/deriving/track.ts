@@ -29,28 +29,14 @@ import {
   type LinePart,
   type Segment,
 } from './epoch-line.ts'
-import type { RecallName } from '../showing/marker.ts'
 import { repeatMarkOf } from '../policies/marks.ts'
 import type { Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
+import type { Settings } from './settings.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { countNovelty, emptyTalkHistory, mostRemembered, type TalkHistory } from '../policies/talk.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
-import type { Estimator } from '../counting/tokens.ts'
 import { Renderer, type Unit } from './unit.ts'
-
-export interface Settings {
-  readonly policy: Policy
-  /** The tokens available for messages. */
-  readonly budget: number
-  readonly estimate: Estimator
-  /** The tool that markers name. */
-  readonly recall: RecallName
-  /** The tokens of tools and system prompt, not included in the budget. */
-  readonly reserved: number
-  /** The model whose receipts correct the estimate. */
-  readonly model: string | undefined
-}
 
 export interface Track {
   readonly settings: Settings
@@ -199,7 +185,8 @@ export const compactNow = (
 ): EpochLine => {
   const { line } = track
   const segments = open === undefined ? line.segments : [...line.segments, showUnit(open)]
-  return compact({ ...compactionOf(track, view, budget), policy, segments, epoch: line.epoch + 1 })
+  const epoch = 1 + (line.epoch === 0 ? firstEpoch(track.chapter) : line.epoch)
+  return compact({ ...compactionOf(track, view, budget), policy, segments, epoch })
 }
 
 const compactionOf = (track: Track, view: View<Message>, budget: number) => {
@@ -274,7 +261,11 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
-    if (isEpochs && endsChapter(chapter, view, index, settings)) return 'chapter'
+    if (isEpochs) {
+      if (endsChapter(chapter, view, index, settings)) return 'chapter'
+      addToChapter(chapter, view, index, settings)
+      if (settling.open() === undefined) beginCounting(track, view, index)
+    }
     const base = annotate(track, view, notes, position)
     if (base !== undefined) return base
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
@@ -285,7 +276,6 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
       if (isCounted && track.line.items.length === 0) track.line.segments.push(segment)
       else addSegment(track.line, segment)
     }
-    if (isEpochs) addToChapter(chapter, view, index, settings)
     track.length = index + 1
     track.lastAt = position
     if (message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) track.heard.isTalk = false
@@ -297,15 +287,9 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
     } else if (isSpoken(message)) track.asked = [position, track.asked[1]]
 
     const callable = message.role !== 'assistant' && settling.open() === undefined
-    if (!callable || !isEpochs || track.length < chapter.counted) continue
+    if (!callable || !isEpochs || isCounted) continue
     const factor = factorOf(track, position + 1)
     const room = roomOf(settings, factor)
-    if (isCounted) {
-      if (track.heard.isTalk) remember(view, track.length, track.heard)
-      startLine(track, countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }), room, factor)
-      continue
-    }
-    if (chapter.countedNext !== undefined && track.next === undefined) track.next = nextTrack(track, view, room, factor)
     const size = tokensOf(track.line)
     track.calls += 1
     track.read += size
@@ -324,6 +308,27 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
   if (track.line.items.length === 0)
     for (const segment of track.line.segments.splice(0)) addSegment(track.line, segment)
   return annotate(track, view, notes, endOf(view))
+}
+
+/** Counts what was read, where that is due: for this track, or for the one that goes on after the chapter. */
+const beginCounting = (track: Track, view: View<Message>, index: number): void => {
+  const { chapter, settings } = track
+  const isDue = chapter.counted > 0 && track.line.epoch === 0 && index >= chapter.counted
+  const isNextDue = chapter.countedNext !== undefined && track.next === undefined
+  if (!isDue && !isNextDue) return
+  const factor = factorOf(track, track.lastAt + 1)
+  const room = roomOf(settings, factor)
+  if (isDue) {
+    const before = view.positionAt(chapter.counted) as number
+    if (track.heard.isTalk) remember(view, track.length, track.heard)
+    startLine(
+      track,
+      countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }, before),
+      room,
+      factor,
+    )
+  }
+  if (isNextDue) track.next = nextTrack(track, view, room, factor)
 }
 
 /** Continues with the line of a compaction. */
@@ -349,8 +354,10 @@ const startLine = (track: Track, next: EpochLine, room: number, factor: number):
 const nextTrack = (track: Track, view: View<Message>, room: number, factor: number): Track | null => {
   const { settings, notes, settling, length, lastAt, activeFrom, asked, late, heard } = track
   const chapter: Chapter = { ...chapterAfter(track.chapter, length), from: Infinity }
-  const line = countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) })
+  const before = view.positionAt(chapter.counted) as number
+  const line = countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }, before)
   if (settings.policy.keeps !== undefined) return null
+  if (track.line.segments.some(({ type, to }) => type !== 'unit' && to > before)) return null
   if (line.segments.some((segment) => segment.type === 'unit' && segment.unit.tools.size > 0)) return null
   const pages = { tagged: new Map(notes.pages.tagged), pinned: new Set(notes.pages.pinned) }
   const next = trackAt(
