@@ -1,7 +1,7 @@
 /**
  * Chapters: a derivation from nothing reads only the end of a long record closely, the latest 4 to 16 budgets of it. What
- * was recorded before is only counted, in markers without lines: compactions have shortened it that far anyway. So the
- * cost of a first context depends on the budget more than on the length of the record.
+ * was recorded before is only counted, in markers without lines: compactions have shortened most of it that far anyway. So
+ * the cost of a first context depends on the budget more than on the length of the record.
  *
  * A chapter is as many messages as take twelve budgets. Where one ends, the context is derived as if the record had only
  * been read closely from eight budgets after its beginning: what continues a context reads the last four beside it, as a

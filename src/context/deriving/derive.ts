@@ -6,8 +6,8 @@
  *     notes ── track: kinds, summaries,    ▼        │  where a call can follow and the line has grown enough
  *              receipts           ──▶ compact: candidates ── policy ──▶ choices ── degrade, if they are too much
  *
- * A track is a fold over the record, and its line grows; of a long record it reads only the end: see `chapters.ts`. A derived context is a prefix of a line plus the unit whose
- * calls are still open. A track's knowledge at its latest compaction can be saved as a string: see `state.ts`.
+ * A track is a fold over the record, and its line grows; of a long record it reads only the end: see `chapters.ts`. A
+ * derived context is a prefix of a line plus the unit whose calls are still open. A track's knowledge at its latest compaction can be saved as a string: see `state.ts`.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
