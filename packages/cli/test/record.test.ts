@@ -305,4 +305,6 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     unpriced: 0,
   }
   expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
+  const breaks = [{ where: 'tools', because, session: 'a b', call: 9 } as const]
+  expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
 })
