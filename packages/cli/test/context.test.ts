@@ -33,10 +33,10 @@ describe('indelible context', () => {
     const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
     expect(stdout).toMatch(
-      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the space$/m,
+      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged made room$/m,
     )
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
-      /^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the space$/m,
+      /^ +3 {2}tool +evidence +pointer +at its minimum: paged made room$/m,
     )
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)

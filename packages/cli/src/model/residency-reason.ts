@@ -34,7 +34,7 @@ export const residencyReason = (context: ReasonedContext, position: number, kind
         : `${policy} keeps it: worth its tokens`
   if (position === context.activeFrom) return "the user's question stays readable; only its middle may be cut"
   if (active) return 'part of the active turn, which alone exceeds the budget'
-  if (residency === minimum) return `at its minimum: ${policy} needs the space`
-  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the space`
+  if (residency === minimum) return `at its minimum: ${policy} made room`
+  if (residency === 'structured') return `a line in the marker of its range: ${policy} made room`
   return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
 }
