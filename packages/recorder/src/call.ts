@@ -15,6 +15,7 @@ import {
   toSentMessage,
   blockIdOf,
   receiptFields,
+  runsOf,
   sentOf,
   type CacheBreak,
   type CallDetails,
@@ -177,7 +178,7 @@ export class Calls {
     told: CallOutcome,
     onPlace?: OnPlace,
   ): Promise<void> {
-    const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
+    const { asked, len, chain, given, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
@@ -186,7 +187,7 @@ export class Calls {
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
-      sent,
+      sent: begun.sent,
       ...blocks,
       ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
       ...(asked.client !== undefined && { client: asked.client }),
@@ -202,7 +203,7 @@ export class Calls {
       ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
       ...(asked.conversation === undefined ? [] : [providerKeyOf(asked.conversation)]),
     ]
-    let { conversation } = begun
+    let { conversation, sent } = begun
     for (let attempt = 1; ; attempt++) {
       if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
         const shared = sharedFrom(0, conversation, chain)
@@ -210,13 +211,14 @@ export class Calls {
         const again =
           shared === len ? right(undefined) : await conversation.replaceFrom(shared, given.slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
+        sent = runsOf(await this.#entries(conversation, given, len - given.length, 0))
       }
-      const { alike, fields } = receiptFields(details, conversation.receipts)
+      const { alike, fields } = receiptFields({ ...details, sent }, conversation.receipts)
       // A receipt directly after its answer needs no `head`: its place tells.
-      const follows = conversation === begun.conversation && conversation.session.head().size === head.size
+      const follows = conversation !== begun.conversation || conversation.session.head().size === head.size
       const receipt: ReceiptNote = {
         type: 'receipt',
-        len: begun.conversation.session.len,
+        len: conversation.session.len,
         ...(!(follows && messages.length > 0) && { head }),
         contextDigest: digest,
         model: answered?.model ?? asked.model,

@@ -15,6 +15,7 @@ import {
 } from 'indelible'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
+import type { ReceiptNote } from 'indelible/notes/kit'
 import {
   createRecorder,
   detailsOf,
@@ -1008,3 +1009,38 @@ it.each(['previous_response_id', 'conversation'])(
     ])
   },
 )
+
+it('an answer that arrives after another call changed its session is in a fork, with a receipt of that fork', async () => {
+  const store = memoryStore()
+  const recorder = createRecorder({ store, sessionOf: () => 'named' })
+  const begin = async (...asked: readonly string[]): Promise<(answer: string) => Promise<void>> => {
+    const call = recorder.observe({ method: 'POST', url: 'http://x/chat/completions', header: () => undefined })
+    call?.sent(JSON.stringify({ model: 'm', messages: asked.map(said) }))
+    call?.answered(200, () => undefined)
+    call?.chunk(new TextEncoder().encode('{"model":"m","choices":[{"message":{"role":"assistant","content":"'))
+    await new Promise((resolve) => setTimeout(resolve, 1)) // the first byte begins the recording
+    await recorder.settled()
+    return async (answer) => {
+      call?.chunk(new TextEncoder().encode(`${answer}"}}]}`))
+      call?.end()
+      await recorder.settled()
+    }
+  }
+  await (
+    await begin('one')
+  )('retracted')
+  const first = await begin('one', 'two', 'three')
+  const second = await begin('one', 'other', 'more', 'and more')
+  await first('late')
+  await second('in time')
+  const found: [readonly string[], number, readonly string[]][] = []
+  for (const session of await sessionsOf(store)) {
+    const receipt = [...session.notes()].findLast((note) => note.type === 'receipt') as ReceiptNote
+    const sent = await ok(sentMessages(store, session, receipt))
+    found.push([texts(session), receipt.len, sent.map((message) => textOf(message as Message))])
+  }
+  expect(found).toEqual([
+    [['one', 'other', 'more', 'and more', 'in time'], 7, ['one', 'other', 'more', 'and more']],
+    [['one', 'two', 'three', 'late'], 3, ['one', 'two', 'three']],
+  ])
+})
