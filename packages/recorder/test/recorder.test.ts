@@ -968,47 +968,63 @@ it('no request field named like a key is stored, and no notice shows a password'
   expect(notices[0]).not.toContain('SECRET')
 })
 
+/** A call of Responses; without an id, its answer fails. */
+const respond = async (recorder: Recorder, input: string, id: string | undefined, before: object = {}) => {
+  const observed = recorder.observe({
+    method: 'POST',
+    url: 'http://x/responses',
+    header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
+  })
+  observed?.sent(JSON.stringify({ model: 'm', input, ...before }))
+  if (id === undefined) observed?.fail('gone')
+  else {
+    const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
+    const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
+    observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
+    observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
+    observed?.end()
+  }
+  await recorder.settled()
+}
+const after = (response: string): object => ({ previous_response_id: response })
+
 it.each(['previous_response_id', 'conversation'])(
   'a retried request that names %s goes to the same session, also with another recorder',
   async (name) => {
     const store = memoryStore()
-    const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {
-      const observed = recorder.observe({
-        method: 'POST',
-        url: 'http://x/responses',
-        header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
-      })
-      const named = name === 'conversation' ? 'kept' : before
-      observed?.sent(JSON.stringify({ model: 'm', input, ...(named !== undefined && { [name]: named }) }))
-      if (id === undefined) observed?.fail('gone')
-      else {
-        const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
-        const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
-        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
-        observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
-        observed?.end()
-      }
-      await recorder.settled()
-    }
+    const before = (response: string): object => ({ [name]: name === 'conversation' ? 'kept' : response })
     const recorder = createRecorder({ store })
-    await call(recorder, 'one', 'r1')
-    await call(recorder, 'two', undefined, 'r1')
-    await call(recorder, 'two', undefined, 'r1')
-    await call(createRecorder({ store }), 'two', 'r2', 'r1')
-    await call(createRecorder({ store }), 'three', 'r3', 'r2')
-    const { sessions } = await listSessions(store)
-    expect(sessions).toHaveLength(1)
-    const session = await ok(openSession(store, sessions[0]?.id ?? ''))
-    expect([...session.conversation()].map((message) => textOf(message as Message))).toEqual([
-      'one',
-      'to one',
-      'two',
-      'to two',
-      'three',
-      'to three',
-    ])
+    await respond(recorder, 'one', 'r1', name === 'conversation' ? before('') : {})
+    await respond(recorder, 'two', undefined, before('r1'))
+    await respond(recorder, 'two', undefined, before('r1'))
+    await respond(createRecorder({ store }), 'two', 'r2', before('r1'))
+    await respond(createRecorder({ store }), 'three', 'r3', before('r2'))
+    expect((await sessionsOf(store)).map(texts)).toEqual([['one', 'to one', 'two', 'to two', 'three', 'to three']])
   },
 )
+
+it('a response that another recorder recorded is continued in its session', async () => {
+  const store = memoryStore()
+  const [one, other] = [createRecorder({ store }), createRecorder({ store })]
+  await respond(one, 'one', 'r1')
+  await respond(other, 'two', 'r2', after('r1'))
+  await respond(one, 'three', 'r3', after('r2'))
+  expect((await sessionsOf(store)).map(texts)).toEqual([['one', 'to one', 'two', 'to two', 'three', 'to three']])
+})
+
+it('a response whose place has another answer is not continued there', async () => {
+  const store = memoryStore()
+  const recorder = createRecorder({ store })
+  const client = { prompt_cache_key: 'mine' }
+  await respond(recorder, 'one', 'r1', client)
+  await respond(recorder, 'one', 'r2', client)
+  await respond(recorder, 'two', 'r3', after('r1'))
+  await respond(recorder, 'three', 'r4', after('r2'))
+  expect((await sessionsOf(store)).map(texts).toSorted()).toEqual([
+    ['one', 'to one', 'three', 'to three'],
+    ['two', 'to two'],
+  ])
+})
 
 it('an answer that arrives after another call changed its session is in a fork, with a receipt of that fork', async () => {
   const store = memoryStore()
