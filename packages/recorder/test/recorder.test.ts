@@ -1014,10 +1014,11 @@ it('a response that another recorder recorded is continued in its session', asyn
 
 it('a response whose place has another answer is not continued there', async () => {
   const store = memoryStore()
-  const recorder = createRecorder({ store })
-  const client = { prompt_cache_key: 'mine' }
-  await respond(recorder, 'one', 'r1', client)
-  await respond(recorder, 'one', 'r2', client)
+  let named: string | undefined = 'named'
+  const recorder = createRecorder({ store, sessionOf: () => named })
+  await respond(recorder, 'one', 'r1')
+  await respond(recorder, 'one', 'r2') // it has gone back
+  named = undefined
   await respond(recorder, 'two', 'r3', after('r1'))
   await respond(recorder, 'three', 'r4', after('r2'))
   expect((await sessionsOf(store)).map(texts).toSorted()).toEqual([
