@@ -69,6 +69,7 @@ export class Calls {
     const given = request.messages.map(forms.asked)
     const asked: ParsedRequest = {
       ...request,
+      model: forms.name(request.model),
       client: request.client === undefined ? undefined : forms.client(request.client),
       system: request.system === undefined ? undefined : forms.system(request.system),
       tools: request.tools === undefined ? undefined : forms.tools(request.tools),
@@ -104,7 +105,7 @@ export class Calls {
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
       const now: SentBefore = {
         entries,
-        model: request.model,
+        model: asked.model,
         tools: request.tools === undefined ? undefined : JSON.stringify(request.tools),
         system: request.system === undefined ? undefined : JSON.stringify(request.system),
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
@@ -183,6 +184,7 @@ export class Calls {
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
+    const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
     const messages = (answered?.messages ?? []).map(forms.answered)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
@@ -193,7 +195,7 @@ export class Calls {
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
-      ...(answered?.stop !== undefined && { stop: answered.stop }),
+      ...(answered?.stop !== undefined && { stop: forms.name(answered.stop) }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
       ...(cut && { cut: true as const }),
@@ -221,7 +223,7 @@ export class Calls {
         len: conversation.session.len,
         ...(!(follows && messages.length > 0) && { head }),
         contextDigest: digest,
-        model: answered?.model ?? asked.model,
+        model,
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
@@ -244,7 +246,7 @@ export class Calls {
     const { session } = conversation
     this.#tally.called({
       session: session.id,
-      model: answered?.model ?? asked.model,
+      model,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
       broke: broke && { ...broke, call: [...session.notes()].filter(({ type }) => type === 'receipt').length },

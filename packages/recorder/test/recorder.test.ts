@@ -401,12 +401,17 @@ describe('recording a Chat Completions client', () => {
     expect(failed).not.toContain('secret')
   })
 
-  it("redacts the client's name for a conversation, and an error before it is cut", async () => {
+  it("redacts the client's name for a conversation, the model, why it stopped, and an error before it is cut", async () => {
     const redact = { rules: [{ name: 'mail', pattern: /\w+@[\w.]+/ }] }
     const message = `${'x'.repeat(495)} ann@example.com`
     const stored = await storedOf({ redact }, { prompt_cache_key: 'ann@example.com' }, { error: { message } })
     expect(stored).toContain('xxx')
     expect(stored).not.toMatch(/ann[@-]/)
+    const named = { model: 'ann@example.com' }
+    const asked = await storedOf({ redact }, named, { id: 'r', status: 'ann@example.com', output: [] })
+    const answered = await storedOf({ redact }, {}, { id: 'r', ...named, status: 'completed', output: [] })
+    expect(asked).toContain('[redacted mail')
+    expect(asked + answered).not.toContain('ann@')
   })
 
   it('stores no key in the address of an MCP server', async () => {
