@@ -48,6 +48,9 @@ export type OnPlace = (session: string) => void
 /** The outcome of a call as observed from outside. */
 export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
+/** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
+const mostAttempts = 100
+
 /** Records calls into the conversations that they continue. */
 export class Calls {
   readonly #store: Store
@@ -91,7 +94,7 @@ export class Calls {
       if (isLeft(appended)) {
         const isLost = isOver(appended.left) || this.#conversations.isUnread(appended.left)
         if (isLost) this.#conversations.forget(conversation.session.id)
-        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isLost)) continue
+        if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
@@ -240,7 +243,7 @@ export class Calls {
         conversation.wrote(alike, note)
         break
       }
-      if (attempt === 5 || finished.left._tag !== 'SessionConflict')
+      if (attempt === mostAttempts || finished.left._tag !== 'SessionConflict')
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const { session } = conversation

@@ -9,6 +9,7 @@ import {
   memoryStore,
   openSession,
   textOf,
+  user,
   type Message,
   type Session,
   type Store,
@@ -16,6 +17,7 @@ import {
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import type { ReceiptNote } from 'indelible/notes/kit'
+import { storeTask } from 'indelible/store/kit'
 import {
   createRecorder,
   detailsOf,
@@ -971,6 +973,28 @@ it('no request field named like a key is stored, and no notice shows a password'
   for (const kept of ['max_tokens', 'kept', 'label', 'password', 'login', 'type']) expect(stored).toContain(kept)
   expect(notices).toEqual([expect.stringContaining('"http://x/chat/completions"')])
   expect(notices[0]).not.toContain('SECRET')
+})
+
+it('a call is recorded even if other writers are first many times', async () => {
+  const store = memoryStore()
+  const other = await ok(createSession(store, { id: 'named' }))
+  let left = 20
+  const busy: Store = {
+    ...store,
+    append: (id, append) =>
+      storeTask(async () => {
+        if (id === 'named' && left-- > 0) await other.append(user(`other ${left}`))
+        return store.append(id, append)()
+      }, 'append'),
+  }
+  const notices: RecorderNotice[] = []
+  const options = { store: busy, sessionOf: () => 'named', onNotice: (notice: RecorderNotice) => notices.push(notice) }
+  const fetch = recordingFetch({ ...options, fetch: async () => Response.json({ error: { message: 'down' } }) })
+  const body = JSON.stringify({ model: 'm', messages: [said('hi')] })
+  await (await fetch('http://x/chat/completions', { method: 'POST', body })).text()
+  await fetch.settled()
+  expect(notices).toEqual([])
+  expect((await sessionsOf(store)).map(texts)).toEqual([['hi']])
 })
 
 /** A call of Responses; without an id, its answer fails. */
