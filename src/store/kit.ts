@@ -85,7 +85,7 @@ export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/pr
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
 export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
-export { addTokens, countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
+export { countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
 export {
   type GrownRow,
   type GrownLog,

@@ -97,22 +97,28 @@ describe('a context derived from a saved state', () => {
       }
   })
   it('is derived from the record if the state has another record, policy, budget, model, estimator or tool', () => {
-    const view = recordOf(90)
-    const { state } = derive(view, { budget: 2000 })
+    const records = [recordOf(90), recordOf(100, true)]
     const notes: Note[] = [{ type: 'pin', position: 0 }]
     const others: readonly DeriveOptions[] = [
       { budget: 2100 },
       { budget: 2000, policy: window },
       { budget: 2000, policy: { ...paged(), version: 'mine' } },
+      ...[{ keeps: new Set([9]) }, { highWater: 0.9 }, { fills: 0.9 }, { talks: false }].map((other) => ({
+        budget: 2000,
+        policy: { ...paged(), ...other },
+      })),
       { budget: 2000, model: 'acme-1' },
       { budget: 2000, estimate: (message) => JSON.stringify(message).length / 3 },
       { budget: 2000, tools: [] },
       { budget: 2000, systemTokens: 100 },
       { budget: 2000, notes },
     ]
-    for (const options of others)
-      for (const record of [view, recordOf(100, true)])
-        expect(messagesOf(derive(record, { ...options, state }))).toBe(messagesOf(derive(record, options)))
+    for (const of of records) {
+      const { state } = derive(of, { budget: 2000 })
+      for (const options of others)
+        for (const record of records)
+          expect(messagesOf(derive(record, { ...options, state }))).toBe(messagesOf(derive(record, options)))
+    }
   })
   it('has no state before the first compaction or for a custom policy', () => {
     const { version: _, ...unknown } = paged()

@@ -177,6 +177,15 @@ describe('a SQLite store', () => {
     )
     expect(readFileSync(foreign).equals(before)).toBe(true)
 
+    const hostile = fresh()
+    await done((await open({ path: hostile })).close())
+    const endless = new DatabaseSync(hostile)
+    endless.exec(
+      'drop table log; create view LOG as with recursive n (id) as (select 1 union all select 1 from n) select * from n',
+    )
+    endless.close()
+    expect(await outcomeText(sqliteStore({ path: hostile }))).toMatch(/^NotAStore: .* in which "log" is a view/)
+
     const text = fresh()
     writeFileSync(text, 'this is a diary, and no database'.repeat(100))
     expect(await outcomeText(sqliteStore({ path: text }))).toMatch(

@@ -231,7 +231,7 @@ const replaceMessages = (
   while (same < there.length && same < wire.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
   const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same), 'saveChat').length
-  const kept = same === there.length ? conversation.length : messagesFor(conversation, same, from)
+  const kept = same === 0 ? 0 : same === there.length ? conversation.length : messagesFor(conversation, same, from)
   const more = equalCountFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
   return {

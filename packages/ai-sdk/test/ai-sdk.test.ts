@@ -17,7 +17,7 @@ import {
 } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterAll, describe, expect, it } from 'vitest'
-import { assistant, orThrow, settle, textOf, toolCall, user, type Message } from 'indelible'
+import { assistant, orThrow, settle, textOf, toolCall, toolResult, user, type Message } from 'indelible'
 import { refusal } from 'indelible/message'
 import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, turn, type Model } from 'indelible/run'
@@ -43,6 +43,14 @@ it('the chat store returns the fault of a store that fails at any step', () =>
     await chats.importChats([{ id: 'd', messages }])
     for await (const chat of chats.exportChats()) expect(chat.messages.length).toBeLessThan(2)
   }))
+
+it('an empty chat has no message left, not even a result that no chat shows', async () => {
+  const { createChat, openChat, saveChat } = chatStore(await inMemory.fresh())
+  const chatId = await createChat()
+  await (await openChat(chatId)).append([toolResult('c', 'of no call'), user('hi')])
+  await saveChat({ chatId, messages: [] })
+  expect((await openChat(chatId)).conversation().length).toBe(0)
+})
 
 type Streamed =
   Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never

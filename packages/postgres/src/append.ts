@@ -225,7 +225,7 @@ export const appendStatement = (
     )`,
     )
   const grow = `grown as (
-      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, tokens = least(l.tokens + g.tokens, ${Number.MAX_SAFE_INTEGER}), peaks = g.peaks, appended = g.appended,
+      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, tokens = least(l.tokens, ${Number.MAX_SAFE_INTEGER}) + g.tokens, peaks = g.peaks, appended = g.appended,
         used = ${usedAt('coalesce(g.appended, l.created)')}, sized = ${sizedAt('g.entries')}
       from given g
       where ${['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root', ...conditions].join(' and ')}

@@ -1,14 +1,6 @@
 /** Checks the tables of a schema beyond their foreign keys, each with one statement over all scopes. */
 import { isLeft, type JsonObject } from 'indelible/json/kit'
-import {
-  addTokens,
-  countIn,
-  type Store,
-  storeFaultText,
-  type StoreFinding,
-  tokensIn,
-  verifyLog,
-} from 'indelible/store/kit'
+import { countIn, type Store, storeFaultText, type StoreFinding, tokensIn, verifyLog } from 'indelible/store/kit'
 import type { Query } from './database.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'
@@ -223,7 +215,7 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
     let reported = 0
     for (let [last, many] = ['-1', piece]; many === piece;) {
       const rows = await query(text, [scope, key, last, size])
-      for (const { body } of rows) reported = addTokens(reported, tokensIn({ kind: 'note', body: String(body) }))
+      for (const { body } of rows) reported += tokensIn({ kind: 'note', body: String(body) })
       ;[last, many] = [String(rows.at(-1)?.['position']), rows.length]
     }
     if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })

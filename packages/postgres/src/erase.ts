@@ -225,7 +225,7 @@ export class Eraser {
     const counted = gone.filter(({ tokens }) => tokens > 0)
     if (counted.length > 0)
       await query(
-        `update ${schema}.log l set tokens = greatest(l.tokens - w.tokens, 0)
+        `update ${schema}.log l set tokens = greatest(l.tokens, w.tokens) - w.tokens
          from (select segment, sum(tokens)::bigint as tokens from unnest($2::bigint[], $3::bigint[]) as u (segment, tokens) group by segment) as w
          where l.scope = $1::text and l.key = w.segment`,
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],

@@ -1111,6 +1111,19 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       'it was listed by the number of its entries',
     ])
     expect(await done(store.check())).toEqual([])
+    for (const most of ['9223372036854775807', '-9223372036854775808']) {
+      await sql(`update ${quoted(schema)}.log set tokens = ${most} where key = 2`)
+      const { head } = await done(store.info('b'))
+      const receipt: Row = { kind: 'note', body: '{"type":"receipt","usage":{"input":5,"output":5}}' }
+      await done(store.append('b', { expected: head, rows: [receipt] }))
+      const erasure = {
+        id: 'b',
+        expected: (await done(store.info('b'))).head,
+        rows: [{ position: head.size, stub: '{}' }],
+      }
+      await done(store.erase({ logs: [erasure] }))
+    }
+    await done(store.repair())
     expect((await done(store.info('b'))).tokens).toBe(42)
     await done(verifyLog(store, 'a'))
     for (const [change, back, says] of [

@@ -15,6 +15,7 @@ import {
   toSentMessage,
   blockIdOf,
   receiptFields,
+  runsOf,
   sentOf,
   type CacheBreak,
   type CallDetails,
@@ -47,6 +48,9 @@ export type OnPlace = (session: string) => void
 /** The outcome of a call as observed from outside. */
 export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
+/** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
+const mostAttempts = 100
+
 /** Records calls into the conversations that they continue. */
 export class Calls {
   readonly #store: Store
@@ -68,6 +72,7 @@ export class Calls {
     const given = request.messages.map(forms.asked)
     const asked: ParsedRequest = {
       ...request,
+      model: forms.name(request.model),
       client: request.client === undefined ? undefined : forms.client(request.client),
       system: request.system === undefined ? undefined : forms.system(request.system),
       tools: request.tools === undefined ? undefined : forms.tools(request.tools),
@@ -89,7 +94,7 @@ export class Calls {
       if (isLeft(appended)) {
         const isLost = isOver(appended.left) || this.#conversations.isUnread(appended.left)
         if (isLost) this.#conversations.forget(conversation.session.id)
-        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isLost)) continue
+        if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
@@ -103,7 +108,7 @@ export class Calls {
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
       const now: SentBefore = {
         entries,
-        model: request.model,
+        model: asked.model,
         tools: request.tools === undefined ? undefined : JSON.stringify(request.tools),
         system: request.system === undefined ? undefined : JSON.stringify(request.system),
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
@@ -177,22 +182,23 @@ export class Calls {
     told: CallOutcome,
     onPlace?: OnPlace,
   ): Promise<void> {
-    const { asked, len, chain, given, sent, blocks, broke, digest, head } = begun
+    const { asked, len, chain, given, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
+    const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
     const messages = (answered?.messages ?? []).map(forms.answered)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
-      sent,
+      sent: begun.sent,
       ...blocks,
       ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
-      ...(answered?.stop !== undefined && { stop: answered.stop }),
+      ...(answered?.stop !== undefined && { stop: forms.name(answered.stop) }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
       ...(cut && { cut: true as const }),
@@ -202,7 +208,7 @@ export class Calls {
       ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
       ...(asked.conversation === undefined ? [] : [providerKeyOf(asked.conversation)]),
     ]
-    let { conversation } = begun
+    let { conversation, sent } = begun
     for (let attempt = 1; ; attempt++) {
       if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
         const shared = sharedFrom(0, conversation, chain)
@@ -210,16 +216,17 @@ export class Calls {
         const again =
           shared === len ? right(undefined) : await conversation.replaceFrom(shared, given.slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
+        sent = runsOf(await this.#entries(conversation, given, len - given.length, 0))
       }
-      const { alike, fields } = receiptFields(details, conversation.receipts)
+      const { alike, fields } = receiptFields({ ...details, sent }, conversation.receipts)
       // A receipt directly after its answer needs no `head`: its place tells.
-      const follows = conversation === begun.conversation && conversation.session.head().size === head.size
+      const follows = conversation !== begun.conversation || conversation.session.head().size === head.size
       const receipt: ReceiptNote = {
         type: 'receipt',
-        len: begun.conversation.session.len,
+        len: conversation.session.len,
         ...(!(follows && messages.length > 0) && { head }),
         contextDigest: digest,
-        model: answered?.model ?? asked.model,
+        model,
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
@@ -236,13 +243,13 @@ export class Calls {
         conversation.wrote(alike, note)
         break
       }
-      if (attempt === 5 || finished.left._tag !== 'SessionConflict')
+      if (attempt === mostAttempts || finished.left._tag !== 'SessionConflict')
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const { session } = conversation
     this.#tally.called({
       session: session.id,
-      model: answered?.model ?? asked.model,
+      model,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
       broke: broke && { ...broke, call: [...session.notes()].filter(({ type }) => type === 'receipt').length },

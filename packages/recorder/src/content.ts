@@ -30,6 +30,8 @@ export interface Forms {
   readonly answered: (message: Message) => Message
   /** The client's name for its conversation. One with a secret is replaced by its digest, which still tells it apart. */
   readonly client: (name: string) => string
+  /** The name of a model, or of a reason to stop: a mistaken configuration may send a key there. */
+  readonly name: (name: string) => string
   readonly system: (system: Json) => Json
   readonly tools: (tools: Json) => Json
   /** Other data: parameters, errors. */
@@ -50,6 +52,7 @@ export const formsOf = (kept: ContentOptions): Forms => {
     count: (message) => void redactor?.message(message),
     answered: (message) => recordedForm(message, counted, content),
     client: (name) => (plain(name) === name ? name : digestOf(name)),
+    name: plain,
     system: content ? plain : textLength,
     tools: content
       ? plain

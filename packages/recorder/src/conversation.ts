@@ -10,7 +10,7 @@ import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { baseOf, isInstruction, noteOfBase, setupLength, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
-import type { SentEntries } from './receipt.ts'
+import { detailsOf, type SentEntries } from './receipt.ts'
 
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
@@ -126,6 +126,26 @@ export class Conversation {
     return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
   }
 
+  /** Whether the message at an index ends a response. Cost: O(rows after it). */
+  isAnswer(index: number, response: string): boolean {
+    const position = this.entryAt(index)
+    for (let row = this.session.head().size - 1; row >= 0; row--) {
+      const [found] = this.session.rows(row, row + 1)
+      if (found === undefined || (found.kind === 'entry' ? found.position : found.after) !== position) continue
+      if (found.kind === 'entry') break
+      const details = found.note.type === 'receipt' ? detailsOf(found.note as ReceiptNote, this.session) : undefined
+      if (details?.response === response) return true
+    }
+    return false
+  }
+
+  /** Read what other processes appended. */
+  async refresh(): Promise<void> {
+    const { size } = this.session.head()
+    await this.session.refresh()()
+    if (this.session.head().size > size) this.#reload()
+  }
+
   /** The position of a message, counted from the client's last compaction. */
   #positionAt(index: number): number {
     const conversation = this.session.conversation()
@@ -238,10 +258,14 @@ export class Conversation {
 
   /** After a conflict the session includes what another process appended: read its state again. */
   #after<F extends Either<RecordFault, never>>(fault: F): F {
+    this.#reload()
+    return fault
+  }
+
+  #reload(): void {
     this.#base = baseOf(this.session)
     this.#chain = this.#linked()
     this.last = undefined
-    return fault
   }
 
   #linked(): string[] {

@@ -93,9 +93,11 @@ export class Conversations {
     for (const key of [asked.previous, asked.conversation && providerKeyOf(asked.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
-        const conversation = await this.#opened(session)
-        // The messages after it were sent but not answered, so the provider does not have them.
+        const conversation = await this.#opened(session, len)
         if (conversation === undefined || conversation.len < len) continue
+        // Indexed before it was recorded, so that another answer may be there.
+        if (key === asked.previous && !conversation.isAnswer(len - 1, key)) continue
+        // The messages after it were sent but not answered, so the provider does not have them.
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
         const before = await this.#askedBefore(conversation, len, given)
         if (before !== undefined) return before
@@ -190,8 +192,8 @@ export class Conversations {
   /** The client's own conversations that were indexed by an answer. */
   async #known(key: PlaceKey, { client, caller }: ParsedRequest): Promise<readonly Conversation[]> {
     const known: Conversation[] = []
-    for (const { session } of (await this.#placesOf(key)).slice(0, maxCandidates)) {
-      const conversation = await this.#opened(session)
+    for (const { session, len } of (await this.#placesOf(key)).slice(0, maxCandidates)) {
+      const conversation = await this.#opened(session, len)
       if (conversation !== undefined && conversation.client === client && (conversation.caller ?? caller) === caller)
         known.push(conversation)
     }
@@ -325,8 +327,8 @@ export class Conversations {
   async #at(chain: readonly string[], len: number): Promise<readonly Conversation[]> {
     const fitting: Conversation[] = []
     const places = await this.#placesOf(`m:${chain[len] as string}`)
-    for (const { session } of places.slice(0, maxCandidates)) {
-      const conversation = await this.#opened(session)
+    for (const place of places.slice(0, maxCandidates)) {
+      const conversation = await this.#opened(place.session, place.len)
       if (conversation?.chainAt(len) === chain[len]) fitting.push(conversation as Conversation)
     }
     return fitting
@@ -372,10 +374,17 @@ export class Conversations {
     return conversation
   }
 
-  /** The open session; undefined if it is gone, sealed or unreadable. */
-  async #opened(id: string): Promise<Conversation | undefined> {
+  /**
+   * The open session; undefined if it is gone, sealed or unreadable.
+   *
+   * @param len its length by the index. If it has fewer messages, those of other processes are read
+   */
+  async #opened(id: string, len = 0): Promise<Conversation | undefined> {
     const open = this.#open.get(id)
-    if (open !== undefined) return this.#keep(open)
+    if (open !== undefined) {
+      if (open.len < len) await open.refresh()
+      return this.#keep(open)
+    }
     const found = await openConversation(this.#store, id)
     if (!isLeft(found)) return this.#keep(found.right)
     if (isOver(found.left) || this.isUnread(found.left)) return undefined

@@ -9,12 +9,15 @@ import {
   memoryStore,
   openSession,
   textOf,
+  user,
   type Message,
   type Session,
   type Store,
 } from 'indelible'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import { storeTask } from 'indelible/store/kit'
 import {
   createRecorder,
   detailsOf,
@@ -400,12 +403,17 @@ describe('recording a Chat Completions client', () => {
     expect(failed).not.toContain('secret')
   })
 
-  it("redacts the client's name for a conversation, and an error before it is cut", async () => {
+  it("redacts the client's name for a conversation, the model, why it stopped, and an error before it is cut", async () => {
     const redact = { rules: [{ name: 'mail', pattern: /\w+@[\w.]+/ }] }
     const message = `${'x'.repeat(495)} ann@example.com`
     const stored = await storedOf({ redact }, { prompt_cache_key: 'ann@example.com' }, { error: { message } })
     expect(stored).toContain('xxx')
     expect(stored).not.toMatch(/ann[@-]/)
+    const named = { model: 'ann@example.com' }
+    const asked = await storedOf({ redact }, named, { id: 'r', status: 'ann@example.com', output: [] })
+    const answered = await storedOf({ redact }, {}, { id: 'r', ...named, status: 'completed', output: [] })
+    expect(asked).toContain('[redacted mail')
+    expect(asked + answered).not.toContain('ann@')
   })
 
   it('stores no key in the address of an MCP server', async () => {
@@ -967,44 +975,118 @@ it('no request field named like a key is stored, and no notice shows a password'
   expect(notices[0]).not.toContain('SECRET')
 })
 
+it('a call is recorded even if other writers are first many times', async () => {
+  const store = memoryStore()
+  const other = await ok(createSession(store, { id: 'named' }))
+  let left = 20
+  const busy: Store = {
+    ...store,
+    append: (id, append) =>
+      storeTask(async () => {
+        if (id === 'named' && left-- > 0) await other.append(user(`other ${left}`))
+        return store.append(id, append)()
+      }, 'append'),
+  }
+  const notices: RecorderNotice[] = []
+  const options = { store: busy, sessionOf: () => 'named', onNotice: (notice: RecorderNotice) => notices.push(notice) }
+  const fetch = recordingFetch({ ...options, fetch: async () => Response.json({ error: { message: 'down' } }) })
+  const body = JSON.stringify({ model: 'm', messages: [said('hi')] })
+  await (await fetch('http://x/chat/completions', { method: 'POST', body })).text()
+  await fetch.settled()
+  expect(notices).toEqual([])
+  expect((await sessionsOf(store)).map(texts)).toEqual([['hi']])
+})
+
+/** A call of Responses; without an id, its answer fails. */
+const respond = async (recorder: Recorder, input: string, id: string | undefined, before: object = {}) => {
+  const observed = recorder.observe({
+    method: 'POST',
+    url: 'http://x/responses',
+    header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
+  })
+  observed?.sent(JSON.stringify({ model: 'm', input, ...before }))
+  if (id === undefined) observed?.fail('gone')
+  else {
+    const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
+    const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
+    observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
+    observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
+    observed?.end()
+  }
+  await recorder.settled()
+}
+const after = (response: string): object => ({ previous_response_id: response })
+
 it.each(['previous_response_id', 'conversation'])(
   'a retried request that names %s goes to the same session, also with another recorder',
   async (name) => {
     const store = memoryStore()
-    const call = async (recorder: Recorder, input: string, id: string | undefined, before?: string): Promise<void> => {
-      const observed = recorder.observe({
-        method: 'POST',
-        url: 'http://x/responses',
-        header: (header) => (header === 'authorization' ? crypto.randomUUID() : undefined),
-      })
-      const named = name === 'conversation' ? 'kept' : before
-      observed?.sent(JSON.stringify({ model: 'm', input, ...(named !== undefined && { [name]: named }) }))
-      if (id === undefined) observed?.fail('gone')
-      else {
-        const content = [{ type: 'output_text', text: `to ${input}`, annotations: [] }]
-        const output = [{ type: 'message', id: `m${id}`, role: 'assistant', status: 'completed', content }]
-        observed?.answered(200, (header) => (header === 'content-type' ? 'application/json' : undefined))
-        observed?.chunk(new TextEncoder().encode(JSON.stringify({ id, model: 'm', status: 'completed', output })))
-        observed?.end()
-      }
-      await recorder.settled()
-    }
+    const before = (response: string): object => ({ [name]: name === 'conversation' ? 'kept' : response })
     const recorder = createRecorder({ store })
-    await call(recorder, 'one', 'r1')
-    await call(recorder, 'two', undefined, 'r1')
-    await call(recorder, 'two', undefined, 'r1')
-    await call(createRecorder({ store }), 'two', 'r2', 'r1')
-    await call(createRecorder({ store }), 'three', 'r3', 'r2')
-    const { sessions } = await listSessions(store)
-    expect(sessions).toHaveLength(1)
-    const session = await ok(openSession(store, sessions[0]?.id ?? ''))
-    expect([...session.conversation()].map((message) => textOf(message as Message))).toEqual([
-      'one',
-      'to one',
-      'two',
-      'to two',
-      'three',
-      'to three',
-    ])
+    await respond(recorder, 'one', 'r1', name === 'conversation' ? before('') : {})
+    await respond(recorder, 'two', undefined, before('r1'))
+    await respond(recorder, 'two', undefined, before('r1'))
+    await respond(createRecorder({ store }), 'two', 'r2', before('r1'))
+    await respond(createRecorder({ store }), 'three', 'r3', before('r2'))
+    expect((await sessionsOf(store)).map(texts)).toEqual([['one', 'to one', 'two', 'to two', 'three', 'to three']])
   },
 )
+
+it('a response that another recorder recorded is continued in its session', async () => {
+  const store = memoryStore()
+  const [one, other] = [createRecorder({ store }), createRecorder({ store })]
+  await respond(one, 'one', 'r1')
+  await respond(other, 'two', 'r2', after('r1'))
+  await respond(one, 'three', 'r3', after('r2'))
+  expect((await sessionsOf(store)).map(texts)).toEqual([['one', 'to one', 'two', 'to two', 'three', 'to three']])
+})
+
+it('a response whose place has another answer is not continued there', async () => {
+  const store = memoryStore()
+  let named: string | undefined = 'named'
+  const recorder = createRecorder({ store, sessionOf: () => named })
+  await respond(recorder, 'one', 'r1')
+  await respond(recorder, 'one', 'r2') // it has gone back
+  named = undefined
+  await respond(recorder, 'two', 'r3', after('r1'))
+  await respond(recorder, 'three', 'r4', after('r2'))
+  expect((await sessionsOf(store)).map(texts).toSorted()).toEqual([
+    ['one', 'to one', 'three', 'to three'],
+    ['two', 'to two'],
+  ])
+})
+
+it('an answer that arrives after another call changed its session is in a fork, with a receipt of that fork', async () => {
+  const store = memoryStore()
+  const recorder = createRecorder({ store, sessionOf: () => 'named' })
+  const begin = async (...asked: readonly string[]): Promise<(answer: string) => Promise<void>> => {
+    const call = recorder.observe({ method: 'POST', url: 'http://x/chat/completions', header: () => undefined })
+    call?.sent(JSON.stringify({ model: 'm', messages: asked.map(said) }))
+    call?.answered(200, () => undefined)
+    call?.chunk(new TextEncoder().encode('{"model":"m","choices":[{"message":{"role":"assistant","content":"'))
+    await new Promise((resolve) => setTimeout(resolve, 1)) // the first byte begins the recording
+    await recorder.settled()
+    return async (answer) => {
+      call?.chunk(new TextEncoder().encode(`${answer}"}}]}`))
+      call?.end()
+      await recorder.settled()
+    }
+  }
+  await (
+    await begin('one')
+  )('retracted')
+  const first = await begin('one', 'two', 'three')
+  const second = await begin('one', 'other', 'more', 'and more')
+  await first('late')
+  await second('in time')
+  const found: [readonly string[], number, readonly string[]][] = []
+  for (const session of await sessionsOf(store)) {
+    const receipt = [...session.notes()].findLast((note) => note.type === 'receipt') as ReceiptNote
+    const sent = await ok(sentMessages(store, session, receipt))
+    found.push([texts(session), receipt.len, sent.map((message) => textOf(message as Message))])
+  }
+  expect(found).toEqual([
+    [['one', 'other', 'more', 'and more', 'in time'], 7, ['one', 'other', 'more', 'and more']],
+    [['one', 'two', 'three', 'late'], 3, ['one', 'two', 'three']],
+  ])
+})

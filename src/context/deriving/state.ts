@@ -281,8 +281,8 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
     ? digestOf(
         JSON.stringify([
           version,
-          policy.name,
-          policy.version,
+          [policy.name, policy.version, policy.highWater, policy.fills, policy.talks],
+          [...(policy.keeps ?? [])].toSorted(),
           budget,
           recall,
           reserved,

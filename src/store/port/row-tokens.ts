@@ -9,7 +9,8 @@ import type { Row } from './row.ts'
  * The tokens of the model call that a row reports.
  *
  * @param row the row, as stored
- * @returns `usage.input` and `usage.output` of a note of the type `receipt`; 0 for any other row
+ * @returns `usage.input` and `usage.output` of a note of the type `receipt`, if neither is above 10^10, which is more
+ * than any call has: sums of them stay exact, so that an erasure can subtract; 0 for any other row
  */
 export const tokensIn = ({ kind, body, erased }: Pick<Row, 'kind' | 'body' | 'erased'>): number => {
   if (kind !== 'note' || erased !== undefined || !body.includes('"receipt"')) return 0
@@ -19,11 +20,8 @@ export const tokensIn = ({ kind, body, erased }: Pick<Row, 'kind' | 'body' | 'er
   const usage = ownField(note, 'usage')
   if (!isObject(usage)) return 0
   const [input, output] = [ownField(usage, 'input'), ownField(usage, 'output')]
-  return isCount(input) && isCount(output) ? addTokens(input, output) : 0
+  return isCount(input, 1e10) && isCount(output, 1e10) ? input + output : 0
 }
-
-/** The sum of two counts, which stays a safe integer. */
-export const addTokens = (one: number, other: number): number => Math.min(one + other, Number.MAX_SAFE_INTEGER)
 
 /** A count from a column; 0 if the column is damaged. */
 export const countIn = (column: unknown): number => {
@@ -34,4 +32,5 @@ export const countIn = (column: unknown): number => {
 /** The same in SQL, for a column `tokens`. */
 export const tokensColumn: string = `case when tokens between 0 and ${Number.MAX_SAFE_INTEGER} then tokens else 0 end`
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isCount = (value: unknown, most: number = Number.MAX_SAFE_INTEGER): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most

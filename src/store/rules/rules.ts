@@ -13,7 +13,7 @@ import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { Plan } from '../port/plan.ts'
 import type { AppendedRows, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
-import { addTokens, tokensIn } from '../port/row-tokens.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { grow, headOf } from '../port/tree.ts'
 
 /** The maximum number of rows in a `Conflict`. */
@@ -101,7 +101,7 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
   return {
     head,
     entries,
-    tokens: rows.reduce((sum, row) => addTokens(sum, tokensIn(row)), log.tokens),
+    tokens: rows.reduce((sum, row) => sum + tokensIn(row), log.tokens),
     peaks: range.peaks,
     range,
     rows: grown,

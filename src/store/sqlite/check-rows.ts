@@ -4,7 +4,7 @@ import { Damaged } from '../port/damage-error.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import type { RowKind, StoredRow } from '../port/row.ts'
-import { addTokens, tokensIn } from '../port/row-tokens.ts'
+import { tokensIn } from '../port/row-tokens.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
   findingsOf,
@@ -130,7 +130,7 @@ class Walk {
     this.#range = grown
     this.#next += 1
     if (kind === 'entry') this.#entries += 1
-    else this.#tokens = addTokens(this.#tokens, tokensIn({ ...row, kind }))
+    else this.#tokens += tokensIn({ ...row, kind })
     this.#appended = row.at
   }
 

@@ -206,7 +206,8 @@ const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
 /** Like `check`, inside a transaction. */
 const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const [application, number] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
-  if (application === applicationId) return formatFault(path, { number, fingerprint: fingerprintIn(db) }, formats)
+  if (application === applicationId)
+    return formatFault(path, { number, fingerprint: fingerprintIn(db) }, formats) ?? viewFault(db, path)
   if (application === olderApplicationId) return { _tag: 'OlderStore', path, found: number }
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
   return tables > 0 || application !== 0 || number !== 0
@@ -220,6 +221,17 @@ const fingerprintIn = (db: DatabaseSync): string | undefined => {
   const found = has ? db.prepare('select * from format').get()?.['fingerprint'] : undefined
   return typeof found === 'string' ? found : undefined
 }
+
+/** A view in place of a table can be endless, and reading it would block the process. */
+const viewFault = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
+  const views = db.prepare("select lower(name) as name from sqlite_schema where type = 'view'").all()
+  const view = views.find(({ name }) => tableNames.has(String(name)))
+  return view && { _tag: 'NotAStore', path, found: `a SQLite database in which "${String(view['name'])}" is a view` }
+}
+
+const tableNames = new Set(
+  formats.flatMap(({ sql }) => [...sql.matchAll(/create (?:virtual )?table (\w+)/g)].map(([, name]) => name)),
+)
 
 const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
