@@ -13,7 +13,7 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { deriveContext, estimateTokens, paged, type DerivedContext, type Policy } from 'indelible/context'
+import { deriveContext, estimateTokens, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { rounds } from '../rounds.ts'
 import { expectLawful, recordOf } from './conversations.ts'
@@ -213,6 +213,32 @@ describe('a record of many budgets', () => {
       previous = context
     }
     expect(previous?.epoch).toBeGreaterThanOrEqual(1000)
+  })
+
+  it('window shows what it would show if it read the whole record, at a cost that does not grow with it', () => {
+    const view = recordOfBudgets(40, false, [system('Never delete a backup.'), user('My name is Berta.')])
+    let chosenFrom = 0
+    const counted: Policy = {
+      ...window,
+      select: (selection) => {
+        chosenFrom = selection.candidates.length
+        return window.select(selection)
+      },
+    }
+    const whole: Policy = { ...window, reads: Infinity }
+    let previous: DerivedContext | undefined
+    let most = 0
+    for (let at = 1; at <= view.length; at++) {
+      const seen = view.slice(0, at)
+      previous = orThrow(deriveContext(seen, { budget, policy: counted, previous }))
+      if (at % 7 > 0) continue
+      const atOnce = orThrow(deriveContext(seen, { budget, policy: window }))
+      expect(said(previous)).toBe(said(atOnce))
+      const all = orThrow(deriveContext(seen, { budget, policy: whole }))
+      expect(JSON.stringify(previous.messages)).toBe(JSON.stringify(all.messages))
+      most = Math.max(most, chosenFrom)
+    }
+    expect(most).toBeLessThan(view.length / 4)
   })
 
   it('a fault needs what it says, at any length', () => {

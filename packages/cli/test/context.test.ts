@@ -32,9 +32,7 @@ describe('indelible context', () => {
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
-    expect(stdout).toMatch(
-      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged made room$/m,
-    )
+    expect(stdout).toMatch(/^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged made room$/m)
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
       /^ +3 {2}tool +evidence +pointer +at its minimum: paged made room$/m,
     )

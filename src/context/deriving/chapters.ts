@@ -1,15 +1,16 @@
 /**
- * Chapters: a derivation from nothing reads only the end of a long record closely, the latest 4 to 16 budgets of it. What
- * was recorded before is only counted, in markers without lines: compactions have shortened most of it that far anyway. So
- * the cost of a first context depends on the budget more than on the length of the record.
+ * Chapters: a derivation from nothing reads only the end of a long record closely: with `paged`, the latest 4 to 16 budgets
+ * of it. What was recorded before is only counted, in markers without lines: compactions have shortened most of it that far
+ * anyway. So the cost of a first context depends on the budget more than on the length of the record.
  *
- * A chapter is as many messages as take twelve budgets. Where one ends, the context is derived as if the record had only
- * been read closely from eight budgets after its beginning: what continues a context reads the last four beside it, as a
- * track of its own.
+ * A chapter is as many messages as take three quarters of what the policy reads. Where one ends, the context is derived as
+ * if the record had only been read closely from two thirds of the chapter on: what continues a context reads the rest, a
+ * quarter of what the policy reads, beside it, as a track of its own.
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { memoizeEstimator } from '../counting/tokens.ts'
+import { budgetsRead } from '../policies/policy.ts'
 import type { Settings } from './settings.ts'
 
 /** The latest chapter, in messages of the conversation. */
@@ -29,10 +30,13 @@ export interface Chapter {
 /** The latest chapter of a view, of which no message is counted yet. */
 export const latestChapter = (view: View<Message>, settings: Settings): Chapter => {
   const chapter: Chapter = { number: 0, counted: 0, from: 0, tokens: 0 }
-  if (settings.policy.choose === 'epochs')
+  if (hasChapters(settings))
     for (let index = 0; index < view.length; index++) addToChapter(chapter, view, index, settings)
   return { ...chapter, tokens: 0, countedNext: undefined }
 }
+
+/** Whether a record can have more than one chapter. */
+export const hasChapters = ({ policy }: Settings): boolean => budgetsRead(policy) < Infinity
 
 /** Counts a message. One that ends the chapter begins the next. */
 export const addToChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): void => {
@@ -41,7 +45,7 @@ export const addToChapter = (chapter: Chapter, view: View<Message>, index: numbe
     Object.assign(chapter, chapterAfter(chapter, index), { countedNext: undefined })
     return
   }
-  if (chapter.tokens >= (budgetsInChapter - budgetsBefore) * settings.budget && view.at(index)?.role !== 'tool')
+  if (chapter.tokens >= tokensRead(settings) * (shareOfChapter - shareBefore) && view.at(index)?.role !== 'tool')
     chapter.countedNext ??= index
   chapter.tokens = tokensWith(chapter, view, index, settings)
 }
@@ -59,11 +63,13 @@ export const firstEpoch = ({ number }: Chapter): number => number * 1000
 
 /** Whether a message is the last of the chapter. */
 export const endsChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): boolean =>
-  index >= chapter.from && tokensWith(chapter, view, index, settings) >= budgetsInChapter * settings.budget
+  index >= chapter.from && tokensWith(chapter, view, index, settings) >= tokensRead(settings) * shareOfChapter
 
 const tokensWith = ({ tokens }: Chapter, view: View<Message>, index: number, { estimate }: Settings): number =>
   tokens + memoizeEstimator(estimate)(view.at(index) as Message, view.positionAt(index))
 
-/** A chapter's length, and how much of it the next one reads closely once more, in budgets. */
-const budgetsInChapter = 12
-const budgetsBefore = 4
+const tokensRead = ({ policy, budget }: Settings): number => budgetsRead(policy) * budget
+
+/** A chapter's length, and how much of it the next one reads closely once more, as shares of what the policy reads. */
+const shareOfChapter = 3 / 4
+const shareBefore = 1 / 4

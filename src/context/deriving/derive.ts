@@ -175,7 +175,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * `previous` only saves work.
  *
  * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise a look
- * at each message, and the compactions of the latest 4 to 16 budgets, for a policy with epochs
+ * at each message, and the compactions of what the policy reads closely: the latest 4 to 16 budgets, unless it says else
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`
@@ -224,7 +224,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const room = roomOf(settings, factor)
   if (total > room && policy.choose === 'epochs') {
     // What earlier compactions hid can't be shown again where that is shorter: choose anew from the whole record.
-    const always = { ...policy, choose: 'always' } as const
+    const always = { ...policy, choose: 'always', reads: Infinity } as const
     const anew = follow(view, notes, { ...settings, policy: always })
     anew.line = { ...anew.line, epoch: state.line.epoch - 1 }
     const least = compactNow(anew, view, always, room, anew.settling.open())

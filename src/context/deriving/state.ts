@@ -281,7 +281,7 @@ const keyOf = ({ policy, budget, estimate, recall, reserved, model }: Settings):
     ? digestOf(
         JSON.stringify([
           version,
-          [policy.name, policy.version, policy.highWater, policy.fills, policy.talks],
+          [policy.name, policy.version, policy.highWater, policy.fills, policy.talks, policy.reads],
           [...(policy.keeps ?? [])].toSorted(),
           budget,
           recall,

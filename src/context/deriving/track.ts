@@ -13,7 +13,15 @@ import { withErasedText } from '../../message/kit.ts'
 import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { addToChapter, chapterAfter, firstEpoch, endsChapter, latestChapter, type Chapter } from './chapters.ts'
+import {
+  addToChapter,
+  chapterAfter,
+  firstEpoch,
+  endsChapter,
+  hasChapters,
+  latestChapter,
+  type Chapter,
+} from './chapters.ts'
 import { compact, countOnly, type Compaction } from './compact.ts'
 import { countsOf, factorAt, recentCallsRead, withCounts, type Count } from './correction.ts'
 import {
@@ -30,7 +38,7 @@ import {
   type Segment,
 } from './epoch-line.ts'
 import { repeatMarkOf } from '../policies/marks.ts'
-import type { Policy } from '../policies/policy.ts'
+import { budgetsRead, type Policy } from '../policies/policy.ts'
 import { countWhile, endOf, indexIn } from './positions.ts'
 import type { Settings } from './settings.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
@@ -143,9 +151,10 @@ export const follow = (
 /** Whether a track with the same settings has read a part of this record. */
 export const canContinue = (track: Track, from: number, view: View<Message>, settings: Settings): boolean => {
   const { policy } = track.settings
-  // Policies that choose at every call keep nothing in a track.
+  const both = [policy, settings.policy]
+  // Policies that choose at every call and read the whole record keep nothing in a track.
   const isSame =
-    (policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')) &&
+    (policy === settings.policy || both.every((one) => one.choose === 'always' && budgetsRead(one) === Infinity)) &&
     (['budget', 'estimate', 'recall', 'reserved', 'model'] as const).every(
       (name) => track.settings[name] === settings[name],
     )
@@ -258,10 +267,11 @@ const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'chapter' | 'late' | number | undefined => {
   const { settings, settling, samples, chapter } = track
   const isEpochs = settings.policy.choose === 'epochs'
+  const isByChapters = hasChapters(settings)
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
-    if (isEpochs) {
+    if (isByChapters) {
       if (endsChapter(chapter, view, index, settings)) return 'chapter'
       addToChapter(chapter, view, index, settings)
       if (settling.open() === undefined) beginCounting(track, view, index)

@@ -42,9 +42,18 @@ export interface Policy {
    * lines. `select` is then called only if the active turn is too long for that. Default: false.
    */
   readonly talks?: boolean
+  /**
+   * How much of the end of a long record `select` chooses from, in budgets; between a quarter of it and all of it is
+   * read. Older messages are only counted, in a marker, except rules and positions to keep. Default: 16 with `epochs`,
+   * all of the record (`Infinity`) with `always`.
+   */
+  readonly reads?: number
   /** Chooses a level for each candidate. Must be pure: the same selection gives the same choices. */
   readonly select: (selection: Selection) => readonly Choice[]
 }
+
+/** How many budgets of a record a policy reads closely. */
+export const budgetsRead = ({ reads, choose }: Policy): number => reads ?? (choose === 'epochs' ? 16 : Infinity)
 
 /** The least share of the budget that the library's policies use after a compaction, unless a guarantee forbids it. */
 export const leastUsed: { readonly [Choose in Policy['choose']]: number } = Object.freeze({

@@ -12,5 +12,6 @@ export const window: Policy = Object.freeze<Policy>({
   name: 'window',
   version: `${textVersion}`,
   choose: 'always',
+  reads: 8, // what it shows is within the last one, or two where the provider counts half of the estimate
   select: (selection) => packWindow(selection, [...selection.candidates.keys()].toReversed()),
 })
