@@ -77,17 +77,21 @@ const nameMessage = ({ role, content }: Message, before: readonly Message[]): st
   return names.size === 0 ? 'a tool result' : `the result of ${[...names].slice(0, 3).map(shortName).join(', ')}`
 }
 
+/** An earlier call, as far as it is compared with. */
+export type CallBefore = Pick<SentBefore, 'tools' | 'system' | 'messages'>
+
 /**
  * How a call differs from the one before it; undefined if it continues that one unchanged.
  *
- * @param original the last call of the session that this one was forked from. Going back in a fork breaks no cache.
+ * @param original the last call of the session that this one was forked from, or that another recorder recorded. Going
+ * back in a fork breaks no cache
  */
 export const cacheBreak = (
   last: SentBefore | undefined,
   now: SentBefore,
   compacted: boolean,
   edit: Edit | undefined,
-  original?: SentBefore,
+  original?: CallBefore,
 ): CacheBreak | undefined => {
   const before = last ?? original
   const edited =

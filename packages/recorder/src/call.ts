@@ -6,7 +6,7 @@ import { digestOf, type BlockId } from 'indelible/proof/kit'
 import { hasFailed } from 'indelible/session/kit'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
-import { cacheBreak } from './cache-break.ts'
+import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
 import { problem, type Conversation, type SentBefore } from './conversation.ts'
@@ -14,6 +14,7 @@ import { Conversations, isOver, providerKeyOf, sharedFrom, type Unread } from '.
 import {
   toSentMessage,
   blockIdOf,
+  lastDetails,
   receiptFields,
   runsOf,
   sentOf,
@@ -109,18 +110,31 @@ export class Calls {
       const now: SentBefore = {
         entries,
         model: asked.model,
-        tools: request.tools === undefined ? undefined : JSON.stringify(request.tools),
-        system: request.system === undefined ? undefined : JSON.stringify(request.system),
+        ...textsOf(request),
         messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
-      const broke = whole ? cacheBreak(last, now, compaction !== undefined, edit, original) : undefined
+      const isKnown = !whole || last !== undefined || original !== undefined
+      const recorded = isKnown ? undefined : await this.#lastRecorded(conversation)
+      const compared = recorded === undefined ? now : { ...now, ...textsOf(asked) }
+      const broke = whole ? cacheBreak(last, compared, compaction !== undefined, edit, original ?? recorded) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))
       const { chain, len } = conversation
       return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
     }
+  }
+
+  /** The last call of a session that another recorder wrote; undefined if its tools or system text can't be read. */
+  async #lastRecorded({ session }: Conversation): Promise<CallBefore | undefined> {
+    const details = lastDetails(session)
+    if (details === undefined) return undefined
+    const { tools, system } = details
+    const blocks = await this.#store.getBlocks([tools, system].filter((id) => id !== undefined))()
+    if (isLeft(blocks)) return undefined
+    const texts = blocks.right.map((bytes) => new TextDecoder().decode(bytes))
+    return { tools: tools && texts[0], system: system && texts.at(-1), messages: [] }
   }
 
   /** Whether a response was recorded. */
@@ -256,3 +270,10 @@ export class Calls {
     })
   }
 }
+
+const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({
+  tools: tools === undefined ? undefined : JSON.stringify(tools),
+  system: system === undefined ? undefined : JSON.stringify(system),
+})
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }

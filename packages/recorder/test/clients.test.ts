@@ -386,6 +386,28 @@ describe('a system message that changes with every call', () => {
     expect(session?.view().length).toBe(11)
   })
 
+  it('or tools that change while the recorder restarts are the cause of the break', async () => {
+    const client = new Client('/messages')
+    const all = ['one', 'two', 'three', 'four'].flatMap((word) => [user(word), assistant(`to ${word}`)])
+    const ask = async (turn: number, names: readonly string[], system: string): Promise<void> => {
+      const tools = names.map((name) => ({ name }))
+      await client.call({ tools, system, messages: all.slice(0, 2 * turn + 1) }, String(all[2 * turn + 1]?.['content']))
+      await client.restart()
+    }
+    await ask(0, ['read'], 'Be brief.')
+    await ask(1, ['read'], 'Be brief.')
+    await ask(2, ['read', 'look'], 'Be brief.')
+    await ask(3, ['read', 'look'], 'Be kind.')
+    const [session, ...others] = await client.sessions([1, 3, 5, 7])
+    expect(others).toEqual([])
+    expect(brokeAt(session)).toEqual([
+      undefined,
+      undefined,
+      'the tool list changed: +look',
+      '`system` changed in line 1',
+    ])
+  })
+
   it('may be added, removed, or be one of several', async () => {
     const client = new Client('/chat/completions')
     const talk = [user('one'), assistant('first'), user('two'), assistant('second'), user('three'), assistant('third')]

@@ -483,8 +483,8 @@ describe('a session that ends during recording', () => {
 const other = { kind: 'note', body: '{"type":"application","namespace":"x","content":1}' } as const
 it.each<readonly [string, number, (store: Store) => Store['append']]>([
   [
-    'is tried again for a conflict, five times',
-    5,
+    'is tried again for a conflict, a hundred times',
+    100,
     (store) => (id, given) => {
       void store.append(id, { expected: given.expected, rows: [other] })
       return store.append(id, given)

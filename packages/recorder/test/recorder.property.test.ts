@@ -1,5 +1,5 @@
 /**
- * Random clients against the recorder: they append, go back, change the system message, leave out the oldest messages, edit, branch, compact, call twice at once, try again after errors
+ * Random clients against two recorders with one store: they append, go back, change the system message, leave out the oldest messages, edit, branch, compact, call twice at once, try again after errors
  * and leave at any byte. Every call's receipt gives exactly what was sent, and every answer that came whole is recorded.
  */
 import * as fc from 'fast-check'
@@ -26,6 +26,7 @@ type Step =
   | { readonly do: 'shorten'; readonly by: number }
   | { readonly do: 'compact'; readonly keep: number }
   | { readonly do: 'restart' }
+  | { readonly do: 'swap'; readonly waits: boolean }
 
 const words = fc.stringMatching(/^[a-c]{1,3}$/)
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
@@ -43,6 +44,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { weight: 1, arbitrary: fc.record({ do: fc.constant('shorten' as const), by: fc.integer({ min: 1, max: 4 }) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), keep: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('swap' as const), waits: fc.boolean() }) },
   ),
   { minLength: 1, maxLength: 25 },
 )
@@ -104,16 +106,16 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
       const notices: RecorderNotice[] = []
       const started = (): ReturnType<typeof recordingFetch> =>
         recordingFetch({ store, fetch: provider, onNotice: (notice) => notices.push(notice) })
-      let fetch = started()
+      let [fetch, other] = [started(), started()]
       let messages: Wire[] = []
       let ids = 0
       const sent: (readonly Message[])[] = []
       const heard: string[] = []
       const exchanges: (readonly Message[])[] = []
-      const call = async (leave?: number): Promise<Wire | undefined> => {
+      const call = async (leave?: number, by = fetch): Promise<Wire | undefined> => {
         const asked = decoded(messages)
         sent.push(asked)
-        const response = await fetch('http://provider/v1/chat/completions', {
+        const response = await by('http://provider/v1/chat/completions', {
           method: 'POST',
           ...(named && { headers: { 'session-id': 'mine' } }),
           body: JSON.stringify({ model: 'm', messages, stream: streams }),
@@ -178,8 +180,8 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
           const before = messages
           messages = [...before, { role: 'user', content: step.words }]
           next = { answer: { role: 'assistant', content: `twice ${step.words}` } }
-          const [one, other] = await Promise.all([call(), call()])
-          for (const said of [one, other])
+          const [one, second] = await Promise.all([call(), call(undefined, other)])
+          for (const said of [one, second])
             if (said !== undefined) heard.push(JSON.stringify(decoded([said])[0]?.content))
           if (one !== undefined) messages = [...messages, one]
         }
@@ -205,12 +207,16 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
           const next = rest.findIndex(({ role }, index) => role === 'user' && index >= step.by)
           if (next !== -1) messages = [...system, ...rest.slice(next)]
         }
+        if (step.do === 'swap') {
+          if (step.waits) await fetch.settled()
+          ;[fetch, other] = [other, fetch]
+        }
         if (step.do === 'restart') {
           await fetch.settled()
           fetch = started()
         }
       }
-      await fetch.settled()
+      await Promise.all([fetch.settled(), other.settled()])
       expect(notices).toEqual([])
       const sessions = await sessionsOf(store)
       const seen = new Set<string>()
@@ -229,7 +235,16 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
       }
       expect(derived.toSorted()).toEqual(sent.map((one) => JSON.stringify(one)).toSorted())
       for (const one of heard) expect(recorded).toContain(one)
-      const leaving = new Set(['back', 'edit', 'twice', 'leave', 'instruct', 'shorten', ...(named ? [] : ['compact'])])
+      const leaving = new Set([
+        'swap',
+        'back',
+        'edit',
+        'twice',
+        'leave',
+        'instruct',
+        'shorten',
+        ...(named ? [] : ['compact']),
+      ])
       const straight = script.every((step) => !leaving.has(step.do))
       if (straight && sent.length > 0) expect(sessions).toHaveLength(1)
       // Each answer stands behind what it was an answer to. (A named conversation is one session, with retractions.)
