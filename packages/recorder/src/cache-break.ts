@@ -6,7 +6,7 @@ import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
 import { identityOf } from './identity.ts'
-import { namedTools, type NamedTool } from './named-tools.ts'
+import { namedTools, shortName, type NamedTool } from './named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** An earlier message that a client changed, such as an old tool result that it shortened. */
@@ -135,8 +135,6 @@ const toolsIn = (tools: string | undefined): readonly NamedTool[] => {
   const parsed = tools === undefined ? undefined : parseJson(tools)
   return parsed === undefined || isLeft(parsed) ? [] : namedTools(parsed.right)
 }
-
-const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)
 
 /** A tool as JSON without its description, but with those of its parameters. */
 const withoutDescription = (tool: unknown): string | undefined => {

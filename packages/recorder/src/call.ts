@@ -245,7 +245,7 @@ export class Calls {
       model: answered?.model ?? asked.model,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
-      broke: broke && { ...broke, call: [...session.notes()].filter(({ type }) => type === 'receipt').length },
+      broke: conversation.breakAtLastCall(),
     })
   }
 }

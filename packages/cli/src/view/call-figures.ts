@@ -4,7 +4,7 @@ import { pricesOf } from 'indelible/context'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import { hasFailed } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
-import { CacheWatch } from './cache-breaks.ts'
+import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/kit'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
 import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './format-text.ts'
 
@@ -96,10 +96,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       broke ??= sentence(broken.because)
       elsewhere = true
     } else {
-      const otherModel =
-        sent.other === undefined
-          ? undefined
-          : `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
+      const otherModel = sent.other === undefined ? undefined : sentence(otherModelText(sent.other))
       const cause = otherModel !== undefined ? 'model' : (broken?.where ?? (details === undefined ? 'again' : 'missed'))
       add('cached', Math.min(input, usage.cacheRead))
       add('new', input - usage.cacheRead - sent.again)
@@ -112,7 +109,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
             ? otherModel
             : details === undefined
               ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
-              : `Nothing changed, but the prefix was no longer in the provider’s cache${pauseText(last?.at, at)}.`
+              : sentence(`${missedText}${pauseText(last?.at, at)}`)
     }
     const failed = failureOf(details)
     const repeats =
@@ -253,7 +250,8 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
       if (one.dollars === undefined) sums.unpriced++
       else dollars = (dollars ?? 0) + one.dollars
     }
-    if (one.broke !== undefined) sums.breaks++
+    // The call that repeats a failed one has the same break.
+    if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
   }
   const costs = sums.unpriced === 0 ? costsMore : isLessCached
