@@ -43,7 +43,7 @@ its own). If a file contains only totals, costs lack the surcharge for long
 requests. A fork counts only its own calls, not those that it shares with its original.
 
 Receipts are read as they are stored: "indelible verify" finds altered ones.
-"indelible show SESSION --call dearest" prints the call that cost most.`,
+"indelible show SESSION --calls" lists the calls of a session, "--call dearest" prints the one that cost most.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },

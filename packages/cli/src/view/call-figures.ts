@@ -6,7 +6,19 @@ import { hasFailed } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/kit'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
-import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './format-text.ts'
+import {
+  atLeast,
+  compactNumber,
+  countText,
+  durationText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  tokensText,
+} from './format-text.ts'
+import type { ViewedSession } from './protocol.ts'
+import { dollarsText } from '../terminal/money.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
@@ -271,3 +283,38 @@ export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
 
 const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
   one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
+
+/** The sums as facts, for people. */
+export const sumsText = (sums: CallSums): string => {
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  return [
+    countText(calls, 'call'),
+    input === 0 ? [] : `${tokensText(input)} in`,
+    cached === undefined ? [] : `${share(cached, input)} cached`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
+    dollars === undefined ? [] : `${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`,
+    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
+    failed === 0 ? [] : `${groupedNumber(failed)} failed`,
+  ]
+    .flat()
+    .join(' · ')
+}
+
+/** The calls of a fork that its sums do not count. */
+export const sharedText = (
+  { forkedFrom }: Pick<ViewedSession, 'forkedFrom'>,
+  figures: readonly CallFigures[],
+): string => {
+  const shared = figures.filter(({ isShared }) => isShared).length
+  return shared === 0 ? '' : ` · without ${countText(shared, 'call')} shared with ${oneLine(forkedFrom?.id ?? '', 40)}`
+}
+
+/** The end of the sentence about the dearest call, after its name. */
+export const dearestText = ({ dearest, dollars, calls, unpriced }: CallSums): string => {
+  if (dearest === undefined) return ''
+  if (dearest.dollars !== undefined && unpriced === 0)
+    return ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all.`
+  const without =
+    unpriced < calls ? ` (${countText(unpriced, 'call')} of ${groupedNumber(calls)} without a known price)` : ''
+  return ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}${without}.`
+}
