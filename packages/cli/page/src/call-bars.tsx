@@ -52,7 +52,7 @@ export const CallBars = ({
 const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | null => {
   const ofFile = sumsOfFile(record)
   if (ofFile.calls === 0 || ofFile.input === 0) return null
-  const sums = { ...ofFile, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
+  const sums = { ...ofFile, breaks: undefined, failed: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
       <p class="glance-sums">
@@ -322,11 +322,11 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
   return `${facts.flat().join(' · ')}. ${why}`.trim()
 }
 
-const besideText = ({ title, isFork, input, dollars }: SessionBeside): string =>
+const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
   [
     `${isFork ? 'A fork starts here' : 'Another session of the same client starts here, such as a sub-agent'}: ${oneLine(title, 80)}`,
     input === 0 ? [] : `${tokensText(input)} in`,
-    dollars === undefined ? [] : dollarsText(dollars),
+    cost,
   ]
     .flat()
     .join(' · ')

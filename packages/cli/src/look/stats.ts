@@ -34,7 +34,7 @@ export const stats: Command = {
   about: `Adds up the model calls of all sessions of a store, of one session, or
 of a file: the tokens of the requests, the share that the provider read from its
 cache, the tokens of the answers, and the cost at list prices. The prices are those of modelPrices in indelible/context,
-a table in this version; a model that is not in it has the cost ?.
+a table in this version; a model that is not in it has the cost ?, or null with --json.
 
 The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
@@ -64,7 +64,9 @@ Receipts are read as they are stored: "indelible verify" finds altered ones.
     const left = unread.size === 0 ? [] : [`${countText(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${sessionNames(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true)
-      await terminal.printJson(rows.map(({ keys, sum }) => ({ ...rowKey(by, keys), ...sum })))
+      await terminal.printJson(
+        rows.map(({ keys, sum }) => ({ ...rowKey(by, keys), ...sum, dollars: isPriceless(sum) ? null : sum.dollars })),
+      )
     else if (spent.length > 0) await terminal.print(tableLines(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that could be read'} has token counts of its calls`]) // oxfmt-ignore
@@ -268,12 +270,15 @@ const tableLines = (
   })
 }
 
+/** Whether no price is known. */
+const isPriceless = ({ dollars, unpriced }: Pick<Sum, 'dollars' | 'unpriced'>): boolean => unpriced > 0 && dollars === 0
+
 const figures = ({ calls, input, cacheRead, output, dollars, unpriced, undercounted }: Sum): readonly string[] => [
   calls === 0 ? '?' : groupedNumber(calls),
   groupedNumber(input),
   input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
   `${groupedNumber(output)}${undercounted > 0 ? ' + ?' : ''}`,
-  unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced + undercounted > 0 ? ' + ?' : ''}`,
+  isPriceless({ dollars, unpriced }) ? '?' : `${dollarsText(dollars)}${unpriced + undercounted > 0 ? ' + ?' : ''}`,
 ]
 
 const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void => {

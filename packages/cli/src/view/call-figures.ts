@@ -18,7 +18,7 @@ import {
   tokensText,
 } from './format-text.ts'
 import type { ViewedSession } from './protocol.ts'
-import { dollarsText } from '../terminal/money.ts'
+import { costText, dollarsText } from '../terminal/money.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
@@ -292,7 +292,7 @@ export const sumsText = (sums: CallSums): string => {
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
-    dollars === undefined ? [] : `${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`,
+    costText(dollars, unpriced, isUndercounted),
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
   ]
