@@ -449,6 +449,24 @@ describe('show --call', () => {
       `the last that this fork shares with ${id}; the call before may be another one of that session:`,
     )
   })
+  it('says that an answer cost most only if it cost more than all of the input, and only where a price is known', async () => {
+    const other = join(folder, 'answers.db')
+    const store = await sqliteStore({ path: other })
+    const name = await recordCalls(store, [
+      { input: 3000, cached: 0 },
+      { input: 3100, cached: 2900, output: 61 },
+      { input: 3200, cached: 3000, output: 150 },
+      { input: 3300, cached: 3100, output: 61, how: 'unpriced' },
+    ])
+    await store.close()
+    const lines = indelible(['show', name, '--calls', '--json', '--store', other]).lines.filter(Boolean)
+    expect(lines.map((line) => (JSON.parse(line) as { readonly why: string }).why)).toEqual([
+      'The first call: nothing was cached yet.',
+      'The input cost more than the answer: 2.9K cached tokens and 200 others.',
+      'The answer cost most: 150 tokens.',
+      'The cached tokens were most of the input: 3.1K.',
+    ])
+  })
   it('there is no such call', () => {
     expect(show('--call', '9')).toMatchObject({
       status: 1,

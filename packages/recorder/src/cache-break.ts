@@ -148,9 +148,18 @@ const systemChanged = (before: string | undefined, now: string | undefined): str
     return before === undefined ? '`system` was added' : '`system` was removed'
   const [old, current] = [textIn(before).split('\n'), textIn(now).split('\n')]
   const line = old.findIndex((text, index) => text !== current[index])
+  if (old.length === 1 && current.length === 1)
+    return `\`system\` changed at character ${firstDifference(old[0] ?? '', current[0] ?? '')}`
   return line === -1
     ? `\`system\` changed: it has ${current.length - old.length} more lines`
     : `\`system\` changed in line ${line + 1}`
+}
+
+/** The number of the first character that differs, from 1. */
+const firstDifference = (a: string, b: string): number => {
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same++
+  return same + 1
 }
 
 /** The text of a system prompt, which may be a string, a list of parts, or an object with parts. */

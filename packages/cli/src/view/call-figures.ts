@@ -1,5 +1,5 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars } from 'indelible/context/kit'
+import { callDollars, ratesAt } from 'indelible/context/kit'
 import { pricesOf } from 'indelible/context'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import { hasFailed } from 'indelible/session/kit'
@@ -185,7 +185,7 @@ const failureOf = (details: CallDetails | undefined): string | undefined => {
 const pauseText = (before: number | undefined, at: number | undefined): string =>
   before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
 
-/** Names the largest of the three: what was cached, what was not, and the answer. */
+/** Names the answer if it cost more than all of the input; else the larger part of the input. */
 const costReason = (
   { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
@@ -199,15 +199,16 @@ const costReason = (
   if (usage === undefined) return broke ?? ''
   const cached = parts.get('cached') ?? 0
   const prices = pricesOf(model)
-  const rates = prices?.long !== undefined && usage.input > prices.long.above ? prices.long : prices
-  const { input = 1, cacheRead = 0.1, cacheWrite = 1, output = 5 } = rates ?? {}
+  // Without a price, tokens of input are compared, and nothing is said of the answer's cost.
+  const { input, cacheRead, cacheWrite, output } =
+    prices === undefined ? { input: 1, cacheRead: 1, cacheWrite: 1, output: 0 } : ratesAt(prices, usage.input)
   const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
   const paid = {
     cached: cached * cacheRead,
     fresh: written * cacheWrite + (usage.input - cached - written) * input,
     answer: usage.output * output,
   }
-  if (paid.answer > paid.cached && paid.answer > paid.fresh)
+  if (paid.answer > paid.cached + paid.fresh)
     return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
@@ -215,12 +216,15 @@ const costReason = (
     return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
   if (broke !== undefined)
     return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
-  if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`
+  if (paid.answer > Math.max(paid.cached, paid.fresh))
+    return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
+  const most = prices === undefined ? 'were most of the input' : 'cost most'
+  if (paid.cached > paid.fresh) return `The cached tokens ${most}: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
-    : `The new tokens cost most: ${compactNumber(fresh)}.`
+    : `The new tokens ${most}: ${compactNumber(fresh)}.`
 }
 
 const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
