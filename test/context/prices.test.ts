@@ -9,8 +9,9 @@ describe('pricesOf', () => {
     for (const name of ['claude-opus-4-5', 'claude-opus-4-5-20251101', 'anthropic/claude-opus-4-5', 'Claude-Opus-4-5'])
       expect(pricesOf(name)).toBe(opus)
     expect(pricesOf('claude-opus-5-20260724')).toBe(modelPrices['claude-opus-5'])
+    expect(pricesOf('gpt-5-2025-08-07')).toMatchObject({ input: 1.25, cacheRead: 0.125, output: 10 })
     expect(pricesOf('claude-opus-5-5')).toBe(modelPrices['claude-opus-5-5'])
-    for (const name of ['claude-opus-4', 'gpt-5.5-nano', 'gpt-5', '', 'toString', 'claude-opus-4-5x'])
+    for (const name of ['claude-opus-4', 'gpt-5.5-nano', 'gpt-5-nano', '', 'toString', 'claude-opus-4-5x'])
       expect([name, pricesOf(name)]).toEqual([name, undefined])
   })
   it('returns prices with their source, in a consistent order', () => {

@@ -4,7 +4,7 @@ import { StatementSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { createSession, user } from 'indelible'
+import { createSession, openSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { runCommand } from './command-run.ts'
 
@@ -26,6 +26,11 @@ beforeAll(async () => {
   }
   const grown = await createSession(store, { id: 'grown' })
   for (let index = 0; index < 3; index++) await grown.append(user('Hello.'))
+  const receipt = (model: string, input: number) =>
+    ({ type: 'receipt', len: 0, contextDigest: '0'.repeat(64), model, usage: { input, output: 1 } }) as const
+  await grown.note(receipt('m-1', 500))
+  await grown.note(receipt('m-2', 500))
+  await (await openSession(store, 's7')).note(receipt('m-1', 5000))
   await store.close()
 })
 
@@ -53,7 +58,7 @@ const listed = async (...args: readonly string[]) => {
   return { ids, logs }
 }
 
-const fields = ['activity', 'appended', 'created', 'messages', 'id']
+const fields = ['activity', 'appended', 'created', 'messages', 'tokens', 'id']
 
 it.each(fields)('list: the first sessions by %s match the full list', async (field) => {
   const all = await listed('--sort', field)
@@ -62,6 +67,19 @@ it.each(fields)('list: the first sessions by %s match the full list', async (fie
     expect((await listed('--sort', field, '--limit', `${limit}`)).ids, `${limit}`).toEqual(all.ids.slice(0, limit))
   const where = ['--sort', field, '--where', 'title~7']
   expect((await listed(...where, '--limit', '9')).ids).toEqual((await listed(...where)).ids.slice(0, 9))
+})
+
+it('list: sorts by tokens, and finds a session by each model of its calls', async () => {
+  expect((await listed('--sort', 'tokens', '--limit', '2')).ids).toEqual(['s7', 'grown'])
+  expect((await listed('--where', 'model=m-2')).ids).toEqual(['grown'])
+  expect((await listed('--where', 'model=m-1', '--where', 'messages>2')).ids).toEqual(['grown'])
+})
+
+it('stats --by session: says of each session what list does, beside or below its figures', async () => {
+  const { stdout } = await counted(['stats', '--by', 'session'])
+  expect(stdout).toMatch(/^session .* about\ns7 .* \? {2}Session 7\ngrown .* \? {2}Hello\.\nall /)
+  const narrow = await runCommand({ args: ['stats', '--by', 'session', '--store', path], terminal: 60 })
+  expect(narrow.stdout).toMatch(/^session .* dollars\ns7 .* \?\n {2}Session 7\ngrown .* \?\n {2}Hello\.\nall /)
 })
 
 it.each(['appended', 'created', 'id'])('list: the first 20 by %s read one page of the store', async (field) => {

@@ -373,7 +373,7 @@ describe('stats', () => {
         .map((each) => JSON.parse(each) as object)
     const expected = [
       { day: '2026-01-01', model: 'claude-opus-4-5', calls: 1, input: 100, cacheRead: 90, output: 5 },
-      { day: '2026-01-02', model: 'o9', calls: 1, input: 1, unpriced: 1 },
+      { day: '2026-01-02', model: 'o9', calls: 1, input: 1, dollars: null, unpriced: 1 },
     ]
     expect(figures([file])).toMatchObject(expected)
     expect(indelible(['stats', file]).stdout).toMatch(/claude-opus-4-5 .* \$0\.00022\n/)

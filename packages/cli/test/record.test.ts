@@ -282,7 +282,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     'recorded: 3 calls in 1 session, 1 failed; 1 session was removed since',
     expect.not.stringContaining('show'),
   ])
-  expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
+  expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, price unknown')
   const lost = summaryLines([
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
   ])

@@ -323,12 +323,22 @@ it('--where compares each field as it is described', () => {
     metadata: { tags: ['red', 'Green'], deep: { est: 5 }, model: 'own', from: { title: 'Old', models: ['m1', 'm2'] } },
     forkedFrom: { id: 'parent', at: 3 },
   }
-  const passes = (where: string | readonly string[], marks = {}, changed = {}): boolean =>
-    filterOf({ where: [where].flat() })({ ...info, ...changed }, marks)
+  const passes = (where: string | readonly string[], marks = {}, changed = {}, models = ['called']): boolean =>
+    filterOf({ where: [where].flat() })({ ...info, ...changed }, marks, models)
   for (const where of [
     ...['id=a', 'title=Old', 'title~oLD', ' title = Old ', 'messages=12', 'messages>11', 'messages<13', 'messages>9'],
     ...['activity>2026-01-02T23', 'activity<2026-01-03T01', 'created=2026-01-02T00:00:00.000Z', 'created<2026-01-03'],
-    ...['model=own', 'model=m1', 'model=m2', 'fork=parent', 'held=false', 'encrypted=false', 'erased=0', 'erased<1'],
+    ...[
+      'model=own',
+      'model=m1',
+      'model=m2',
+      'model=called',
+      'fork=parent',
+      'held=false',
+      'encrypted=false',
+      'erased=0',
+      'erased<1',
+    ],
     ...['tags=red', 'tags~green', 'deep.est=5', 'deep.est>4', 'deep={"est":5}', 'from.models~2', 'id~'],
   ])
     expect([where, passes(where)]).toEqual([where, true])
@@ -353,7 +363,7 @@ it('--where compares each field as it is described', () => {
   ])
   for (const mark of ['held', 'encrypted']) expect(passes(`${mark}=true`, { [mark]: true })).toBe(true)
   const plain = { metadata: {}, forkedFrom: undefined }
-  expect(['title=', 'fork~', 'model~'].map((where) => passes(where, {}, plain))).toEqual([true, false, false])
+  expect(['title=', 'fork~', 'model~'].map((where) => passes(where, {}, plain, []))).toEqual([true, false, false])
   expect(passes([])).toBe(true)
   for (const where of ['id', '=a', '']) expect(() => filterOf({ where: [where] })).toThrow('--where takes FIELD=VALUE')
 })

@@ -344,6 +344,35 @@ describe('show --call', () => {
       /^compared with call 2:\n {2}tool search \(new\)\n[^]*"name": "search"[^]*\n {2}2 unchanged tools\n {2}4 unchanged messages\n {2}\+ assistant {2}heard 4\n {2}\+ user {2}Go on: step 1\.\n$/m,
     )
   })
+  it('--calls prints a line for each call, with its cost and the cause of a break, and marks the dearest', () => {
+    const { lines } = show('--calls')
+    expect(lines.slice(2)).toEqual([
+      'call  message  model     input  cached  output    cost  cache break',
+      '   1        2  gpt-5.5  12,000       0     150  $0.065',
+      '   2        4  gpt-5.5  13,500  12,000     150  $0.018',
+      '   3        6  gpt-5.5  16,000       0     150  $0.085  The tool list changed: +search.',
+      ' * 4        8  gpt-5.5  18,000   1,000     150  $0.090  The client compacted the conversation.',
+      '',
+      '4 calls · 59.5K tokens in · 22 % cached · 600 out · $0.257 · 2 cache breaks',
+      '* Call 4 cost most: $0.090, 35 % of all. The client compacted the conversation. 15K tokens were sent again.',
+      '',
+    ])
+    const json = (...args: readonly string[]): readonly object[] =>
+      show(...args, '--json')
+        .lines.filter(Boolean)
+        .map((line) => JSON.parse(line) as object)
+    const {
+      comparedWith: _,
+      changed: __,
+      messages: ___,
+      ...third
+    } = json('--call', '3')[0] as { [name: string]: unknown }
+    expect(json('--calls').map((one) => 'dearest' in one && one.dearest)).toEqual([false, false, false, true])
+    expect(json('--calls')[2]).toEqual({ ...third, dearest: false })
+    const narrow = indelible(['show', id, '--calls', '--store', path], { columns: 40 })
+    expect(narrow.stdout).toContain('\n   3  $0.085  tools changed\n')
+    expect(show('--calls', '2').status).toBe(2)
+  })
   it('finds the call that cost most', () => {
     const costs = ['1', '2', '3', '4'].map((number) => {
       const [line] = show('--call', number, '--json').lines
@@ -419,6 +448,24 @@ describe('show --call', () => {
     expect(stdout).toContain(
       `the last that this fork shares with ${id}; the call before may be another one of that session:`,
     )
+  })
+  it('says that an answer cost most only if it cost more than all of the input, and only where a price is known', async () => {
+    const other = join(folder, 'answers.db')
+    const store = await sqliteStore({ path: other })
+    const name = await recordCalls(store, [
+      { input: 3000, cached: 0 },
+      { input: 3100, cached: 2900, output: 61 },
+      { input: 3200, cached: 3000, output: 150 },
+      { input: 3300, cached: 3100, output: 61, how: 'unpriced' },
+    ])
+    await store.close()
+    const lines = indelible(['show', name, '--calls', '--json', '--store', other]).lines.filter(Boolean)
+    expect(lines.map((line) => (JSON.parse(line) as { readonly why: string }).why)).toEqual([
+      'The first call: nothing was cached yet.',
+      'The input cost more than the answer: 2.9K cached tokens and 200 others.',
+      'The answer cost most: 150 tokens.',
+      'The cached tokens were most of the input: 3.1K.',
+    ])
   })
   it('there is no such call', () => {
     expect(show('--call', '9')).toMatchObject({

@@ -6,7 +6,7 @@ import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
 import { identityOf } from './identity.ts'
-import { namedTools, type NamedTool } from './named-tools.ts'
+import { namedTools, shortName, type NamedTool } from './named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** An earlier message that a client changed, such as an old tool result that it shortened. */
@@ -140,8 +140,6 @@ const toolsIn = (tools: string | undefined): readonly NamedTool[] => {
   return parsed === undefined || isLeft(parsed) ? [] : namedTools(parsed.right)
 }
 
-const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)
-
 /** A tool as JSON without its description, but with those of its parameters. */
 const withoutDescription = (tool: unknown): string | undefined => {
   if (!isObject(tool)) return JSON.stringify(tool)
@@ -154,9 +152,18 @@ const systemChanged = (before: string | undefined, now: string | undefined): str
     return before === undefined ? '`system` was added' : '`system` was removed'
   const [old, current] = [textIn(before).split('\n'), textIn(now).split('\n')]
   const line = old.findIndex((text, index) => text !== current[index])
+  if (old.length === 1 && current.length === 1)
+    return `\`system\` changed at character ${firstDifference(old[0] ?? '', current[0] ?? '')}`
   return line === -1
     ? `\`system\` changed: it has ${current.length - old.length} more lines`
     : `\`system\` changed in line ${line + 1}`
+}
+
+/** The number of the first character that differs, from 1. */
+const firstDifference = (a: string, b: string): number => {
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same++
+  return same + 1
 }
 
 /** The text of a system prompt, which may be a string, a list of parts, or an object with parts. */

@@ -266,7 +266,7 @@ export class Calls {
       model,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
-      broke: broke && { ...broke, call: [...session.notes()].filter(({ type }) => type === 'receipt').length },
+      broke: conversation.breakAtLastCall(),
     })
   }
 }

@@ -10,7 +10,8 @@ import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import { baseOf, isInstruction, noteOfBase, setupLength, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
-import { detailsOf, type SentEntries } from './receipt.ts'
+import { CacheWatch, type CallBreak } from './cache-watch.ts'
+import { detailsOf, type CacheBreak, type SentEntries } from './receipt.ts'
 
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
@@ -46,6 +47,8 @@ export class Conversation {
   last: SentBefore | undefined
   /** The receipts that later ones can refer to, by shared values: their indexes among the notes. */
   readonly #receipts = new Map<string, number>()
+  /** What the receipts so far say of the provider's cache. */
+  readonly #cache = { watch: new CacheWatch(), notes: 0, calls: 0 }
   #base: Base
   #chain: string[]
   /** The chain ends of messages that the client recently retracted. */
@@ -67,6 +70,20 @@ export class Conversation {
     if (this.#receipts.has(alike)) return
     if (this.#receipts.size === 16) this.#receipts.clear()
     this.#receipts.set(alike, note)
+  }
+
+  /** Where the provider's cache broke at the last call, and its number from 1. Cost: O(notes since the last time). */
+  breakAtLastCall(): (CallBreak & { readonly call: number }) | undefined {
+    const notes = this.session.notes()
+    let broke: CallBreak | undefined
+    for (; this.#cache.notes < notes.length; this.#cache.notes++) {
+      const note = notes.at(this.#cache.notes)
+      if (note?.type !== 'receipt') continue
+      const { model, usage, details } = note as ReceiptNote
+      broke = this.#cache.watch.breakAt(model, usage, details?.['broke'] as CacheBreak | undefined)
+      this.#cache.calls++
+    }
+    return broke && { ...broke, call: this.#cache.calls }
   }
 
   /** The number of messages. */

@@ -24,3 +24,6 @@ const nameOf = (tool: unknown): string | undefined => {
   const name = isObject(tool) ? (tool['name'] ?? tool['type']) : undefined
   return typeof name === 'string' ? name : undefined
 }
+
+/** A name that a client chose, for a sentence. */
+export const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)

@@ -3,7 +3,7 @@ import { ownField } from 'indelible/json/kit'
 import { usageDollars } from 'indelible/context/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import type { Usage } from 'indelible/notes/kit'
-import type { CacheBreak } from './receipt.ts'
+import type { CallBreak } from './cache-watch.ts'
 
 /** The recordings so far. */
 export interface RecorderSummary {
@@ -26,7 +26,7 @@ export interface RecorderSummary {
   /** The tokens of all calls, as counted by the providers. */
   readonly usage: Required<Usage>
   /** Where cached prefixes ended, with the number of the call among those of its session, from 1: the first 1,000 cases. */
-  readonly breaks: readonly (CacheBreak & { readonly session: string; readonly call: number })[]
+  readonly breaks: readonly (CallBreak & { readonly session: string; readonly call: number })[]
   /** The number of further cases. */
   readonly moreBreaks: number
   /** Tokens by model; those of more than 1,000 models under `others`. */
@@ -50,7 +50,7 @@ export interface CountedCall {
   /** Whether it failed or broke off. */
   readonly failed: boolean
   readonly usage: Usage | undefined
-  readonly broke: (CacheBreak & { readonly call: number }) | undefined
+  readonly broke: (CallBreak & { readonly call: number }) | undefined
 }
 
 export class Tally {

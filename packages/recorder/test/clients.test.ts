@@ -746,7 +746,7 @@ describe('an old tool result that a client edits', () => {
     const sessions = await client.sessions([1, 1, 1, 3, 3, 3])
     expect(sessions.map((session) => brokeAt(session).slice(1))).toEqual([
       [undefined],
-      ['`system` changed in line 1'],
+      ['`system` changed at character 4'],
       ['the tool list changed: +Write'],
     ])
   })

@@ -289,6 +289,48 @@ describe('recording a Chat Completions client', () => {
     ])
   })
 
+  it('has in its summary each break of the cache, also after a restart: another model, a lost prefix, and one of a failed call once', async () => {
+    let cached = 0
+    const reply = ({ body }: Request): Reply => {
+      if (cached === -1) return { status: 503, body: { error: { message: 'overloaded' } } }
+      const { model } = body as { readonly model: string }
+      const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'heard' } }]
+      const usage = { prompt_tokens: 9000, completion_tokens: 2, prompt_tokens_details: { cached_tokens: cached } }
+      return { body: { id: 'c', model, choices, usage } }
+    }
+    const first = await setting(reply)
+    const messages: Chat = []
+    const call = async ({ openai, fetch }: Setting, model: string, tokens: number, ...tools: readonly string[]) => {
+      cached = tokens
+      const sent: Chat = [...messages, said('next')]
+      const definitions = tools.map((name) => ({ type: 'function' as const, function: { name, parameters: {} } }))
+      const asked = { model, messages: sent, ...(tools.length > 0 && { tools: definitions }) }
+      const answer = await openai.chat.completions.create(asked).catch(() => undefined)
+      if (answer !== undefined) messages.push(said('next'), answer.choices[0]?.message as Chat[number])
+      await fetch.settled()
+    }
+    await call(first, 'gpt-x', 0)
+    await call(first, 'gpt-x', 8900)
+    await call(first, 'gpt-y', 0)
+    await call(first, 'gpt-y', 8900)
+    const lost = 'nothing changed, but the prefix was no longer in the provider’s cache'
+    const other = (name: string): string => `the previous call went to ${name}, and each model has its own cache`
+    const breaksOf = ({ fetch }: Setting): unknown =>
+      fetch.summary().breaks.map(({ where, because, call }) => [call, where, because])
+    expect(breaksOf(first)).toEqual([[3, 'model', other('gpt-x')]])
+    await server?.close()
+    const next = await setting(reply, { store: first.store })
+    await call(next, 'gpt-y', 0)
+    await call(next, 'gpt-y', -1, 'read')
+    await call(next, 'gpt-y', 0, 'read')
+    await call(next, 'gpt-x', 0)
+    expect(breaksOf(next)).toEqual([
+      [5, 'missed', lost],
+      [6, 'tools', 'the tool list changed: +read'],
+      [8, 'model', `${other('gpt-y')}; the tool list changed: -read`],
+    ])
+  })
+
   it('gets errors unchanged, which the receipt records', async () => {
     let count = 0
     const { store, fetch, openai } = await setting((request) =>

@@ -186,9 +186,10 @@ describe('a change since the call before', () => {
     ['"a"', '"a\\nb\\nc"', '`system` changed: it has 2 more lines'],
     ['"a\\nb"', '"a"', '`system` changed in line 2'],
     ['[{"text":"a"},{"text":"b"}]', '[{"text":"a"},{"text":"c"},5]', '`system` changed in line 2'],
-    ['{"parts":[{"text":"a"}]}', '{"parts":[{"text":"b"}]}', '`system` changed in line 1'],
-    ['{"a":1}', '{"a":2}', '`system` changed in line 1'],
-    ['"a"', 'no JSON', '`system` changed in line 1'],
+    ['{"parts":[{"text":"a"}]}', '{"parts":[{"text":"b"}]}', '`system` changed at character 1'],
+    ['{"a":1}', '{"a":2}', '`system` changed at character 6'],
+    ['"a"', 'no JSON', '`system` changed at character 1'],
+    ['"You are brief."', '"You are brief. And kind."', '`system` changed at character 15'],
   ])('of the system text from %s to %s is described', (before, now, words) =>
     expect(because({ system: before }, { system: now })).toEqual({ where: 'system', because: words }),
   )

@@ -152,6 +152,12 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   'gpt-5.3-codex': pricesFromTable(rates(1.75, 14, 0.175)),
   'gpt-5.2-codex': retiredModels(rates(1.75, 14, 0.175)),
   'gpt-5.2': retiredModels(rates(1.75, 14, 0.175)),
+  // As quoted by a third-party page; OpenAI's page of gpt-5-codex has the same figures.
+  'gpt-5': pricesFrom('https://aipromptshub.co/model/gpt-5', '2026-11-27')(rates(1.25, 10, 0.125)),
+  'gpt-5-codex': pricesFrom(
+    'https://developers.openai.com/api/docs/models/gpt-5-codex',
+    '2026-11-27',
+  )(rates(1.25, 10, 0.125)),
   'gpt-5-mini': pricesFromTable(rates(0.25, 2, 0.025)),
   'gemini-3.1-pro': pricesFromTable(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
   'gemini-3.5-flash': pricesFromTable(rates(1.5, 9, 0.15)),

@@ -2,24 +2,24 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { causes, costsMore, sumsOf, type CallFigures, type CallSums, type Cause } from '../../src/view/call-figures.ts'
+import {
+  causes,
+  costsMore,
+  dearestText,
+  sharedText,
+  sumsOf,
+  sumsText,
+  type CallFigures,
+  type CallSums,
+  type Cause,
+} from '../../src/view/call-figures.ts'
 import { figuresIn, sumsOfFile } from './call-figures.ts'
 import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
 import { Facts, Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
-import {
-  atLeast,
-  compactNumber,
-  countText,
-  dollarsText,
-  groupedNumber,
-  oneLine,
-  sentence,
-  share,
-  tokensText,
-} from './format-text.ts'
+import { atLeast, compactNumber, dollarsText, groupedNumber, oneLine, sentence, tokensText } from './format-text.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -52,7 +52,7 @@ export const CallBars = ({
 const FileTotals = ({ record }: { readonly record: SessionRecord }): VNode | null => {
   const ofFile = sumsOfFile(record)
   if (ofFile.calls === 0 || ofFile.input === 0) return null
-  const sums = { ...ofFile, breaks: undefined, failed: 0, unpriced: 0, dearest: undefined }
+  const sums = { ...ofFile, breaks: undefined, failed: 0, dearest: undefined }
   return (
     <section class="glance" aria-label="calls at a glance">
       <p class="glance-sums">
@@ -126,7 +126,7 @@ const Bars = ({
   return (
     <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
       <p class="glance-sums">
-        <Facts text={`${sumsText(sums)}${sharedText(record, figures)}`} />
+        <Facts text={`${sumsText(sums)}${sharedText(record.info.value, figures)}`} />
       </p>
       <div class="glance-plot" style={{ width: `min(100%, ${bars.length * widest}px)` }}>
         <p class="glance-scale" aria-hidden="true">
@@ -265,42 +265,16 @@ const causeNames = Object.keys(causes) as readonly Cause[]
 /** Of the bars' own height, less the mark above them. */
 const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens / most) * 92}%`
 
-const sumsText = (sums: CallSums): string => {
-  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
-  return [
-    countText(calls, 'call'),
-    input === 0 ? [] : `${tokensText(input)} in`,
-    cached === undefined ? [] : `${share(cached, input)} cached`,
-    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
-    dollars === undefined ? [] : `${atLeast(isUndercounted || unpriced > 0)}${dollarsText(dollars)}`,
-    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
-    failed === 0 ? [] : `${groupedNumber(failed)} failed`,
-  ]
-    .flat()
-    .join(' · ')
-}
-
-/** The calls of a fork that its sums do not count. */
-const sharedText = ({ info }: SessionRecord, figures: readonly CallFigures[]): string => {
-  const shared = figures.filter(({ isShared }) => isShared).length
-  return shared === 0
-    ? ''
-    : ` · without ${countText(shared, 'call')} shared with ${oneLine(info.value.forkedFrom?.id ?? '', 40)}`
-}
-
 /** Which call cost most, and why. */
 const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonly sums: CallSums }): VNode | null => {
-  const { dearest, dollars, calls, unpriced } = sums
+  const { dearest, calls } = sums
   if (dearest === undefined) return null
   if (calls === 1) return <Facts text={textOf({ type: 'calls', shown: dearest, of: [dearest] })} />
   const { number, why } = dearest
   return (
     <>
       <a href={hrefOfCall(record, dearest, false)}>Call {groupedNumber(number)}</a>
-      {dearest.dollars === undefined || unpriced > 0
-        ? ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}${unpriced < calls ? ` (${countText(unpriced, 'call')} of ${groupedNumber(calls)} without a known price)` : ''}`
-        : ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all`}
-      . {why}
+      {dearestText(sums)} {why}
     </>
   )
 }
@@ -348,11 +322,11 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
   return `${facts.flat().join(' · ')}. ${why}`.trim()
 }
 
-const besideText = ({ title, isFork, input, dollars }: SessionBeside): string =>
+const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
   [
     `${isFork ? 'A fork starts here' : 'Another session of the same client starts here, such as a sub-agent'}: ${oneLine(title, 80)}`,
     input === 0 ? [] : `${tokensText(input)} in`,
-    dollars === undefined ? [] : dollarsText(dollars),
+    cost,
   ]
     .flat()
     .join(' · ')

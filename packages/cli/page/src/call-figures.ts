@@ -3,6 +3,7 @@ import { usesOf } from 'indelible/session/kit'
 import { spendingOf } from '../../src/view/about.ts'
 import { figuresOf, isOwn, type CallFigures, type CallSums } from '../../src/view/call-figures.ts'
 import { callsOf, type NoteAtRow } from '../../src/view/model-calls.ts'
+import { costText } from './format-text.ts'
 import type { SessionRecord } from './record.ts'
 
 interface KnownFigures {
@@ -46,30 +47,28 @@ export const breaksOf = (
   ].flatMap((one) => (one?.broke === undefined ? [] : [{ ...one, broke: one.broke }]))
 }
 
-/** The tokens and the US dollars of a session's own calls: by its receipts, and by the file that it was imported from. */
-export const spentOf = (
-  record: SessionRecord,
-): { readonly tokens: number; readonly dollars: number | undefined; readonly isUndercounted: boolean } => {
+/** The tokens and the cost, in words, of a session's own calls: by its receipts, and by the file that it was imported from. */
+export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly cost: readonly string[] } => {
   const { forkedFrom, metadata } = record.info.value
   const receipts = record.notes.flatMap((placed) =>
     placed.note.type === 'receipt' && isOwn(record, placed) ? [{ ...placed.note, ...oneCall }] : [],
   )
   // A file's figures are of all of it: a fork has a part.
-  const { input, output, dollars, undercounted } = spendingOf([
+  const { input, output, dollars, unpriced, undercounted } = spendingOf([
     ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),
     ...receipts,
   ])
-  return { tokens: input + output, dollars, isUndercounted: undercounted === true }
+  return { tokens: input + output, cost: costText(dollars, unpriced, undercounted) }
 }
 
 /** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
 export const sumsOfFile = (
   record: SessionRecord,
-): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'isUndercounted'> => {
+): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'unpriced' | 'isUndercounted'> => {
   const { forkedFrom, metadata } = record.info.value
   const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
   return {
-    ...{ dollars: undefined, ...spendingOf(uses) },
+    ...{ dollars: undefined, unpriced: 0, ...spendingOf(uses) },
     isUndercounted: uses.some(({ undercounted }) => undercounted !== undefined),
     calls: uses.reduce((sum, { calls }) => sum + calls, 0),
     cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),

@@ -1,4 +1,5 @@
 /** The sessions that began while a session's calls were made: its forks, and others of the same client, such as sub-agents. */
+import { costText } from './format-text.ts'
 import { allSessions } from './source.ts'
 import type { SessionRecord } from './record.ts'
 import { titleOf } from './title.ts'
@@ -10,9 +11,9 @@ export interface SessionBeside {
   readonly title: string
   readonly created: number
   readonly isFork: boolean
-  /** Input tokens of its own calls, and their US dollars where a price is known. */
+  /** Input tokens of its own calls, and their cost in words. */
   readonly input: number
-  readonly dollars: number | undefined
+  readonly cost: readonly string[]
 }
 
 /**
@@ -47,14 +48,15 @@ export const sessionsBeside = async (record: SessionRecord, gone: AbortSignal): 
   const overviews = await source.overviews(found.map((one) => one.id))
   return found.map((one) => {
     const overview = overviews.find((other) => other.id === one.id)
+    const { input = 0, dollars, unpriced, undercounted } = overview?.own ?? overview ?? {}
     return {
       id: one.id,
       // A fork has the title of the session that it was forked from: its own first words say more.
       title: overview?.words || titleOf(one),
       created: one.created,
       isFork: one.forkedFrom?.id === id,
-      input: (overview?.own ?? overview)?.input ?? 0,
-      dollars: (overview?.own ?? overview)?.dollars,
+      input,
+      cost: costText(dollars, unpriced, undercounted),
     }
   })
 }

@@ -18,7 +18,7 @@ import {
   compactNumber,
   countText,
   atLeast,
-  dollarsText,
+  costText,
   groupedNumber,
   oneLine,
   sentence,
@@ -193,11 +193,11 @@ const Spent = ({
           </tr>
         </thead>
         <tbody>
-          {sums.map(({ name, calls, input, cached, output, dollars, isUndercounted, failed, toolErrors }) => (
+          {sums.map(({ name, calls, input, cached, output, dollars, unpriced, isUndercounted, failed, toolErrors }) => (
             <tr>
               <td>{oneLine(name, 80)}</td>
               {[
-                dollars === undefined ? '–' : `${atLeast(isUndercounted)}${dollarsText(dollars)}`,
+                costText(dollars, unpriced, isUndercounted)[0] ?? '–',
                 groupedNumber(calls),
                 compactNumber(input),
                 cached === undefined || calls === 0 ? '–' : share(cached, input),

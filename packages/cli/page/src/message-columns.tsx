@@ -71,7 +71,7 @@ export const Columns = ({
   const pairs = useMemo(
     (): readonly (Pair | ChangedPart | UnchangedTools)[] =>
       before === undefined
-        ? pairsWithRecord(context.messages, len)
+        ? pairsWithRecord(context.messages, len, (position) => record.entries[position]?.message.role)
         : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
     [context, before, len],
   )
@@ -296,7 +296,7 @@ const PiecesOfText = ({
           piece.state === 'changed' ? (
             <Mark class={state}>{piece.text}</Mark>
           ) : piece.state === 'left-out' && !all.value ? (
-            <span class="quiet"> ⋯ </span>
+            <span class="quiet"> ⋯ {countText(piece.text.length, 'character')} ⋯ </span>
           ) : (
             piece.text
           ),

@@ -11,7 +11,7 @@ import { Keys } from './keys.tsx'
 import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf, type Route } from './route.ts'
-import { atLeast, countText, dollarsText, oneLine, sentence, visibleText, tokensText } from './format-text.ts'
+import { countText, groupedNumber, oneLine, sentence, visibleText, tokensText } from './format-text.ts'
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
@@ -118,7 +118,7 @@ export const SessionHead = ({
   const { version } = record
   const { exported } = record.source
   const spent = useMemo(
-    () => (record.whole.value ? spentOf(record) : { tokens: 0, dollars: undefined, isUndercounted: false }),
+    () => (record.whole.value ? spentOf(record) : { tokens: 0, cost: [] }),
     [record, record.whole.value, version.value],
   )
   useTitle(oneLine(title))
@@ -135,7 +135,7 @@ export const SessionHead = ({
         </h1>
         <span class="quiet count">
           {version.value >= 0 && !record.whole.value
-            ? `${record.entries.length} of ${countText(info.len, 'message')}`
+            ? `${groupedNumber(record.entries.length)} of ${countText(info.len, 'message')}`
             : `${countText(record.entries.length, 'message')}${spentText(spent)}`}
         </span>
         {live === 'live' ? (
@@ -177,10 +177,8 @@ export const SessionHead = ({
   )
 }
 
-const spentText = ({ tokens, dollars, isUndercounted }: ReturnType<typeof spentOf>): string =>
-  tokens === 0
-    ? ''
-    : ` · ${tokensText(tokens)}${dollars === undefined ? '' : ` · ${atLeast(isUndercounted)}${dollarsText(dollars)}`}`
+const spentText = ({ tokens, cost }: ReturnType<typeof spentOf>): string =>
+  tokens === 0 ? '' : ['', tokensText(tokens), ...cost].join(' · ')
 
 /** What keeps the page from showing what the store has. */
 export const LiveProblem = ({ record }: { readonly record: SessionRecord }): VNode | null => {

@@ -13,8 +13,7 @@ import {
   agoText,
   compactNumber,
   countText,
-  atLeast,
-  dollarsText,
+  costText,
   groupedNumber,
   oneLine,
   sentence,
@@ -365,13 +364,13 @@ const SessionRow = ({
 const rowFacts = (session: ViewedSession, overview: Overview | undefined): string => {
   const { len, forkedFrom } = session
   const { models = [], own, breaks } = overview ?? {}
-  const { dollars, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
+  const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
   const tokens = tokensOf(session, overview)
   return [
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
     tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,
-    dollars === undefined ? [] : `${atLeast(undercounted === true)}${dollarsText(dollars)}`,
+    costText(dollars, unpriced, undercounted),
     breaks === undefined ? [] : countText(breaks, 'cache break'),
   ]
     .flat()

@@ -18,7 +18,7 @@ const longest = 400_000
 /** So many edits are looked for; with more, nothing of two lines is worth comparing. */
 const mostEdits = 2000
 
-/** The texts as pieces, with so many equal characters around a change. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */
+/** The texts as pieces, with so many equal characters on each side of a change. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */
 export const sidesOf = (before: string, after: string, around: number = 160): Sides => {
   const sides = { before: [] as Piece[], after: [] as Piece[] }
   const add = (name: keyof Sides, text: string, state: Piece['state']): void =>
@@ -37,26 +37,32 @@ export const sidesOf = (before: string, after: string, around: number = 160): Si
   }
   const lines =
     before.length + after.length > longest ? undefined : diffLines(before, after, { maxEditLength: mostEdits })
-  const runs = runsOf(lines ?? wholeChange(before, after))
-  for (const [index, { same, went, came }] of runs.entries()) {
-    const [isFirst, isLast] = [index === 0, index === runs.length - 1]
-    if (same !== '') addToBoth(same, isFirst, isLast && went === '' && came === '')
-    for (const { value, added, removed } of changesIn(went, came)) {
-      if (!added) add('before', value, removed ? 'changed' : 'same')
-      if (!removed) add('after', value, added ? 'changed' : 'same')
+  // Within changed lines, too, equal stretches are left out: a system text can be one line of many thousand characters.
+  const changes: ChangeObject<string>[] = []
+  for (const { same, went, came } of runsOf(lines ?? wholeChange(before, after)))
+    for (const change of [{ value: same, added: false, removed: false, count: 1 }, ...changesIn(went, came)]) {
+      const last = changes.at(-1)
+      const isSame = !change.added && !change.removed
+      if (isSame && last !== undefined && !last.added && !last.removed) last.value += change.value
+      else if (change.value !== '') changes.push({ ...change })
     }
-  }
+  for (const [index, { value, added, removed }] of changes.entries())
+    if (added) add('after', value, 'changed')
+    else if (removed) add('before', value, 'changed')
+    else addToBoth(value, index === 0, index === changes.length - 1)
   return sides
 }
 
-/** The end of the last whole line up to a place; the place itself within a long line. */
-const lineEndBefore = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1 || at
+/** The end of the last whole line up to a place; within a long line the place itself, outside of a surrogate pair. */
+const lineEndBefore = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1 || wholeAt(text, at)
 
 /** The start of the first whole line from a place on; the place itself within a long line. */
 const lineStartAfter = (text: string, at: number): number => {
   const start = text.indexOf('\n', at) + 1
-  return start === 0 || start === text.length ? at : start
+  return start === 0 || start === text.length ? wholeAt(text, at) : start
 }
+
+const wholeAt = (text: string, at: number): number => (/[\uDC00-\uDFFF]/.test(text[at] ?? '') ? at - 1 : at)
 
 interface Run {
   readonly same: string

@@ -1,5 +1,7 @@
 /** `indelible list`: the sessions of a store. */
+import { isLeft } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
+import { readUsage } from 'indelible/session/kit'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
@@ -25,7 +27,10 @@ A session that can't be read because it is damaged is named on standard error, a
 On a terminal long ids are shortened. Commands accept a unique beginning of an
 id, except those that can't be undone.`,
   options: {
-    sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
+    sort: {
+      value: 'FIELD',
+      help: 'activity (default: the latest first), appended, created, messages, tokens (of its call records) or id',
+    },
     where: { value: 'TEST', many: true, help: whereHelp },
     limit: { value: 'N', help: 'print only the first N' },
     json: { help: 'one JSON object for each session, for programs' },
@@ -51,7 +56,7 @@ id, except those that can't be undone.`,
           hasSessions = true
           if (first.isCompleteBefore(info)) break
           const marked = marks(info)
-          if (!passes(info, marked)) continue
+          if (!passes(info, marked, passes.readsModels ? await modelsOf(store, info) : [])) continue
           found.push({ store, info, marks: marked })
           first.add(info)
         }
@@ -104,6 +109,7 @@ const orders: { readonly [field: string]: Order | undefined } = {
   appended: { by: 'appended', compare: (a, b) => b.appended - a.appended },
   created: { by: 'created', compare: (a, b) => b.created - a.created },
   messages: { by: 'entries', compare: (a, b) => b.len - a.len },
+  tokens: { by: 'tokens', compare: (a, b) => (b.tokens ?? 0) - (a.tokens ?? 0) },
   id: { by: 'id', compare: (a, b) => compareIds(a.id, b.id) },
 }
 
@@ -196,7 +202,14 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
 /** The most sessions to inspect at the same time: a remote store answers slowly. */
 const sessionsAtOnce = 16
 
-const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
+/** The models of a session's calls; empty if they can't be read. Cost: O(notes). */
+const modelsOf = async (store: Store, info: SessionInfo): Promise<readonly string[]> => {
+  const uses = await readUsage(store, info)()
+  return isLeft(uses) ? [] : uses.right.flatMap(({ model }) => model ?? [])
+}
+
+/** Its title; of a fork, where it began; else the first words of its user. */
+export const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const { forkedFrom } = info
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`

@@ -1,4 +1,4 @@
-/** `indelible show SESSION --call N`: what a model call cost, whether the cache broke, and how it differs from the call before. */
+/** `indelible show SESSION --calls` and `--call N`: what model calls cost, why the cache broke, and how one differs from the call before. */
 import { present } from 'indelible/json/kit'
 import { isErased, type Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
@@ -9,9 +9,30 @@ import { valueOrUnreadable, withStore } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
 import { dollarsText } from '../terminal/money.ts'
-import { countText, fitColumns, groupedNumber, oneLine, wrapHanging } from '../terminal/screen.ts'
+import {
+  countText,
+  fitColumns,
+  fitMiddle,
+  groupedNumber,
+  oneLine,
+  padEnd,
+  padStart,
+  widthOf,
+  wrapHanging,
+  wrapText,
+} from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { figuresOf, isFirstOwn, sumsOf, type CallFigures } from '../view/call-figures.ts'
+import {
+  causes,
+  dearestText,
+  figuresOf,
+  isFirstOwn,
+  sharedText,
+  sumsOf,
+  sumsText,
+  type CallFigures,
+  type Cause,
+} from '../view/call-figures.ts'
 import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
 import { atLeast, share } from '../view/format-text.ts'
 import { linesOf, type Line } from '../view/line-changes.ts'
@@ -20,26 +41,120 @@ import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
 import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
 import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
+/** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
+const readCalls = async (store: Store, name: string, call: Call) => {
+  const id = await sessionIn(store, name, call)
+  const found = await storedConversation(store, id, { ...call, values: { ...call.values, all: true } })
+  const record = await callRecord(store, id, found)
+  const calls = callsOf(record)
+  const figures = figuresOf(record, calls)
+  if (figures.length === 0) throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
+  return { id, title: found.title, record, calls, figures }
+}
+
+/** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
+const withCalls = (name: string, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
+  if (call.values['store'] === undefined && isThere(name, call.terminal))
+    throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
+  return withStore(call, {}, work)
+}
+
+/** Prints a line for each call: its tokens, its cost, and why the cache broke. */
+export const showCalls = (name: string, call: Call): Promise<void> =>
+  withCalls(name, call, async (store) => {
+    const { title, record, calls, figures } = await readCalls(store, name, call)
+    const sums = sumsOf(figures)
+    const { terminal, values } = call
+    if (values['json'] === true)
+      return terminal.printJson(
+        figures.map((one, index) => ({
+          ...callJson(one, calls[index] as ModelCall, calls.length, undefined, undefined),
+          dearest: one === sums.dearest,
+        })),
+      )
+    const dearest = sums.calls > 1 ? sums.dearest : undefined
+    await terminal.print([title, ''])
+    await terminal.print(callTable(figures, calls, dearest, terminal))
+    await terminal.print(
+      [
+        '',
+        `${sumsText(sums)}${sharedText(record.info.value, figures)}`,
+        ...(dearest === undefined
+          ? []
+          : [`* Call ${groupedNumber(dearest.number)}${dearestText(sums)} ${dearest.why}`]),
+      ].flatMap((line) => wrapText(line, terminal.columns)),
+    )
+  })
+
+const callTable = (
+  figures: readonly CallFigures[],
+  calls: readonly ModelCall[],
+  dearest: CallFigures | undefined,
+  { columns, paint }: Terminal,
+): readonly string[] => {
+  const cells = [
+    ['call', 'message', 'model', 'input', 'cached', 'output', 'cost'],
+    ...figures.map((one, index) => {
+      const { number, model, input, cached, output, dollars, isCounted, isUndercounted } = one
+      const { answer, isAnswered } = calls[index] as ModelCall
+      const more = isUndercounted ? ' + ?' : ''
+      return [
+        `${one === dearest ? '* ' : ''}${groupedNumber(number)}`,
+        isAnswered ? String(answer) : '-',
+        fitMiddle(oneLine(model), columns < 100 ? 14 : 30),
+        isCounted ? groupedNumber(input) : input === 0 ? '?' : `~${groupedNumber(input)}`,
+        cached === undefined ? '?' : groupedNumber(cached),
+        isCounted ? `${groupedNumber(output)}${more}` : '?',
+        dollars === undefined ? '?' : `${dollarsText(dollars)}${more}`,
+      ]
+    }),
+  ]
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))))
+  const roomBeside = (): number => columns - widths.reduce((sum, width) => sum + width + 2, 0)
+  // On a narrow terminal, cost and cause come first.
+  for (const name of ['message', 'model', 'output', 'cached', 'input'])
+    if (roomBeside() < leastForCause) {
+      const column = (cells[0] ?? []).indexOf(name)
+      for (const row of [widths, ...cells]) row.splice(column, 1)
+    }
+  const model = (cells[0] ?? []).indexOf('model')
+  const room = roomBeside()
+  return cells.map((row, index) => {
+    const one = figures[index - 1]
+    const start = row.map((cell, at) => (at === model ? padEnd : padStart)(cell, widths[at] ?? 0)).join('  ')
+    const line = fitColumns(`${start}  ${one === undefined ? 'cache break' : eventText(one, room)}`.trimEnd(), columns)
+    return one === undefined || one.isShared ? paint('dim', line) : one === dearest ? paint('bold', line) : line
+  })
+}
+
+/** The fewest columns for the cause of a break. */
+const leastForCause = 20
+
+/** What a line says of a failure and a cache break: in a sentence, or where that does not fit, in a word for its cause. */
+const eventText = ({ failed, repeats, broke, parts }: CallFigures, room: number): string => {
+  const beside = [
+    failed === undefined ? [] : `failed: ${failed}`,
+    repeats === undefined ? [] : `repeats ${groupedNumber(repeats)}`,
+  ].flat()
+  const whole = [...beside, ...(broke === undefined ? [] : [broke])].join('; ')
+  const cause = broke === undefined ? undefined : [...parts.keys()].find((name) => !isNoBreak.has(name))
+  return cause === undefined || widthOf(whole) <= room ? whole : [...beside, causes[cause]].join('; ')
+}
+
+const isNoBreak: ReadonlySet<Cause> = new Set(['cached', 'new', 'uncounted'])
+
 /**
  * Prints the call with a number, from 1; a negative one counts from the end. `dearest` is the call that cost most; of a
  * fork, the dearest of its own. Throws Unreadable if there is no such call.
  */
-export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> => {
-  if (call.values['store'] === undefined && isThere(name, call.terminal))
-    throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
-  return withStore(call, {}, async (store) => {
+export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> =>
+  withCalls(name, call, async (store) => {
     const { values, terminal } = call
-    const id = await sessionIn(store, name, call)
-    const found = await storedConversation(store, id, { ...call, values: { ...values, all: true } })
-    const record = await callRecord(store, id, found)
-    const calls = callsOf(record)
-    const figures = figuresOf(record, calls)
+    const { id, title, record, calls, figures } = await readCalls(store, name, call)
     const { dearest, unpriced, calls: own } = sumsOf(figures)
     const wanted = number === 'dearest' ? dearest?.number : number
     const index = wanted === undefined ? -1 : wanted < 0 ? calls.length + wanted : wanted - 1
     const [shown, one] = [calls[index], figures[index]]
-    if (figures.length === 0)
-      throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
     if (shown === undefined || one === undefined)
       throw new Unreadable(
         `${id}: there is no ${number === 'dearest' ? 'call with tokens' : `call ${number}`}: it has ${countText(calls.length, 'call')}`,
@@ -54,7 +169,7 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
     const compared = request && earlier && compare(earlier, request)
     const forkedFrom = isFirstOwn(record, shown.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
     if (values['json'] === true) return terminal.printJson([callJson(one, shown, calls.length, compared, forkedFrom)])
-    await terminal.print([found.title])
+    await terminal.print([title])
     if (number === 'dearest' && unpriced > 0)
       await terminal.print([
         `No list price is known for ${groupedNumber(unpriced)} of ${countText(own, 'call')}: this is the one with most input that was not cached.`,
@@ -68,7 +183,6 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
       }),
     )
   })
-}
 
 /** The record as the page has it, read from a store. Cost: O(messages and notes). */
 const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {

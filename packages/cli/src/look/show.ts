@@ -8,7 +8,7 @@ import { Misuse, wholeNumber, type Call, type Command } from '../terminal/comman
 import { readableConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
-import { showCall } from './show-call.ts'
+import { showCall, showCalls } from './show-call.ts'
 import { positionIn, storeOption } from '../sources/place.ts'
 import { stateLines } from './run-state.ts'
 import { timeline, timelineJson } from '../terminal/timeline.ts'
@@ -17,7 +17,12 @@ export const show: Command = {
   name: 'show',
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
-  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]', 'show SESSION --call N'],
+  usage: [
+    'show [options] FILE [N | N-M]',
+    'show [options] SESSION [N | N-M]',
+    'show SESSION --calls',
+    'show SESSION --call N',
+  ],
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
@@ -33,7 +38,9 @@ printed.
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
-With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of its input was cached,
+With --calls each model call of a session is a line: the message that answered it (- for none), the tokens, the cost at list
+prices, and why the provider's cache broke. A figure that nobody counted, or whose price is unknown, is "?"; "+ ?" means at least;
+* marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of its input was cached,
 whether the provider's cache broke and why, and how its request differs from that of the call before.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
@@ -48,6 +55,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     },
     from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
     to: { value: 'N', help: 'stop before position N' },
+    calls: { help: 'a line for each model call of a session: tokens, cost, and why the cache broke' },
     call: {
       value: 'N',
       help: 'the N-th model call of a session, from 1; a negative N counts from the end; "dearest" is the one that cost most',
@@ -71,7 +79,8 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
         ? 'dearest'
         : wholeNumber('--call', values['call'], undefined, undefined, ' or "dearest"')
     if (number === 0) throw new Misuse('show --call counts calls from 1')
-    if (number !== undefined && at !== undefined) throw new Misuse('show takes N or --call N, not both')
+    if ([number, at, values['calls']].filter((one) => one !== undefined).length > 1)
+      throw new Misuse('show takes only one of N, --call N and --calls')
     if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])
@@ -79,6 +88,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
+    if (values['calls'] === true) return showCalls(path, call)
     if (number !== undefined) return showCall(path, number, call)
     if (at !== undefined) return showMessage(path, at, call)
     const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)

@@ -23,6 +23,7 @@ import {
   widthOf,
 } from '../terminal/screen.ts'
 import { keyAdvice, sessionNames } from './search.ts'
+import { aboutOf } from './list.ts'
 import { sessionsIn } from '../sources/sessions.ts'
 import { shortIds } from '../sources/short-ids.ts'
 
@@ -34,7 +35,7 @@ export const stats: Command = {
   about: `Adds up the model calls of all sessions of a store, of one session, or
 of a file: the tokens of the requests, the share that the provider read from its
 cache, the tokens of the answers, and the cost at list prices. The prices are those of modelPrices in indelible/context,
-a table in this version; a model that is not in it has the cost ?.
+a table in this version; a model that is not in it has the cost ?, or null with --json.
 
 The figures are the provider's: from the receipts of runs and "indelible
 record", and from imported files. Nothing is estimated: calls without figures
@@ -43,7 +44,7 @@ its own). If a file contains only totals, costs lack the surcharge for long
 requests. A fork counts only its own calls, not those that it shares with its original.
 
 Receipts are read as they are stored: "indelible verify" finds altered ones.
-"indelible show SESSION --call dearest" prints the call that cost most.`,
+"indelible show SESSION --calls" lists the calls of a session, "--call dearest" prints the one that cost most.`,
   options: {
     by: { value: 'WHAT', help: 'model, day, session, or several with commas (default: day,model)' },
     pick: { value: 'N', help: 'which conversation, if FILE has several (default 0)' },
@@ -60,11 +61,14 @@ Receipts are read as they are stored: "indelible verify" finds altered ones.
     pickOf(values)
     const unread = new Set<string>()
     const ids: string[] = []
-    const spent = await spendingOf(name, call, unread, ids)
+    const shows = by.includes('session') && values['json'] !== true
+    const spent = await spendingOf(name, call, unread, ids, shows ? aboutOf : async () => '')
     const left = unread.size === 0 ? [] : [`${countText(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${sessionNames(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true)
-      await terminal.printJson(rows.map(({ keys, sum }) => ({ ...rowKey(by, keys), ...sum })))
+      await terminal.printJson(
+        rows.map(({ keys, sum }) => ({ ...rowKey(by, keys), ...sum, dollars: isPriceless(sum) ? null : sum.dollars })),
+      )
     else if (spent.length > 0) await terminal.print(tableLines(rows, by, shortIds(ids, terminal), terminal))
     else if (name === undefined)
       terminal.tell([`no session${left.length === 0 ? '' : ' that could be read'} has token counts of its calls`]) // oxfmt-ignore
@@ -89,6 +93,8 @@ const fieldsOf = (given: unknown): readonly Field[] =>
 interface CountedUse {
   readonly session: string
   readonly use: CallUse
+  /** What a list says of the session; empty if the table does not show sessions. */
+  readonly about: string
 }
 
 /** The calls. The names of all inspected sessions are added to `ids`. */
@@ -97,12 +103,13 @@ const spendingOf = async (
   call: Call,
   unread: Set<string>,
   ids: string[],
+  about: typeof aboutOf,
 ): Promise<readonly CountedUse[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
     terminal.tellDamage(leftOutLines(nameOf(name), damage))
-    return usesOf(origin).map((use) => ({ session: name, use }))
+    return usesOf(origin).map((use) => ({ session: name, use, about: '' }))
   }
   if (name !== undefined)
     return withStore(call, {}, async (store) => {
@@ -114,12 +121,13 @@ const spendingOf = async (
         const shared = (await valueOrUnreadable(readUsage(store, info))).length - uses.length
         if (shared > 0) terminal.tell([`${id}: without ${countText(shared, 'call')} shared with ${forkedFrom.id}`])
       }
-      return uses.map((use) => ({ session: id, use }))
+      const words = await about(store, info)
+      return uses.map((use) => ({ session: id, use, about: words }))
     })
   return withScopes(call, async (scopes, all) => {
     const spent: CountedUse[] = []
     for (const store of scopes)
-      spent.push(...(await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids)))
+      spent.push(...(await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids, about)))
     return spent
   })
 }
@@ -146,13 +154,16 @@ const useInStore = async (
   call: Call,
   unread: Set<string>,
   ids: string[],
+  about: typeof aboutOf,
 ): Promise<readonly CountedUse[]> => {
   const sessions = await sessionsIn(store)
   ids.push(...sessions.map(({ id }) => before + id))
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: CountedUse[] = []
   for (const [index, info] of sessions.entries()) {
-    for (const use of await usesIn(store, info, call, unread)) spent.push({ session: before + info.id, use })
+    const uses = await usesIn(store, info, call, unread)
+    const words = uses.length === 0 ? '' : await about(store, info)
+    for (const use of uses) spent.push({ session: before + info.id, use, about: words })
     bar.at(index + 1)
   }
   bar.end()
@@ -195,14 +206,15 @@ const addSums = (a: Sum, b: Sum): Sum =>
 interface Row {
   readonly keys: readonly string[]
   readonly sum: Sum
+  readonly about: string
 }
 
 const tableOf = (spent: readonly CountedUse[], by: readonly Field[]): readonly Row[] => {
   const rows = new Map<string, Row>()
-  for (const { session, use } of spent) {
+  for (const { session, use, about } of spent) {
     const keys = by.map((field) => (field === 'session' ? session : (use[field] ?? '')))
     const key = keys.join('\n')
-    rows.set(key, { keys, sum: addSums(rows.get(key)?.sum ?? emptySum, sumOf(use)) })
+    rows.set(key, { keys, about, sum: addSums(rows.get(key)?.sum ?? emptySum, sumOf(use)) })
   }
   return by[0] === 'day'
     ? [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
@@ -255,7 +267,10 @@ const tableLines = (
     shown[column] = Math.max(8, Math.min(widths[column] ?? 0, share))
     room -= (shown[column] ?? 0) + 2
   }
-  return cells.map((row, index) => {
+  // On a narrow terminal the description gets its own line, as in a list.
+  const width = shown.reduce((sum, one) => sum + one + 2, 0)
+  const isBeside = rows.some(({ about }) => about !== '') && columns - width >= 20
+  return cells.flatMap((row, index) => {
     const line = row
       .map((cell, column) =>
         column < by.length
@@ -264,16 +279,22 @@ const tableLines = (
       )
       .join('  ')
       .trimEnd()
-    return index === 0 ? paint('dim', fitColumns(line, columns)) : fitColumns(line, columns)
+    if (index === 0) return [paint('dim', fitColumns(isBeside ? `${line}  about` : line, columns))]
+    const about = rows[index - 1]?.about ?? ''
+    if (isBeside || about === '') return [fitColumns(`${line}  ${about}`.trimEnd(), columns)]
+    return [fitColumns(line, columns), fitColumns(`  ${about}`, columns)]
   })
 }
+
+/** Whether no price is known. */
+const isPriceless = ({ dollars, unpriced }: Pick<Sum, 'dollars' | 'unpriced'>): boolean => unpriced > 0 && dollars === 0
 
 const figures = ({ calls, input, cacheRead, output, dollars, unpriced, undercounted }: Sum): readonly string[] => [
   calls === 0 ? '?' : groupedNumber(calls),
   groupedNumber(input),
   input === 0 ? '' : `${((cacheRead / input) * 100).toFixed(1)} %`,
   `${groupedNumber(output)}${undercounted > 0 ? ' + ?' : ''}`,
-  unpriced > 0 && dollars === 0 ? '?' : `${dollarsText(dollars)}${unpriced + undercounted > 0 ? ' + ?' : ''}`,
+  isPriceless({ dollars, unpriced }) ? '?' : `${dollarsText(dollars)}${unpriced + undercounted > 0 ? ' + ?' : ''}`,
 ]
 
 const warnOfMissing = (spent: readonly CountedUse[], terminal: Terminal): void => {

@@ -236,9 +236,16 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
         ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
-    const said = money === 0 ? '' : `, ${money < 0.0001 ? '' : 'about '}${dollarsText(money)}`
+    const isIncomplete = sum((one) => one.unpriced) > 0
+    const without = isIncomplete ? ' without models of unknown price' : ''
+    const said =
+      money > 0
+        ? `, ${money < 0.0001 ? '' : 'about '}${dollarsText(money)}${without}`
+        : isIncomplete
+          ? ', price unknown'
+          : ''
     lines.push(
-      `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
+      `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${said}`,
     )
   }
   const silent = sum((one) => one.silent)

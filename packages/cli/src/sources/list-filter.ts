@@ -10,7 +10,9 @@ export const whereHelp =
 
 /** Whether a session passes every `--where`. */
 export interface ListFilter {
-  (info: SessionInfo, marks: Marks): boolean
+  /** `models`: those of its calls; needed only if `readsModels`. */
+  (info: SessionInfo, marks: Marks, models: readonly string[]): boolean
+  readonly readsModels: boolean
   /** The names of metadata that no session had so far. */
   readonly unknown: ReadonlySet<string>
 }
@@ -27,15 +29,15 @@ export const filterOf = (values: Call['values']): ListFilter => {
     if (numbers.has(field) && operator !== '~' && !/^-?\d+$/.test(wanted.trim()))
       throw new Misuse(`--where ${field} takes a whole number, not "${wanted.trim()}"`)
     if (!Object.hasOwn(fields, field)) unknown.add(field)
-    return (info: SessionInfo, marks: Marks) => {
-      const found = valuesOf(info, marks, field)
+    return (info: SessionInfo, marks: Marks, models: readonly string[]) => {
+      const found = field === 'model' ? [...models, ...valuesOf(info, marks, field)] : valuesOf(info, marks, field)
       if (found.length > 0) unknown.delete(field)
       return found.some((value) => matchesCondition(value, operator, wanted.trim()))
     }
   })
-  const passes = (info: SessionInfo, marks: Marks): boolean =>
-    tests.map((test) => test(info, marks)).every((result) => result)
-  return Object.assign(passes, { unknown })
+  const passes = (info: SessionInfo, marks: Marks, models: readonly string[]): boolean =>
+    tests.map((test) => test(info, marks, models)).every((result) => result)
+  return Object.assign(passes, { unknown, readsModels: given.some((text) => /^\s*model\s*[=~<>]/.test(text)) })
 }
 
 /** The values of a field; several if the metadata has a list. */

@@ -45,18 +45,23 @@ export const placeText = ({
 }): string => `row ${row}${position === undefined ? '' : ` (message ${position})`}`
 
 /** The tokens and the cost of calls. */
-export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'undercounted'>
+export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
 
-/** The tokens and US dollars of calls; no dollars if any price or token count is unknown. */
+/** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
   const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
-  const dollars = sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? NaN)
+  const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
+    usageDollars(model, usage, calls) !== undefined
+  const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.calls)))
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),
     ...(uses.some(({ undercounted }) => undercounted !== undefined) && { undercounted: true as const }),
-    ...(counted.length > 0 && !Number.isNaN(dollars) && { dollars }),
+    ...(counted.some(isPriced) && {
+      dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
+    }),
+    ...(unpriced > 0 && { unpriced }),
   }
 }
 

@@ -1,12 +1,24 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars } from 'indelible/context/kit'
+import { callDollars, ratesAt } from 'indelible/context/kit'
 import { pricesOf } from 'indelible/context'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import { hasFailed } from 'indelible/session/kit'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
-import { CacheWatch } from './cache-breaks.ts'
+import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/kit'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
-import { compactNumber, countText, durationText, oneLine, sentence, tokensText } from './format-text.ts'
+import {
+  atLeast,
+  compactNumber,
+  countText,
+  durationText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  tokensText,
+} from './format-text.ts'
+import type { ViewedSession } from './protocol.ts'
+import { costText, dollarsText } from '../terminal/money.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
@@ -96,10 +108,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       broke ??= sentence(broken.because)
       elsewhere = true
     } else {
-      const otherModel =
-        sent.other === undefined
-          ? undefined
-          : `The previous call went to ${oneLine(sent.other, 40)}, and each model has its own cache.`
+      const otherModel = sent.other === undefined ? undefined : sentence(otherModelText(sent.other))
       const cause = otherModel !== undefined ? 'model' : (broken?.where ?? (details === undefined ? 'again' : 'missed'))
       add('cached', Math.min(input, usage.cacheRead))
       add('new', input - usage.cacheRead - sent.again)
@@ -112,7 +121,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
             ? otherModel
             : details === undefined
               ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
-              : `Nothing changed, but the prefix was no longer in the provider’s cache${pauseText(last?.at, at)}.`
+              : sentence(`${missedText}${pauseText(last?.at, at)}`)
     }
     const failed = failureOf(details)
     const repeats =
@@ -176,7 +185,7 @@ const failureOf = (details: CallDetails | undefined): string | undefined => {
 const pauseText = (before: number | undefined, at: number | undefined): string =>
   before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
 
-/** Names the largest of the three: what was cached, what was not, and the answer. */
+/** Names the answer if it cost more than all of the input; else the larger part of the input. */
 const costReason = (
   { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
   parts: ReadonlyMap<Cause, number>,
@@ -190,15 +199,16 @@ const costReason = (
   if (usage === undefined) return broke ?? ''
   const cached = parts.get('cached') ?? 0
   const prices = pricesOf(model)
-  const rates = prices?.long !== undefined && usage.input > prices.long.above ? prices.long : prices
-  const { input = 1, cacheRead = 0.1, cacheWrite = 1, output = 5 } = rates ?? {}
+  // Without a price, tokens of input are compared, and nothing is said of the answer's cost.
+  const { input, cacheRead, cacheWrite, output } =
+    prices === undefined ? { input: 1, cacheRead: 1, cacheWrite: 1, output: 0 } : ratesAt(prices, usage.input)
   const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
   const paid = {
     cached: cached * cacheRead,
     fresh: written * cacheWrite + (usage.input - cached - written) * input,
     answer: usage.output * output,
   }
-  if (paid.answer > paid.cached && paid.answer > paid.fresh)
+  if (paid.answer > paid.cached + paid.fresh)
     return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
@@ -206,12 +216,15 @@ const costReason = (
     return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
   if (broke !== undefined)
     return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
-  if (paid.cached > paid.fresh) return `The cached tokens cost most: ${compactNumber(cached)}.`
+  if (paid.answer > Math.max(paid.cached, paid.fresh))
+    return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
+  const most = prices === undefined ? 'were most of the input' : 'cost most'
+  if (paid.cached > paid.fresh) return `The cached tokens ${most}: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
-    : `The new tokens cost most: ${compactNumber(fresh)}.`
+    : `The new tokens ${most}: ${compactNumber(fresh)}.`
 }
 
 const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
@@ -253,7 +266,8 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
       if (one.dollars === undefined) sums.unpriced++
       else dollars = (dollars ?? 0) + one.dollars
     }
-    if (one.broke !== undefined) sums.breaks++
+    // The call that repeats a failed one has the same break.
+    if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
   }
   const costs = sums.unpriced === 0 ? costsMore : isLessCached
@@ -273,3 +287,38 @@ export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
 
 const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
   one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
+
+/** The sums as facts, for people. */
+export const sumsText = (sums: CallSums): string => {
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  return [
+    countText(calls, 'call'),
+    input === 0 ? [] : `${tokensText(input)} in`,
+    cached === undefined ? [] : `${share(cached, input)} cached`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
+    costText(dollars, unpriced, isUndercounted),
+    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
+    failed === 0 ? [] : `${groupedNumber(failed)} failed`,
+  ]
+    .flat()
+    .join(' · ')
+}
+
+/** The calls of a fork that its sums do not count. */
+export const sharedText = (
+  { forkedFrom }: Pick<ViewedSession, 'forkedFrom'>,
+  figures: readonly CallFigures[],
+): string => {
+  const shared = figures.filter(({ isShared }) => isShared).length
+  return shared === 0 ? '' : ` · without ${countText(shared, 'call')} shared with ${oneLine(forkedFrom?.id ?? '', 40)}`
+}
+
+/** The end of the sentence about the dearest call, after its name. */
+export const dearestText = ({ dearest, dollars, calls, unpriced }: CallSums): string => {
+  if (dearest === undefined) return ''
+  if (dearest.dollars !== undefined && unpriced === 0)
+    return ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all.`
+  const without =
+    unpriced < calls ? ` (${countText(unpriced, 'call')} of ${groupedNumber(calls)} without a known price)` : ''
+  return ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}${without}.`
+}

@@ -1,10 +1,10 @@
 /** The cache breaks of an imported session, by the tokens that its file counts beside each answer. */
+import { CacheWatch } from '@indelible/recorder/kit'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import { readRange, type SessionInfo } from 'indelible/session'
 import { usesIn } from 'indelible/session/kit'
 import type { Store } from 'indelible/store'
 import { importedFrom } from './about.ts'
-import { CacheWatch } from './cache-breaks.ts'
 
 const messagesAtOnce = 1000
 
@@ -19,7 +19,7 @@ export const importedBreaks = async (store: Store, info: SessionInfo): Promise<n
   for (let from = 0; from < len; from += messagesAtOnce)
     for (const message of (await readRange(store, id, from, Math.min(len, from + messagesAtOnce))).view) {
       const use = callUsageOf(message)
-      if (use?.usage !== undefined && cache.next(use.model ?? '', use.usage, false)?.broke === true) breaks += 1
+      if (cache.breakAt(use?.model ?? '', use?.usage, undefined) !== undefined) breaks += 1
     }
   return breaks
 }

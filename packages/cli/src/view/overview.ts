@@ -1,4 +1,6 @@
 /** The details of a session in a list: first words, models, tokens, cost, and state. */
+import type { CacheBreak } from '@indelible/recorder'
+import { CacheWatch } from '@indelible/recorder/kit'
 import { isArray, isLeft, present } from 'indelible/json/kit'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import { usesIn } from 'indelible/session/kit'
@@ -6,7 +8,6 @@ import type { Erasure, Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { firstWordsOf, importedFrom, spendingOf } from './about.ts'
-import { CacheWatch } from './cache-breaks.ts'
 import type { Overview } from './protocol.ts'
 import { noteIn } from './read-view.ts'
 import { Verdicts } from './verdict.ts'
@@ -139,17 +140,13 @@ const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
 /** Of a fork those of its own calls. */
 const breaksIn = ({ forkedFrom, created }: SessionInfo, notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
   const cache = new CacheWatch()
-  let [breaks, isNamed] = [0, false]
+  let breaks = 0
   for (const { body, at } of notes) {
     const note = body.includes('"receipt"') ? noteIn(body) : undefined
     if (note?.type !== 'receipt') continue
     const { model, usage, details } = note
-    const names = details?.['broke'] !== undefined
-    // If a call has no counts, its break passes to the call that repeats it.
-    const sent = usage && cache.next(model, usage, names || isNamed)
-    const isOwn = forkedFrom === undefined || at >= created
-    if (isOwn && (names || (sent?.broke === true && !isNamed))) breaks += 1
-    isNamed = usage === undefined && (names || isNamed)
+    const broke = cache.breakAt(model, usage, details?.['broke'] as CacheBreak | undefined)
+    if (broke !== undefined && (forkedFrom === undefined || at >= created)) breaks += 1
   }
   return breaks === 0 ? {} : { breaks }
 }

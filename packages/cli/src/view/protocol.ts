@@ -101,10 +101,12 @@ export interface Overview {
   readonly output: number
   /** Set if answers hold more tokens than were counted: the output and the cost are at least those given. */
   readonly undercounted?: true
-  /** US dollars at list prices; absent if any model has no known price. */
+  /** US dollars at list prices, of the calls whose model has a known one; absent if none has. */
   readonly dollars?: number
+  /** The number of calls with tokens but without a known price; absent if there are none. */
+  readonly unpriced?: number
   /** The calls that a fork does not share with its parent. Absent if it is not a fork. */
-  readonly own?: Pick<Overview, 'input' | 'output' | 'dollars' | 'undercounted'>
+  readonly own?: Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: ActionReason
   /**

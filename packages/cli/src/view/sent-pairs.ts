@@ -28,8 +28,15 @@ export type Pair =
 /** So many messages in a row that are as they were recorded are not folded. */
 const mostSame = 3
 
-/** Each message that was sent, with the part of the record that it represents. */
-export const pairsWithRecord = (messages: readonly ContextMessage[], len: number): readonly Pair[] => {
+/**
+ * Each message that was sent, with the part of the record that it represents. One that the record has not got is beside the
+ * one that it was sent instead of: a system message, or as many messages of the same roles.
+ */
+export const pairsWithRecord = (
+  messages: readonly ContextMessage[],
+  len: number,
+  roleAt: (position: number) => string | undefined,
+): readonly Pair[] => {
   const pairs: Pair[] = []
   let [next, addSame] = [0, 0]
   const fold = (to: number): void => {
@@ -39,7 +46,18 @@ export const pairsWithRecord = (messages: readonly ContextMessage[], len: number
   const upTo = (position: number, right: number): void => {
     if (position <= next) return
     fold(right)
-    pairs.push({ type: 'unsent', from: next, to: position })
+    const foreign = pairs.splice(pairs.findLastIndex((pair) => !isForeign(pair)) + 1).filter(isForeign)
+    const role = (index: number): string | undefined => messages[right - foreign.length + index]?.message.role
+    const isAlike =
+      foreign.length === position - next && foreign.every((_, index) => role(index) === roleAt(next + index))
+    for (const [index, pair] of foreign.entries()) {
+      const isInstead =
+        next < position &&
+        role(index) === roleAt(next) &&
+        (isAlike || role(index) === 'system' || role(index) === 'developer')
+      pairs.push(isInstead ? { ...pair, left: { from: next, to: ++next } } : pair)
+    }
+    if (next < position) pairs.push({ type: 'unsent', from: next, to: position })
   }
   for (const [right, { source }] of messages.entries()) {
     const range = recordedRange(source)
@@ -54,6 +72,10 @@ export const pairsWithRecord = (messages: readonly ContextMessage[], len: number
   upTo(len, messages.length)
   return pairs
 }
+
+/** Whether the record has no such message. */
+const isForeign = (pair: Pair): pair is Extract<Pair, { readonly type: 'pair' }> =>
+  pair.type === 'pair' && pair.left === undefined
 
 /** The positions that a message represents. Undefined if the record has no such message. */
 export const recordedRange = (

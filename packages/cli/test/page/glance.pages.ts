@@ -369,6 +369,7 @@ describe('tokens and costs of a session', () => {
     const page = await here.at('#/')
     const row = page.locator(`[href="${path()}"]`)
     await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
+    await page.getByText('a-model-without-a-price · 3.1K tokens · price unknown').waitFor()
     expect(await row.locator('.session-words').textContent()).toMatch(/^…\S+ · … (?!Add a test)/)
     expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toMatch(
       /^….*\.fork-[0-9a-f]{8} · Look into the git log\.$/,

@@ -11,7 +11,10 @@ let here: Looking
 let id = ''
 /** The messages of a recorded session, as many as a recorder takes, and of one whose contexts are derived. */
 const [many, few] = [20_000, 2000]
-let [huge, retooled] = ['', '']
+let [huge, retooled, instructed] = ['', '', '']
+/** A system message of one long line, which changes in the middle. */
+const instructions = (now: string): string =>
+  `${'Be kind and brief. '.repeat(600)}It is ${now}.${' Follow the rules.'.repeat(600)}`
 const words = 'The quick brown fox jumps over the lazy dog and reads another file before it answers. '
 
 const conversation = (length: number): readonly { readonly role: string; readonly content: string }[] =>
@@ -64,6 +67,16 @@ beforeAll(async () => {
       asked.push({ role: 'assistant', content: 'heard' }, { role: 'user', content: 'and another' })
     }
     retooled = retooling.summary().sessions[0] ?? ''
+    const instructing = recordingFetch({ store, fetch: answered })
+    const told: object[] = [{ role: 'user', content: 'hello' }]
+    for (const now of ['Monday', 'Tuesday']) {
+      const sent = [{ role: 'system', content: instructions(now) }, ...told]
+      const body = JSON.stringify({ model: 'gpt-5.5', messages: sent })
+      await (await instructing('http://127.0.0.1/chat/completions', { method: 'POST', body })).text()
+      await instructing.settled()
+      told.push({ role: 'assistant', content: 'heard' }, { role: 'user', content: 'more' })
+    }
+    instructed = instructing.summary().sessions[0] ?? ''
     const own = await createSession(store, { id: 'own', messages: [system('Answer briefly.')] })
     const answers = Array.from({ length: 12 }, (_, index) => assistant(`answer ${index}: ${words.repeat(3)}`))
     const model = scriptedModel(answers)
@@ -107,6 +120,23 @@ describe('a call compared with the previous call', () => {
     expect(await page.locator('.pair ins').allTextContents()).toEqual(['number'])
     await page.close()
   })
+  it.each(['Beside the previous call', 'Beside the record'])(
+    '%s: shows a change in the middle of a long line, with the rest of the line left out',
+    async (choice) => {
+      const page = await here.at(`#/saw/${encodeURIComponent(instructed)}/2`)
+      await page.getByRole('button', { name: choice }).click()
+      const pair = page.locator('.pair').filter({ has: page.locator('del') })
+      await pair.waitFor()
+      expect(await pair.locator('del').allTextContents()).toEqual(['Monday'])
+      expect(await pair.locator('ins').allTextContents()).toEqual(['Tuesday'])
+      expect(await pair.locator('pre').first().textContent()).toMatch(
+        /^ ⋯ 11,\d\d\d characters ⋯ .{160}Monday\. .{158} ⋯ 10,\d\d\d characters ⋯ $/,
+      )
+      expect(await pair.locator('pre').evaluateAll((all) => all.map((one) => one.scrollHeight > one.clientHeight))).toEqual([false, false]) // oxfmt-ignore
+      await shoot(page, `long-line-${choice.split(' ').at(-1)}`)
+      await page.close()
+    },
+  )
   it('shows an added tool as such', async () => {
     const page = await openCall(7, 'Beside the previous call')
     const part = page.locator('.pair').first()
@@ -155,18 +185,18 @@ it('a call beside the record shows each message beside its own, lists unsent one
   const page = await openCall(11, 'Beside the record')
   const pairs = page.locator('.pair')
   expect(await pairs.count()).toBe(2)
+  expect(await pairs.nth(1).locator('.cell-name').allTextContents()).toEqual(['record 1', 'sent '])
+  expect(await pairs.nth(1).locator('del').allTextContents()).toEqual([
+    ` ${'Mind the rules of the project. '.repeat(10)}`,
+  ])
   const folded = page.locator('.item').filter({ hasText: '18 unchanged messages' })
   await folded.getByRole('button', { name: 'Show' }).click()
   await folded.getByText('Go on: step 0.').waitFor()
   await folded.getByRole('button', { name: 'Hide' }).click()
-  await pairs.nth(1).getByText('not in the record').waitFor()
   expect(await pairs.nth(0).locator('.cell').allTextContents()).toEqual([
     'record 0systemYou are a coding agent. Be brief.',
     'sent systemYou are a coding agent. Be brief.',
   ])
-  await page.getByText('1 message of the record not sent').waitFor()
-  await page.getByRole('button', { name: 'Show' }).first().click()
-  await page.locator('.recorded').getByText('Mind the rules of the project.').first().waitFor()
   await page.close()
 })
 

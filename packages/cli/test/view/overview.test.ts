@@ -71,7 +71,7 @@ it('first words come from a person, without /commands, program text and tags', (
   expect(first()).toBe('')
 })
 
-it('an overview tells who erased and why, and how often the cache broke', async () => {
+it('an overview tells who erased and why, how often the cache broke, and how many calls have no known price', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 'calls' })
   const call = async (cacheRead: number, input: number): Promise<unknown> => {
@@ -81,7 +81,16 @@ it('an overview tells who erased and why, and how often the cache broke', async 
   }
   for (const [cacheRead, input] of [[0, 9000], [9000, 10_000], [0, 11_000], [11_000, 12_000]] as const) await call(cacheRead, input) // oxfmt-ignore
   const overviews = overviewsOf(store)
-  expect(await overviews(['calls'])).toMatchObject([{ breaks: 1 }])
+  expect(await overviews(['calls'])).toMatchObject([{ breaks: 1, unpriced: 4 }])
+  expect((await overviews(['calls']))[0]).not.toHaveProperty('dollars')
+  await session.note({
+    type: 'receipt',
+    len: 1,
+    contextDigest: '0'.repeat(64),
+    model: 'gpt-5.4',
+    usage: { input: 100_000, output: 0 },
+  })
+  expect(await overviews(['calls'])).toMatchObject([{ dollars: 0.25, unpriced: 4 }])
   await eraseMessages(store, 'calls', [2], { reason: 'a request', by: 'ann' })
   expect(await overviews(['calls'])).toMatchObject([
     { erased: 1, erasures: [{ by: 'ann', reason: 'a request', rows: [3], at: expect.any(Number) as number }] },

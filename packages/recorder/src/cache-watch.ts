@@ -1,5 +1,7 @@
 /** Finds the breaks of the provider's cached prefix in consecutive calls, from the provider's token counts. */
 import type { Usage } from 'indelible/notes/kit'
+import { shortName } from './named-tools.ts'
+import type { CacheBreak } from './receipt.ts'
 
 /** The smallest block that providers cache. Fewer repeated tokens prove nothing. */
 const smallest = 1024
@@ -16,10 +18,23 @@ export interface SentAgain {
   readonly broke: boolean
 }
 
+/** Where a cached prefix ended: as the receipt says, or as the token counts show. */
+export interface CallBreak extends Omit<CacheBreak, 'where'> {
+  /** `model`: the previous call went to another model. `missed`: nothing changed, but the provider no longer had it. */
+  readonly where: CacheBreak['where'] | 'model' | 'missed'
+}
+
+export const otherModelText = (other: string): string =>
+  `the previous call went to ${shortName(other)}, and each model has its own cache`
+
+export const missedText = 'nothing changed, but the prefix was no longer in the provider’s cache'
+
 /** Compares consecutive calls. */
 export class CacheWatch {
   #last: { readonly model: string; readonly input: number } | undefined
   #hasCache = false
+  /** Whether a call without counts named a break, which is then that of the call that repeats it. */
+  #isNamed = false
 
   /** The next call with token counts. `named`: whether the recorder reported a break. */
   next(model: string, { input, cacheRead, cacheWrite }: Usage, named: boolean): SentAgain | undefined {
@@ -34,5 +49,17 @@ export class CacheWatch {
     const other = last === undefined || last.model === model ? undefined : last.model
     const isUpperBound = last !== undefined && (input <= last.input || other !== undefined)
     return { again: isKnown ? again : 0, isUpperBound, other, broke }
+  }
+
+  /** The break at the next call, counted or not; undefined if there is none, or if the call before it had the same one. */
+  breakAt(model: string, usage: Usage | undefined, named: CacheBreak | undefined): CallBreak | undefined {
+    const wasNamed = this.#isNamed
+    const sent = usage && this.next(model, usage, named !== undefined || wasNamed)
+    this.#isNamed = usage === undefined && (named !== undefined || wasNamed)
+    const other = sent?.other === undefined ? undefined : otherModelText(sent.other)
+    if (named !== undefined)
+      return other === undefined ? named : { ...named, where: 'model', because: `${other}; ${named.because}` }
+    if (sent?.broke !== true || wasNamed) return undefined
+    return other === undefined ? { where: 'missed', because: missedText } : { where: 'model', because: other }
   }
 }
