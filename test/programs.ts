@@ -15,7 +15,7 @@ export const programs = [
   'packages/ai-sdk/test/ai-sdk-process.ts',
   'packages/openai-agents/test/openai-agents-process.ts',
   'packages/cli/test/command-thread.ts',
-  'packages/cli/test/recording.ts',
+  'packages/cli/test/threads.ts',
   'packages/encryption/test/crash-process.ts',
   'packages/workflows/test/engines/dbos-worker.ts',
   'packages/evidence/test/hold-process.ts',

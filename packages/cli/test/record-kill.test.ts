@@ -242,9 +242,8 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
         if (name === 'encrypted') expect(readFileSync(join(folder, file)).includes(secret)).toBe(false)
       }
     }
-    const [last] = await listening(path, port, ...more)
-    last.stderr?.on('data', (chunk) => told.push(String(chunk)))
-    await over(last, 'SIGTERM')
+    const last = indelible(['record', '--store', path, ...more, '--', '/bin/sh', '-c', ':'], { env: { XDG_DATA_HOME: folder } }) // oxfmt-ignore
+    told.push(last.stderr)
     expect(readdirSync(folder).filter((one) => one.startsWith(`${name}.db-spool-`))).toEqual([])
     expect(forwarded.size).toBeGreaterThan(0)
     expect(told.filter((line) => line.includes('not recorded'))).toEqual([])

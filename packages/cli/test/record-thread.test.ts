@@ -17,10 +17,10 @@ import { programUrl } from '../../../test/programs.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { smallDisk } from '../../../test/small-disk.ts'
 import { indelible } from './indelible.ts'
-import type * as recordingModule from './recording.ts'
-import type { Recording } from './recording.ts'
+import type * as threads from './threads.ts'
+import type { Recording } from './threads.ts'
 
-const { beginRecording } = (await import(programUrl('packages/cli/test/recording.ts'))) as typeof recordingModule
+const { beginRecording } = (await import(programUrl('packages/cli/test/threads.ts'))) as typeof threads
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-thread-'))
 const disk = smallDisk('3m')
