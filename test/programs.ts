@@ -21,6 +21,7 @@ export const programs = [
   'packages/evidence/test/hold-process.ts',
   'test/library.ts',
   'packages/recorder/test/bounds-process.ts',
+  'packages/transcripts/test/stream-memory.ts',
   'test/run/kills-agent.ts',
   'test/run/soak-agent.ts',
   'test/run/turns-process.ts',
@@ -42,7 +43,8 @@ export const programs = [
 /** Where the bundles are: in the command's package, since it finds package.json and the page from its own place. */
 export const bundles: string = join(root, 'packages/cli/.cache/programs')
 
-const areBundled = process.env['INDELIBLE_PROGRAMS'] === 'bundled'
+/** Whether they are bundled. */
+export const areBundled: boolean = process.env['INDELIBLE_PROGRAMS'] === 'bundled'
 
 /** The path of a program, to start it. */
 export const program = (path: (typeof programs)[number]): string =>
