@@ -36,7 +36,7 @@ describe('every leaf of a file ends up in messages, notes, aside, losses or dama
     })
 })
 
-const every = oneIn(12)
+const every = oneIn(18)
 
 describe('no replaced value makes a reader throw', () => {
   for (const [name, { layout, input }] of Object.entries(samples))

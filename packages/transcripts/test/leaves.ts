@@ -5,7 +5,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { type Json } from 'indelible'
 import { type Path } from 'indelible/message'
-import { isFull, oneIn } from '../../../test/rounds.ts'
+import { oneIn } from '../../../test/rounds.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 export const mark = 'MARKED-LEAF'
@@ -21,17 +21,17 @@ export interface Planted {
   readonly how: string
 }
 
-/** At full size every object gets a field of each name; otherwise of two, in turn, and each 24th a deep one. */
+/** At full size every object gets a field of each name; otherwise of one, in turn, and each 24th a deep one. */
 
 /** The input with a marked leaf: in place of every leaf there is, and as a new field of every object. */
 export function* plantings(input: Json): Generator<Planted> {
   for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
     if (typeof value !== 'object' || value === null) {
-      if (turn % oneIn(3) === 0) yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
+      if (turn % oneIn(4) === 0) yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
     } else if (!Array.isArray(value))
       for (const [index, name] of names.entries())
-        if (!Object.hasOwn(value, name) && (isFull || (index - turn) % 5 === 0)) {
+        if (!Object.hasOwn(value, name) && (index - turn) % oneIn(names.length) === 0) {
           const leaf = index % 2 === 0 ? mark : deep(3)
           yield { input: added(input, path, name, leaf), path: [...path, name], how: `in the field ${name}` }
         }
