@@ -17,6 +17,7 @@ export const programs = [
   'packages/cli/test/command-thread.ts',
   'packages/cli/test/threads.ts',
   'packages/encryption/test/crash-process.ts',
+  'packages/workflows/test/activities/activities-library.ts',
   'packages/workflows/test/engines/dbos-worker.ts',
   'packages/evidence/test/hold-process.ts',
   'test/library.ts',
