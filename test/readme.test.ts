@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { root } from '../scripts/run.ts'
 import { docsProvider } from './docs-provider.ts'
-import { program } from './programs.ts'
+import { command } from './programs.ts'
 import { anthropicEvents } from './run/wire.ts'
 
 const readme = readFileSync(`${root}README.md`, 'utf8')
@@ -50,7 +50,7 @@ it('the README program does what README shows: the tool runs once and the change
 
   const verify = (): void => {
     lines.push('$ npx indelible verify ticket-812 --store agent.db\n')
-    const args = [program('packages/cli/src/main.ts'), 'verify', 'ticket-812', '--store', 'agent.db']
+    const args = [command, 'verify', 'ticket-812', '--store', 'agent.db']
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' })
     lines.push((stdout + stderr).replaceAll(/head \d+:[0-9a-f]{64}/g, 'head 13:…')) // rows differ with the time that a step takes
   }

@@ -9,8 +9,7 @@ import { settle, textOf, toolCallsOf, type Message } from 'indelible'
 import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { folderTools } from '../src/model/folder-tools.ts'
-import { indelible } from './indelible.ts'
-import { program } from '../../../test/programs.ts'
+import { indelible, main } from './indelible.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
 afterAll(() => rmSync(top, { recursive: true, force: true }))
@@ -31,7 +30,7 @@ interface Terminal {
 }
 
 const terminal = (...args: readonly string[]): Terminal => {
-  const pty = spawn(process.execPath, [program('packages/cli/src/main.ts'), 'chat', ...args], {
+  const pty = spawn(process.execPath, [main, 'chat', ...args], {
     cols: 100,
     rows: 30,
     cwd: folder,

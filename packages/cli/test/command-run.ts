@@ -10,6 +10,8 @@ export interface CommandLine {
   readonly colour?: boolean
   /** The columns of a terminal that shows both outputs. Default: pipes. */
   readonly terminal?: number | undefined
+  /** Whether `input` is typed at a terminal. */
+  readonly typed?: boolean
   /** The time for progress. Default: it stands still, so that how long a test takes is not in what it sees. */
   readonly now?: () => number
 }
@@ -32,13 +34,13 @@ const sink = (): { readonly stream: Writable; readonly text: () => string } => {
 }
 
 export const runCommand = async (line: CommandLine): Promise<RunResult> => {
-  const { args, input = '', env = {}, cwd = '.', colour = false, terminal, now = () => 0 } = line
+  const { args, input = '', env = {}, cwd = '.', colour = false, terminal, typed = false, now = () => 0 } = line
   const [stdout, stderr] = [sink(), sink()]
   const shown = terminal === undefined ? {} : { isTTY: true, columns: terminal, rows: 1000 }
   const status = await import('../src/command-line.ts')
     .then(({ runCommandLine }) =>
       runCommandLine(args, {
-        stdin: Readable.from([Buffer.from(input)]),
+        stdin: Object.assign(Readable.from([Buffer.from(input)]), { isTTY: typed }),
         stdout: Object.assign(stdout.stream, { hasColors: () => colour }, shown),
         stderr: Object.assign(stderr.stream, shown),
         env,

@@ -12,38 +12,28 @@ const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status 
 const unless = (shell: string): ReturnType<typeof leftOutIf> => leftOutIf(!has(shell), `no ${shell} is installed`)
 const scriptFor = async (shell: string): Promise<string> => (await runCommand({ args: ['completion', shell] })).stdout
 
-/** What each shell offers where `line` ends, as words. */
-const offers: { readonly [shell: string]: (script: string, line: string) => readonly string[] } = {
-  bash: (script, line) =>
-    execFileSync('bash', [
-      '--norc',
-      '-c',
-      `${script}\nCOMP_WORDS=(${line.replace(/ $/, " ''")}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _indelible; printf '%s\\n' "\${COMPREPLY[@]}"`,
-    ])
-      .toString()
-      .split('\n'),
-  fish: (script, line) =>
-    execFileSync('fish', ['--no-config', '-c', `${script}\ncomplete -C '${line}'`], {
-      env: { ...process.env, HOME: '/tmp' },
-    })
-      .toString()
-      .split('\n')
-      .map((offer) => offer.split('\t')[0] ?? ''),
+/** What each shell prints where `line` ends: a word a line. */
+const offers: { readonly [shell: string]: readonly [command: readonly string[], offer: (line: string) => string] } = {
+  bash: [
+    ['bash', '--norc', '-c'],
+    (line) =>
+      `COMP_WORDS=(${line.replace(/ $/, " ''")}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _indelible; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  fish: [['fish', '--no-config', '-c'], (line) => `complete -C '${line}'`],
 }
 
-describe.each(Object.entries(offers))('shell completion for %s', (shell, offered) => {
+describe.each(Object.entries(offers))('shell completion for %s', (shell, [[file = '', ...args], offer]) => {
   it('offers all commands, and the options of each', unless(shell), async () => {
-    const script = await scriptFor(shell)
-    const at = (line: string): readonly string[] =>
-      offered(script, line)
-        .filter((word) => word !== '')
-        .toSorted()
-    expect(at('indelible ')).toEqual(commands.map(({ name }) => name).toSorted())
-    expect(at('indelible ver')).toEqual(['verify'])
-    for (const { name, options } of commands)
-      expect(at(`indelible ${name} --`)).toEqual(
-        [...Object.keys(options), 'help'].map((option) => `--${option}`).toSorted(),
-      )
+    const expected = new Map([
+      ['indelible ', commands.map(({ name }) => name)],
+      ['indelible ver', ['verify']],
+      ...commands.map(({ name, options }) => [`indelible ${name} --`, [...Object.keys(options), 'help'].map((option) => `--${option}`)] as const), // oxfmt-ignore
+    ])
+    const script = [await scriptFor(shell), ...[...expected.keys()].map((line) => `${offer(line)}; echo =`)].join('\n')
+    const said = execFileSync(file, [...args, script], { env: { ...process.env, HOME: '/tmp' } }).toString()
+    const offered = said.split('=\n').map((words) => words.split('\n').flatMap((word) => word.split('\t')[0] || []))
+    const sorted = (words: readonly string[]): readonly string[] => words.toSorted()
+    expect(offered.slice(0, -1).map(sorted)).toEqual([...expected.values()].map(sorted))
   })
 })
 

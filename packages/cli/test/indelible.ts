@@ -1,15 +1,16 @@
 /** The command as a person runs it: its output, its exit code. In a thread, or as a process where that is the point. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
 import { root } from '../../../scripts/run.ts'
 import { forEachFile } from '../../../test/for-each-file.ts'
 import type { CommandLine, RunResult } from './command-run.ts'
-import { program } from '../../../test/programs.ts'
+import { command as main, program } from '../../../test/programs.ts'
 
-export const main: string = program('packages/cli/src/main.ts')
+export { main }
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'indelible-cli-'))
 
@@ -44,6 +45,21 @@ export interface CommandEnded {
 
 /** Run a command line, and wait until it ends. */
 export const indelible = (args: readonly string[], options: CommandOptions = {}): CommandEnded => {
+  const { port, ready } = start(args, options)
+  if (Atomics.wait(ready, 0, 0, 300_000) === 'timed-out') throw new Error(`indelible ${args.join(' ')} did not end`)
+  const ended = receiveMessageOnPort(port)?.message as RunResult | undefined
+  if (ended === undefined) throw new Error(`indelible ${args.join(' ')} gave no answer`)
+  return { ...ended, lines: ended.stdout.split('\n') }
+}
+
+/** The same, while this thread answers the command's requests. One at a time: a command line has the thread's environment. */
+export const indelibleAside = async (args: readonly string[], options: CommandOptions = {}): Promise<CommandEnded> => {
+  const { port } = start(args, options)
+  const [ended] = (await once(port, 'message')) as unknown as readonly [RunResult]
+  return { ...ended, lines: ended.stdout.split('\n') }
+}
+
+const start = (args: readonly string[], options: CommandOptions): { port: MessagePort; ready: Int32Array } => {
   const line: CommandLine = {
     args,
     input: options.input ?? '',
@@ -52,13 +68,10 @@ export const indelible = (args: readonly string[], options: CommandOptions = {})
     colour: options.colour ?? false,
     terminal: options.terminal,
   }
-  const { port1, port2 } = new MessageChannel()
+  const { port1: port, port2 } = new MessageChannel()
   const ready = new Int32Array(new SharedArrayBuffer(4))
   thread().postMessage({ line, port: port2, ready }, [port2])
-  if (Atomics.wait(ready, 0, 0, 300_000) === 'timed-out') throw new Error(`indelible ${args.join(' ')} did not end`)
-  const ended = receiveMessageOnPort(port1)?.message as RunResult | undefined
-  if (ended === undefined) throw new Error(`indelible ${args.join(' ')} gave no answer`)
-  return { ...ended, lines: ended.stdout.split('\n') }
+  return { port, ready }
 }
 
 /** The same as a process: what standard streams, exit codes and start-up do. */
@@ -75,7 +88,7 @@ export const indelibleProcess = (args: readonly string[], options: CommandOption
 
 const compiled = join(root, '.cache/compiled')
 
-const environment = ({ columns, env }: CommandOptions): CommandLine['env'] => ({
+export const environment = ({ columns, env }: CommandOptions = {}): NonNullable<CommandLine['env']> => ({
   PATH: process.env['PATH'],
   COLUMNS: String(columns ?? 100),
   NODE_COMPILE_CACHE: compiled,

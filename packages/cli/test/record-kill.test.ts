@@ -17,7 +17,7 @@ import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../../../test/task-results.ts'
 import { startPostgres } from '../../postgres/test/postgres-server.ts'
-import { main } from './indelible.ts'
+import { indelible, main } from './indelible.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const streams = rounds(6, 1000)
@@ -242,9 +242,8 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
         if (name === 'encrypted') expect(readFileSync(join(folder, file)).includes(secret)).toBe(false)
       }
     }
-    const [last] = await listening(path, port, ...more)
-    last.stderr?.on('data', (chunk) => told.push(String(chunk)))
-    await over(last, 'SIGTERM')
+    const last = indelible(['record', '--store', path, ...more, '--', '/bin/sh', '-c', ':'], { env: { XDG_DATA_HOME: folder } }) // oxfmt-ignore
+    told.push(last.stderr)
     expect(readdirSync(folder).filter((one) => one.startsWith(`${name}.db-spool-`))).toEqual([])
     expect(forwarded.size).toBeGreaterThan(0)
     expect(told.filter((line) => line.includes('not recorded'))).toEqual([])
@@ -324,37 +323,28 @@ it('erasure waits for spooled calls and records those of a killed recorder; --re
   }
   const end = (outgoing: ServerResponse): void => void outgoing.end(`${event({}, 'stop')}data: [DONE]\n\n`)
   const spools = (): readonly string[] => readdirSync(folder).filter((one) => /^erased\.db-spool-.*\d$/.test(one))
-  /** A command as a process, and what it has said. */
-  const command = (...args: readonly string[]) => {
-    const child = spawn(process.execPath, [main, ...args, '--store', path])
-    const said = { text: '' }
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said.text += String(chunk)))
-    return { said, code: new Promise((resolve) => child.on('close', resolve)) }
-  }
-
   const [first, url] = await listening(path, port)
   end(await ask(url, 'one'))
   const sizes = (): number => spools().reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   await expect.poll(sizes, { interval: 20 }).toBe(0) // it is cut
   const open = await ask(url, 'two')
-  const listed = command('list', '--json')
-  await listed.code
-  const id = listed.said.text
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => (JSON.parse(line) as { readonly id: string }).id)[0] as string
-  const erasing = command('erase', id, '0', '--yes')
-  await expect.poll(() => erasing.said.text, { timeout: 300_000 }).toContain('waiting for a recorder')
+  const { lines } = indelible(['list', '--json', '--store', path])
+  const { id } = JSON.parse(lines[0] as string) as { readonly id: string }
+  const erasing = spawn(process.execPath, [main, 'erase', id, '0', '--yes', '--store', path])
+  const said = { text: '' }
+  for (const stream of [erasing.stdout, erasing.stderr]) stream.on('data', (chunk) => (said.text += String(chunk)))
+  const code = new Promise((resolve) => erasing.on('close', resolve))
+  await expect.poll(() => said.text, { timeout: 300_000 }).toContain('waiting for a recorder')
   end(open)
-  expect(await erasing.code).toBe(0)
-  expect(erasing.said.text).toContain('1 message')
+  expect(await code).toBe(0)
+  expect(said.text).toContain('1 message')
 
   await ask(url, 'three')
   await over(first, 'SIGKILL')
   expect(sizes()).toBeGreaterThan(0)
-  const removing = command('remove', id, '--yes')
-  expect(await removing.code).toBe(0)
-  expect(removing.said.text).toContain('1 call of a recorder that was killed: recorded')
+  const removed = indelible(['remove', id, '--yes', '--store', path])
+  expect(removed.status).toBe(0)
+  expect(removed.stdout + removed.stderr).toContain('1 call of a recorder that was killed: recorded')
   expect(spools()).toEqual([])
 
   const [redacting, another] = await listening(path, port, '--redact')

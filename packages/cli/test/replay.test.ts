@@ -7,9 +7,12 @@ import { root } from '../../../scripts/run.ts'
 import { createHistory } from 'indelible/history'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible/message'
 import { doReplay } from '../src/model/replay-job.ts'
-import { replaysOf } from '../src/model/replay-pool.ts'
 import { widthOf } from '../src/terminal/screen.ts'
+import { programUrl } from '../../../test/programs.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
+import type * as threads from './threads.ts'
+
+const { replaysOf } = (await import(programUrl('packages/cli/test/threads.ts'))) as typeof threads
 
 const example = join(root, 'examples/coding-agent.json')
 

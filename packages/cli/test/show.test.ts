@@ -1,5 +1,4 @@
 /** The command as a person runs it: a real process, its output, its exit code. */
-import { spawn } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/real-transcripts.ts'
 import { recordCalls } from './page/recorded.ts'
-import { folder, indelible, main, writeTestFile } from './indelible.ts'
+import { folder, indelible, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')
 
@@ -151,19 +150,6 @@ describe('indelible show', () => {
       'there is no message 4: there are 4 messages, from 0 to 3',
     )
   })
-  it('a closed pipe ends it quietly', async () => {
-    const long = writeTestFile(
-      'long.json',
-      JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))),
-    )
-    const child = spawn(process.execPath, [main, 'show', long])
-    let complaint = ''
-    child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
-    child.stdout.once('data', () => child.stdout.destroy())
-    const code = await new Promise((resolve) => child.on('close', resolve))
-    expect([code, complaint]).toEqual([0, ''])
-  })
-
   it.each<readonly [string, readonly string[], RegExp]>([
     ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],

@@ -94,7 +94,7 @@ export const bundleText = (edits: Edits = {}): string => {
   const plain = checkpointText({ origin, head: ledger.head })
   const text = edits.checkpoint?.(plain) ?? plain
   const sign = ({ name, keyId, sign: signed }: NoteSigner): NoteSignature => ({
-    ...{ name, keyId, signature: signed(Buffer.from(text)) as Uint8Array },
+    ...{ name, keyId, signature: signatureOf(keyId, text, signed) },
   })
   const both = [sign(signers.log), sign(signers.witness)]
   const written = noteText({ text, signatures: edits.signatures?.(both, sign, text) ?? both })
@@ -387,6 +387,15 @@ export const bundleCases: readonly (readonly [name: string, good: boolean, edits
     { signatures: (all) => Array.from({ length: 100 }, (_, at) => all[at % 2] as NoteSignature) },
   ],
 ]
+
+const signatures = new Map<string, Uint8Array>()
+/** A signature, made once of each text: most cases change another one. */
+const signatureOf = (keyId: string, text: string, sign: NoteSigner['sign']): Uint8Array => {
+  const key = `${keyId} ${text}`
+  const signature = signatures.get(key) ?? (sign(Buffer.from(text)) as Uint8Array)
+  signatures.set(key, signature)
+  return signature.slice()
+}
 
 /** A signature that holds only if both sides of its equation are multiplied by the cofactor: whoever has the key can make one. */
 const withTorsion = (text: string): NoteSignature => {

@@ -14,6 +14,7 @@ import {
   verifierOf,
 } from '../src/kit.ts'
 import { orThrow } from 'indelible'
+import { oneIn } from '../../../test/rounds.ts'
 
 // The example of signed-note, section "Verifier keys".
 const specKey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
@@ -31,7 +32,7 @@ describe('a signed note', () => {
       verified: [{ name: 'example.com/foo', keyId: '530d903a' }],
     })
     const bytes = new TextEncoder().encode(specNote)
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    for (let bit = 0; bit < bytes.length * 8; bit += oneIn(5)) {
       const changed = Uint8Array.from(bytes)
       changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7))
       const text = new TextDecoder().decode(changed)
@@ -130,8 +131,6 @@ describe('a signed note', () => {
       await expect(signNote(text, [signer])).rejects.toThrow('the text of a note must be well-formed')
     await expect(signNote('a\n', [])).rejects.toThrow('a note needs at least one signer')
     await expect(signNote('a\n', Array(101).fill(signer))).rejects.toThrow('at most 100 signatures, found 101')
-    const most = await signNote('a\n', Array(100).fill(signer))
-    expect(orThrow(parseNote(most)).signatures).toHaveLength(100)
   })
 
   it('may have sixteen signatures and more', () => {

@@ -171,7 +171,14 @@ it("neither a witness's key signs as a log, nor a log's as a witness", async () 
 it('no more signers sign than a note may have', async () => {
   const store = memoryStore()
   await growLedger(store, 'a')
-  const signers = Array.from({ length: 101 }, () => signer)
+  const made = new Map<string, Uint8Array>()
+  const sign = (bytes: Uint8Array): Uint8Array => {
+    const text = Buffer.from(bytes).toString('latin1')
+    const signature = made.get(text) ?? (signer.sign(bytes) as Uint8Array)
+    made.set(text, signature)
+    return signature
+  }
+  const signers = Array.from({ length: 101 }, () => ({ ...signer, sign }))
   await expect(signLedger(store, { origin, signers })()).resolves.toMatchObject({ left: { _tag: 'CallbackThrew' } })
   await signLedger(store, { origin, signers: signers.slice(1) })
   expect(await listCheckpoints(store)).toHaveLength(1)

@@ -280,8 +280,9 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     const messages: BaseMessage[] = []
     const going: Promise<unknown>[] = []
     let last: Promise<unknown> = Promise.resolve()
+    const turns = 8
     // As LangGraph does it with the durability `async`: it waits for nothing, but puts one checkpoint behind the other.
-    for (let index = 0; index < 20; index++) {
+    for (let index = 0; index < turns; index++) {
       messages.push(new HumanMessage({ content: `question ${index}`, id: `q${index}` }))
       for (const [node, content] of [undefined, `one ${index}`, `two ${index}`].entries()) {
         const [from, at, all] = [config, uuid6(index), [...messages]]
@@ -305,14 +306,14 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     }
     await Promise.all(going)
     const session = await saver.record('t')
-    expect([session.len, session.conversation().length]).toEqual([60, 60])
+    expect([session.len, session.conversation().length]).toEqual([3 * turns, 3 * turns])
     const rows = (await store.read(saver.idOf('t'))).map(({ body }) => body).join('\n')
-    for (let index = 0; index < 20; index++)
+    for (let index = 0; index < turns; index++)
       expect(rows.match(new RegExp(`one ${index}\\b(?! id)`, 'g'))).toHaveLength(1)
     const again = new IndelibleSaver(store)
     expect(asJson((await again.getTuple(config))?.checkpoint.channel_values)).toEqual(asJson({ messages }))
     const found = await tuples(again, { configurable: { thread_id: 't' } })
-    expect(found.flatMap(({ pendingWrites }) => pendingWrites ?? [])).toHaveLength(40)
+    expect(found.flatMap(({ pendingWrites }) => pendingWrites ?? [])).toHaveLength(2 * turns)
   })
 
   it('stores early writes beside their checkpoint', async () => {

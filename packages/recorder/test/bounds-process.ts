@@ -1,4 +1,4 @@
-/** Prints the bytes of heap that 100,000 ids leave behind, beside 1,000 of them. Needs --expose-gc. `full`: of slow ones, too. */
+/** Prints the bytes of heap that so many ids leave behind, beside 1,000 of them: `bounds-process.ts COUNT`. Needs --expose-gc. With 100,000 of them: of slow ones, too. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { Places } from '../src/places.ts'
 import { Tally } from '../src/summary.ts'
 import type { Store } from 'indelible/store'
 
+const count = Number(process.argv[2])
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bounds-'))
 
 const heap = async (): Promise<number> => {
@@ -32,7 +33,7 @@ const measure = async <T>(
   }
   await useUpTo(0, 1000)
   const before = await heap()
-  await useUpTo(1000, 100_000)
+  await useUpTo(1000, count)
   const bytes = (await heap()) - before
   await use(made, 0, store) // it is still in use
   await store.close()
@@ -47,7 +48,7 @@ await measure(
     tally.called({ session: `recorded-${id}`, model: `m${id}`, failed: false, usage: { input: 1, output: 1 }, broke })
   },
 )
-if (process.argv[2] === 'full') {
+if (count >= 100_000) {
   await measure(
     'scopes',
     (store) => store,

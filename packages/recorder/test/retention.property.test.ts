@@ -110,11 +110,11 @@ it('sampling records each conversation completely or not at all, and a larger sh
 })
 
 it('a sample is about as large as its share, also with one common system text', async () => {
-  const conversations = Array.from({ length: 200 }, () => ({ kind: 'messages' as const, turns: 2 }))
+  const conversations = Array.from({ length: 120 }, () => ({ kind: 'messages' as const, turns: 2 }))
   const found = (await recorded(conversations, 0.3)).map(({ length }) => length)
   expect([...new Set(found)].toSorted()).toEqual([0, 2])
-  expect(found.filter(Boolean).length).toBeGreaterThan(40)
-  expect(found.filter(Boolean).length).toBeLessThan(80)
+  expect(found.filter(Boolean).length).toBeGreaterThan(22)
+  expect(found.filter(Boolean).length).toBeLessThan(50)
 })
 
 it.each(['named', 'responses'] as const)('a conversation is sampled as a whole: %s', async (kind) => {

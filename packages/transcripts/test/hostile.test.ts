@@ -151,7 +151,7 @@ describe('transcript values', () => {
     ])
   })
   it('are refused below one depth limit', () => {
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
     expect(said(deep)).toMatch(/^this is an array, not a conversation/)
     expect(said(`{"messages":[{"role":"user","content":${deep}}]}`)).toMatch(/nested deeper than 1000 levels/)
     expect(
@@ -161,7 +161,7 @@ describe('transcript values', () => {
     expect(read(pi('a', `,"deep":${deep}`)).damage).toMatchObject([
       { line: 2, reason: expect.stringMatching(/nested deeper than 1000 levels$/) },
     ])
-    expect(said('['.repeat(1_000_000))).toMatch(/^line 1, column 1000001: not JSON/)
+    expect(said('['.repeat(200_000))).toMatch(/^line 1, column 200001: not JSON/)
   })
   it('list duplicate keys, out-of-range numbers and lone surrogates with their line', () => {
     const { messages, losses } = read(
@@ -272,7 +272,7 @@ describe('readTranscript never throws', () => {
           holds(asBytes ? Buffer.from(damaged) : damaged)
         },
       ),
-      { numRuns: rounds(300, 3000) },
+      { numRuns: rounds(150, 3000) },
     )
   })
   it('for replaced values in known files', () => {
@@ -286,7 +286,7 @@ describe('readTranscript never throws', () => {
         const found = values[nth % values.length]
         if (found !== undefined) holds(text.slice(0, found.index) + put + text.slice(found.index + found[0].length))
       }),
-      { numRuns: rounds(300, 3000) },
+      { numRuns: rounds(150, 3000) },
     )
   })
   it('for random bytes', () =>

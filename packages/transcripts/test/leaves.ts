@@ -5,7 +5,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { type Json } from 'indelible'
 import { type Path } from 'indelible/message'
-import { isFull, oneIn } from '../../../test/rounds.ts'
+import { oneIn } from '../../../test/rounds.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 export const mark = 'MARKED-LEAF'
@@ -21,17 +21,17 @@ export interface Planted {
   readonly how: string
 }
 
-/** At full size every object gets a field of each name; otherwise of two, in turn, and each ninth a deep one. */
+/** At full size every object gets a field of each name; otherwise of one, in turn, and each 24th a deep one. */
 
 /** The input with a marked leaf: in place of every leaf there is, and as a new field of every object. */
 export function* plantings(input: Json): Generator<Planted> {
   for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
     if (typeof value !== 'object' || value === null) {
-      if (turn % oneIn(3) === 0) yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
+      if (turn % oneIn(4) === 0) yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
     } else if (!Array.isArray(value))
       for (const [index, name] of names.entries())
-        if (!Object.hasOwn(value, name) && (isFull || (index - turn) % 5 === 0)) {
+        if (!Object.hasOwn(value, name) && (index - turn) % oneIn(names.length) === 0) {
           const leaf = index % 2 === 0 ? mark : deep(3)
           yield { input: added(input, path, name, leaf), path: [...path, name], how: `in the field ${name}` }
         }
@@ -40,11 +40,10 @@ export function* plantings(input: Json): Generator<Planted> {
 
 /** The input with a leaf that is nested deeper than a record holds, in a new field of every object. */
 export function* deepPlantings(input: Json): Generator<Planted> {
-  for (const [turn, path] of places(input).entries()) {
-    const value = valueAt(input, path)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && (isFull || turn % 9 === 0))
+  const objects = places(input).filter((path) => isObject(valueAt(input, path)))
+  for (const [turn, path] of objects.entries())
+    if (turn % oneIn(24) === 0)
       yield { input: added(input, path, 'planted', deep(1200)), path: [...path, 'planted'], how: 'deeper than 1,000' }
-  }
 }
 
 /** The input with another kind of value at every place, one after the other. */
@@ -52,6 +51,8 @@ export function* misplacings(input: Json): Generator<Json> {
   for (const path of places(input))
     for (const value of [null, 7, [{}]] satisfies Json[]) yield replaced(input, path, value)
 }
+
+const isObject = (value: Json): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const deep = (levels: number): Json => {
   let value: Json = mark
@@ -65,9 +66,26 @@ export type Layout = 'value' | 'lines' | 'values'
 export const fileOf = (input: Json, layout: Layout): string =>
   layout === 'value'
     ? JSON.stringify(input)
-    : (input as readonly Json[])
-        .map((entry) => `${JSON.stringify(entry, undefined, layout === 'lines' ? undefined : 1)}\n`)
-        .join('')
+    : (input as readonly Json[]).map((entry) => lineFor(entry, layout)).join('')
+
+/** An entry as it stands in a file. Inputs share the entries that are not planted: these are written once. */
+const lineFor = (entry: Json, layout: Layout): string => {
+  const write = (): string => `${JSON.stringify(entry, undefined, layout === 'lines' ? undefined : 1)}\n`
+  return typeof entry === 'object' && entry !== null ? cached(written[layout], entry, write) : write()
+}
+const written = { value: new WeakMap(), lines: new WeakMap<object, string>(), values: new WeakMap<object, string>() }
+
+const cached = <Key, Value>(
+  values: { get: (key: Key) => Value | undefined; set: (key: Key, value: Value) => unknown },
+  key: Key,
+  make: () => Value,
+): Value => {
+  const found = values.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  values.set(key, made)
+  return made
+}
 
 /** Every conversation of a file; undefined where it is refused, which nobody can take for having been read. */
 export const conversationsOf = (file: string): readonly Transcript[] | undefined => {
@@ -87,14 +105,15 @@ export const whereabouts = (
   { input, path }: Planted,
   layout: Layout,
   read: readonly Transcript[] | undefined,
+  totals: Map<string, readonly number[]>,
 ): string | undefined => {
   if (read === undefined) return 'refused'
-  if (read.some((transcript) => holds(transcript))) return 'read'
+  if (holds(read)) return 'read'
   const line = layout === 'value' ? 1 : lineOf(input as readonly Json[], Number(path[0]), layout)
   const inLine = layout === 'value' ? path : path.slice(1)
   if (read.some(({ damage }) => damage.some((each) => each.line === line))) return 'damage'
   if (read.some(({ losses }) => losses.some((loss) => loss.line === line && begins(inLine, loss.path)))) return 'losses'
-  return isAside(input, path, layout, read) ? 'aside' : undefined
+  return isAside(input, path, layout, read, totals) ? 'aside' : undefined
 }
 
 /** The line that an entry begins in. */
@@ -112,13 +131,24 @@ const begins = (path: Path, with_: Path): boolean => with_.every((step, index) =
 /**
  * Whether an entry that the leaf is in is counted in `aside`, in every conversation of the file: without the entry, other
  * numbers stand there.
+ *
+ * @param totals the numbers without each entry of the sample, which are the same whatever is planted in that entry
  */
-const isAside = (input: Json, path: Path, layout: Layout, read: readonly Transcript[]): boolean => {
+const isAside = (
+  input: Json,
+  path: Path,
+  layout: Layout,
+  read: readonly Transcript[],
+  totals: Map<string, readonly number[]>,
+): boolean => {
   for (let length = 1; length <= path.length; length++) {
     if (typeof path[length - 1] !== 'number') continue
-    const without = conversationsOf(fileOf(removed(input, path.slice(0, length)), layout))
-    if (without === undefined || without.length !== read.length) continue
-    if (read.every((transcript, pick) => total(transcript) !== total(without[pick]))) return true
+    const entry = path.slice(0, length)
+    const without = cached(totals, JSON.stringify(entry), () =>
+      (conversationsOf(fileOf(removed(input, entry), layout)) ?? []).map(total),
+    )
+    if (without.length !== read.length) continue
+    if (read.every((transcript, pick) => total(transcript) !== without[pick])) return true
   }
   return false
 }

@@ -15,15 +15,17 @@ import {
 } from 'indelible'
 import { exportLines, exportOf, readTranscript, type Transcript } from '@indelible/transcripts'
 import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
+import { oneIn } from '../../../test/rounds.ts'
 import { read } from './reading.ts'
 
 const all = Object.values(codecs) as readonly Codec<unknown>[]
 
-/** The conversations of a file. */
+/** Conversations of a file. */
 const conversationsOf = (path: string): readonly Transcript[] => {
   const text = readShared(path)
   const first = read(text)
-  return [first, ...Array.from({ length: first.count - 1 }, (_, index) => read(text, { pick: index + 1 }))]
+  const others = Array.from({ length: first.count - 1 }, (_, index) => index + 1)
+  return [first, ...others.filter((pick) => pick % oneIn(6) === 0).map((pick) => read(text, { pick }))]
 }
 
 const encode = (codec: Codec<unknown>, messages: Sequence<Message>) => {
@@ -32,19 +34,24 @@ const encode = (codec: Codec<unknown>, messages: Sequence<Message>) => {
   return encoded.right
 }
 
+/** Plain data of any size is compared as text, and value by value only where it differs. */
+const expectSame = (found: unknown, expected: unknown): void => {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
+}
+
 /** It is whole, can be a request in every format, and is the same again when it comes back from each. */
 const holds = (transcript: Transcript): void => {
   expect([transcript.damage, transcript.losses]).toEqual([[], []])
-  for (const message of transcript.messages) expect(isRight(decodeMessage(message))).toBe(true)
+  expect(transcript.messages.filter((message) => !isRight(decodeMessage(message)))).toEqual([])
   expect(isRight(settle(mend(transcript.messages).messages))).toBe(true)
   for (const codec of all) {
     const { wire } = encode(codec, transcript.messages)
     const back = codec.decode(JSON.parse(JSON.stringify(wire)))
     if (isLeft(back)) throw new Error(`${codec.format}: ${faultMessage(back.left)}`)
-    expect(encode(codec, back.right.messages).wire).toEqual(wire)
+    expectSame(encode(codec, back.right.messages).wire, wire)
     // What has a sign of its format is found to be in it; what has none, like texts alone, is read with the same roles.
     const found = read(JSON.stringify(wire))
-    if (found.format === codec.format) expect(found.messages).toEqual(back.right.messages)
+    if (found.format === codec.format) expectSame(found.messages, back.right.messages)
     else
       expect([found.format, found.messages.map(({ role }) => role)]).toEqual([
         codec.format === 'openai-agents' ? 'openai-responses' : 'openai-chat', // whose texts are written alike

@@ -240,6 +240,6 @@ it('message lines give the same as a stream, however the bytes are cut', async (
         else expect(streamed).toEqual(whole)
       },
     ),
-    { numRuns: rounds(50, 150) },
+    { numRuns: rounds(25, 150) },
   )
 })

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -11,13 +10,13 @@ import {
   readTranscript,
 } from '@indelible/transcripts'
 import { assembleTranscript } from '../src/kit.ts'
-import { root } from '../../../scripts/run.ts'
 import { conversation } from '../../../test/messages.ts'
+import { areBundled, program } from '../../../test/programs.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines } from './reading.ts'
 
-const megabytes = rounds(10, 64)
+const megabytes = rounds(6, 64)
 
 /** The events of bytes that come in pieces of these sizes, the last one repeated. */
 const eventsOf = async (
@@ -139,8 +138,8 @@ describe('readTranscriptStream', () => {
           // Collected in its own thread and in small steps: otherwise it holds more where the machine is busy.
           '--single-threaded',
           '--max-semi-space-size=1',
-          '--max-old-space-size=16',
-          join(root, 'packages/transcripts/test/stream-memory.ts'),
+          `--max-old-space-size=${areBundled ? 12 : 16}`, // sources are in it, too
+          program('packages/transcripts/test/stream-memory.ts'),
           format,
           String(megabytes),
         ],

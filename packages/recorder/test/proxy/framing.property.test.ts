@@ -22,7 +22,7 @@ import { startProxy } from '../../src/proxy/index.ts'
 import { isFull, rounds } from '../../../../test/rounds.ts'
 import { Client, startProvider, type Parsed } from './wire.ts'
 
-const requests = rounds(800, 100_000)
+const requests = rounds(400, 100_000)
 
 /** Requests of each of the two clients in a round. */
 const perClient = 4

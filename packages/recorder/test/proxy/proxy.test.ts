@@ -127,7 +127,7 @@ it('the proxy answers or closes on any provider response, and continues', async 
       await ask('/u/a', 'connection: close')
       await ask('/u/socket', 'connection: upgrade', 'upgrade: websocket')
     }),
-    { numRuns: rounds(150, 20_000) },
+    { numRuns: rounds(60, 20_000) },
   )
   answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
   expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)

@@ -24,6 +24,7 @@ import {
 } from '../../src/activities/actions.ts'
 import { isRetryable } from '../../src/kit.ts'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
+import { programUrl } from '../../../../test/programs.ts'
 import { ok } from '../../../../test/task-results.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
 
@@ -193,17 +194,12 @@ describe('privacy of failures: message content and thrown values', () => {
 })
 
 it('throwing heartbeat and failure callbacks end neither the activity nor the process', async () => {
-  const ways = ['throw new Error("told")', 'return Promise.reject(new Error("told"))']
-  for (const way of ways) {
-    const code = `
-      const { historyActivities } = await import(${JSON.stringify(new URL('../../src/activities/index.ts', import.meta.url).href)})
-      const { memoryStore } = await import(${JSON.stringify(new URL('../../../../src/index.ts', import.meta.url).href)})
-      const { createRefHistory } = await import(${JSON.stringify(new URL('../../src/refs/index.ts', import.meta.url).href)})
-      const { scriptedModel } = await import(${JSON.stringify(new URL('../../../../src/run/index.ts', import.meta.url).href)})
-      const { assistant, user } = await import(${JSON.stringify(new URL('../../../../src/message/index.ts', import.meta.url).href)})
+  const code = `
+    const { assistant, createRefHistory, historyActivities, memoryStore, scriptedModel, user } = await import(${JSON.stringify(programUrl('packages/workflows/test/activities/activities-library.ts'))})
+    for (const way of [() => { throw new Error('told') }, () => Promise.reject(new Error('told'))]) {
       let told
       const silent = new Promise((resolve) => { told = resolve })
-      const tell = () => { told(); ${way} }
+      const tell = () => { told(); return way() }
       const slow = { name: 'slow', stream: async function* (request, signal) { await silent; yield* scriptedModel([assistant('x')]).stream(request, signal) } }
       const activities = historyActivities({ store: memoryStore(), registry: { openai: { apiKey: 'k', model: () => slow } }, heartbeat: tell, onFailure: tell, heartbeatEvery: 5, events: { publish: ({ type }) => { if (type === 'stream_start') throw new Error('no') } } })
       const history = createRefHistory()
@@ -211,12 +207,12 @@ it('throwing heartbeat and failure callbacks end neither the activity nor the pr
       const { reason } = await activities.stream({ action: 'a', model: { name: 'gpt-x' }, history: history.toJSON() })
       const failure = await activities.hydrate({ history: 1 }).catch((error) => error)
       await new Promise((resolve) => setTimeout(resolve, 20))
-      console.log(reason, failure.tag)`
-    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
-      encoding: 'utf8',
-    })
-    expect([status, stdout, stderr]).toEqual([0, 'end_turn InvalidInput\n', ''])
-  }
+      console.log(reason, failure.tag)
+    }`
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    encoding: 'utf8',
+  })
+  expect([status, stdout, stderr]).toEqual([0, 'end_turn InvalidInput\n'.repeat(2), ''])
 })
 
 it('retriable failures are marked', () => {

@@ -17,6 +17,7 @@ import {
 } from '@indelible/workflows/refs'
 import { refsOfTree } from '../../src/kit.ts'
 import { keyValueBlocks } from 'indelible/store'
+import { rounds } from '../../../../test/rounds.ts'
 import { ok } from '../../../../test/task-results.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 
@@ -59,30 +60,36 @@ describe('a tree of refs', () => {
           expect(await ok(refsOfTree(store, tree))).toEqual(some.slice(0, len))
         },
       ),
-      { numRuns: 15 },
+      { numRuns: rounds(6, 15) },
     )
   })
   it('grows ref by ref across each level boundary', async () => {
     const store = keyValueBlocks(keyValueMap())
     let tree: RefTree | undefined
-    for (const [index, added] of some.slice(0, 1100).entries()) {
-      tree = await ok(growRefTree(store, tree, [added]))
-      expect(tree?.len).toBe(index + 1)
+    const grow = async (refs: readonly MessageRef[]): Promise<void> => {
+      const len = tree?.len ?? 0
+      tree = await ok(growRefTree(store, tree, refs))
+      expect(tree?.len).toBe(len + refs.length)
     }
-    expect(await ok(refsOfTree(store, tree as RefTree))).toEqual(some.slice(0, 1100))
+    // Nodes have 32 refs each.
+    for (const added of some.slice(0, 70)) await grow([added])
+    await grow(some.slice(70, 990))
+    for (const added of some.slice(990, 1060)) await grow([added])
+    expect(await ok(refsOfTree(store, tree as unknown as RefTree))).toEqual(some.slice(0, 1060))
   })
   it('stores O(log n) new bytes per ref and lists its blocks', async () => {
     const map = new Map<string, Uint8Array>()
     const store = keyValueBlocks(keyValueMap(map))
-    const all = Array.from({ length: 20_000 }, (_, index) => ref(index))
+    const count = rounds(3000, 20_000)
+    const all = Array.from({ length: count }, (_, index) => ref(index))
     let tree = (await ok(growRefTree(store, undefined, all))) as RefTree
     const bytes = (): number => [...map.values()].reduce((sum, { length }) => sum + length, 0)
     const old = await ok(blocksOfTree(store, tree))
-    expect(old.length).toBe(625 + 20 + 1)
+    expect(old.length).toBe(Math.ceil(count / 32) + Math.ceil(count / 32 ** 2) + 1)
     let most = 0
     for (let index = 0; index < 40; index++) {
       const before = bytes()
-      tree = (await ok(growRefTree(store, tree, [ref(20_000 + index)]))) as RefTree
+      tree = (await ok(growRefTree(store, tree, [ref(count + index)]))) as RefTree
       most = Math.max(most, bytes() - before)
     }
     expect(most).toBeLessThan(8500)
@@ -91,7 +98,7 @@ describe('a tree of refs', () => {
     expect(gone.length).toBeLessThan(5)
     // What only older trees have can be deleted.
     for (const key of map.keys()) if (!now.has(key.slice(-64) as BlockId)) map.delete(key)
-    expect((await ok(refsOfTree(store, tree))).length).toBe(20_040)
+    expect((await ok(refsOfTree(store, tree))).length).toBe(count + 40)
   })
   it('is a fault if damaged, missing or of another length', async () => {
     const map = new Map<string, Uint8Array>()
