@@ -2,4 +2,4 @@
 export * from '../src/index.ts'
 export { storeTask } from '../src/store/fault.ts'
 export { verifyLog } from '../src/store/index.ts'
-export { sqliteStore } from '../src/store/sqlite/index.ts'
+export { compactSqlite, sqliteStore } from '../src/store/sqlite/index.ts'

@@ -8,6 +8,7 @@ import { IndelibleSaver } from '@indelible/langgraph'
 import { agentsSession } from '@indelible/openai-agents'
 import { listSessions } from 'indelible/session'
 import { expect, it } from 'vitest'
+import { rounds } from '../rounds.ts'
 
 type Adapter = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'claude-agent'
 
@@ -60,6 +61,7 @@ it('two different pairs of adapter and user id never share a session', async () 
       }
       expect(new Set(opened).size).toBe(opened.length)
     }),
+    { numRuns: rounds(40, 100) },
   )
 })
 

@@ -191,7 +191,7 @@ describe('a SQLite store', () => {
   })
 
   it('opens for all threads that create one file at once', async () => {
-    const files = rounds(6, 600)
+    const files = rounds(4, 600)
     const threads = 3
     const made = mkdtempSync(join(folder, 'made-'))
     const workerData = { folder: made, rounds: files, threads, gate: new Int32Array(new SharedArrayBuffer(8)) }
@@ -242,7 +242,8 @@ describe('a SQLite store', () => {
       ] as const) {
         chmodSync(path, ofFile)
         chmodSync(closed, ofFolder)
-        for (const readOnly of [false, true]) expect(asNobody(folder, path, readOnly)).toEqual(denied)
+        for (const readOnly of isShort ? [ofFile === 0o600] : [false, true])
+          expect(asNobody(folder, path, readOnly)).toEqual(denied)
       }
       expect(readdirSync(closed)).toEqual(['a.db'])
       expect(readFileSync(path).equals(before)).toBe(true)
