@@ -9,6 +9,7 @@ import { agentsSession } from '@indelible/openai-agents'
 import { listSessions } from 'indelible/session'
 import { expect, it } from 'vitest'
 import { rounds } from '../rounds.ts'
+import { anyCharacters } from '../any-characters.ts'
 
 type Adapter = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'claude-agent'
 
@@ -44,7 +45,7 @@ const idUnder = async (
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 const long = 'x'.repeat(300)
 const ids = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyCharacters(),
   fc.constantFrom('bob', 'langgraph/bob', 'claude-agent/p/bob', 'p/bob', '\ud800', '\ufffd', '#d800', '%23d800', long),
   fc.constantFrom(digest(`langgraph/${long}`), `langgraph/${digest(`langgraph/${long}`)}`, `#${digest(`langgraph/${long}`)}`), // oxfmt-ignore
 )

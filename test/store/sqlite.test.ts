@@ -57,7 +57,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
   return {
     open: (scope) => open({ path, durability, wait: 30_000, ...(scope !== undefined && { scope }) }),
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
-    faultEvery: oneIn(durability === 'disk' ? 23 : 11),
+    faultEvery: oneIn(durability === 'disk' ? 37 : 11),
     lasting: true,
     elsewhere: { module: programUrl('test/store/sqlite-elsewhere.ts'), argument: path },
     wrecks: [
