@@ -13,6 +13,13 @@ const apart = [...everywhere('**/{*postgres*,together,soak}.test.ts'), 'packages
 /** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
 const patching = ['test/history/{attack,doors,patched}.test.ts', 'test/session/patched.test.ts']
 
+// With fewer than 128 messages no chunk of a record is ever full, nor unread in a session that is opened: here two fill one,
+// and two of them a group.
+const small = {
+  resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
+  test: { env: { INDELIBLE_SMALL_CHUNKS: 'yes', NODE_OPTIONS: '--conditions=@indelible/source' } },
+}
+
 export default defineConfig({
   resolve: { conditions: ['@indelible/source', ...defaultServerConditions] },
   ssr: { resolve: { conditions: ['@indelible/source', ...defaultServerConditions] } },
@@ -29,16 +36,21 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'apart', include: [...apart, ...patching] } },
-      // With fewer than 128 messages no chunk of a record is ever full, nor unread in a session that is opened: here two
-      // fill one, and two of them a group.
       {
         extends: true,
-        resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
+        ...small,
         test: {
+          ...small.test,
           name: 'small chunks',
+          isolate: false,
           include: ['test/history/*.test.ts', 'test/session/{session,conversation}.property.test.ts'],
-          env: { INDELIBLE_SMALL_CHUNKS: 'yes', NODE_OPTIONS: '--conditions=@indelible/source' },
+          exclude: patching,
         },
+      },
+      {
+        extends: true,
+        ...small,
+        test: { ...small.test, name: 'small chunks, apart', include: [patching[0] as string] },
       },
     ],
     setupFiles: ['test/setup.ts'],

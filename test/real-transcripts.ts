@@ -5,6 +5,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
 import { faultMessage } from 'indelible'
 import { root } from '../scripts/run.ts'
+import { oneIn } from './rounds.ts'
 import { leftOutIf } from './skipped-tests.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 
@@ -28,23 +29,21 @@ export const itShared: {
 })
 
 /**
- * Every conversation of every real transcript: the name of its file, and its place in it. Files of a format that no
- * reader knows are left out until one does: JSON text after JSON text (opencode) is not even JSON until then. Any other
- * file that can't be read is an error.
- *
- * @param most how many of each file: each is read by reading the whole file again. Default: all
+ * The conversations of every real transcript, one in `step` of each file: the name of the file, and the place in it.
+ * Files of a format that no reader knows are left out until one does: JSON text after JSON text (opencode) is not even
+ * JSON until then. Any other file that can't be read is an error.
  */
 export function* realConversations(
-  most = Infinity,
+  step: number = oneIn(10),
 ): Generator<readonly [name: string, pick: number, transcript: Transcript]> {
   for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
     const text = readShared(`transcripts/${name}`)
     let count = 1
-    for (let pick = 0; pick < count; pick++) {
+    for (let pick = 0; pick < count; pick += step) {
       const read = readTranscript(text, { pick })
       if (isLeft(read) && (read.left._tag === 'UnknownFormat' || read.left._tag === 'InvalidJson')) break
       if (isLeft(read)) throw new Error(`${name}, conversation ${pick}: ${faultMessage(read.left)}`)
-      count = Math.min(read.right.count, most)
+      count = read.right.count
       yield [name, pick, read.right]
     }
   }

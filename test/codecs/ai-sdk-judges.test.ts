@@ -31,7 +31,7 @@ import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } 
 import { conversation } from '../messages.ts'
 import { itShared, realConversations } from '../real-transcripts.ts'
 import { expectLaw } from './law.ts'
-import { rounds } from '../rounds.ts'
+import { isFull, rounds } from '../rounds.ts'
 
 const asModel = (messages: Settled<Sequence<Message>>): AiModelMessage[] => {
   const encoded = aiModelMessages.encode(messages)
@@ -251,12 +251,12 @@ describe('the ai package as a judge', () => {
     )
   })
 
-  itShared('every conversation of every real transcript, once it is mended', async () => {
+  itShared('conversations of every real transcript, once they are mended', async () => {
     let count = 0
     for (const [, , { messages }] of realConversations()) {
       await expectAccepted(messages)
       count += 1
     }
-    expect(count).toBeGreaterThan(50)
+    expect(count).toBeGreaterThan(isFull ? 50 : 15)
   })
 })

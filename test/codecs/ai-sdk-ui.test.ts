@@ -22,6 +22,8 @@ import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { aiModelMessages, aiUiMessages } from 'indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { oneIn } from '../rounds.ts'
+import { withSmallStack } from '../small-stack.ts'
 
 const options = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 const tool = { type: 'tool-f', toolCallId: 'c', input: { a: 1 } }
@@ -164,7 +166,7 @@ const everything = JSON.parse(
 ) as readonly JsonObject[]
 
 /** More than a call takes arguments. */
-const many = <T>(make: (index: number) => T): readonly T[] => Array.from({ length: 150_000 }, (_, index) => make(index))
+const many = <T>(make: (index: number) => T): readonly T[] => Array.from({ length: 16_000 }, (_, index) => make(index))
 
 describe('ai-sdk: UI messages', () => {
   it('round-trips every role, part and state, including unknown ones', () => {
@@ -176,8 +178,9 @@ describe('ai-sdk: UI messages', () => {
       ) as [JsonObject]
       expectLaw(aiUiMessages, [wire])
       expectLaw(aiUiMessages, [wire, wire])
-      for (const other of toolParts)
-        expectLaw(aiUiMessages, JSON.parse(JSON.stringify([{ id: 'a', role: 'assistant', parts: [part, other] }])))
+      for (const [at, other] of toolParts.entries())
+        if ((at + toolParts.indexOf(part)) % oneIn(3) === 0)
+          expectLaw(aiUiMessages, JSON.parse(JSON.stringify([{ id: 'a', role: 'assistant', parts: [part, other] }])))
     }
   })
   it('round-trips randomly damaged input', () => expectLawUnderDamage(aiUiMessages, everything))
@@ -276,9 +279,13 @@ describe('ai-sdk: UI messages', () => {
       ],
     ],
   ])('reads and writes %s of any length', (_name, codec, wire) => {
-    const decoded = codec.decode(wire)
-    const { messages } = mend(decoded._tag === 'Right' ? decoded.right.messages : [])
-    const encoded = codec.encode(messages)
+    const encoded = withSmallStack(
+      many(() => 0),
+      () => {
+        const decoded = codec.decode(wire)
+        return codec.encode(mend(decoded._tag === 'Right' ? decoded.right.messages : []).messages)
+      },
+    )
     expect(encoded._tag === 'Right' && JSON.stringify(encoded.right.wire).length).toBe(JSON.stringify(wire).length)
   })
 

@@ -9,7 +9,7 @@ import { conversation, everyPart } from '../messages.ts'
 import { itShared, readShared, realConversations } from '../real-transcripts.ts'
 import { aMessage } from './any-message.ts'
 import { refusal, startJudge } from './judges/anthropic.ts'
-import { rounds } from '../rounds.ts'
+import { isFull, rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 let judge: Awaited<ReturnType<typeof startJudge>>
@@ -159,7 +159,7 @@ describe('a mended and encoded conversation', () => {
       expect([name, pick, await post(encoded(messages))]).toEqual([name, pick, 'accepted'])
       taken += 1
     }
-    expect(taken).toBeGreaterThanOrEqual(54)
+    expect(taken).toBeGreaterThanOrEqual(isFull ? 54 : 15)
   })
 
   itShared('is refused for a real session that is not mended', async () => {

@@ -183,7 +183,7 @@ describe('Gemini: provider bytes', () => {
             if (read._tag === 'Left') expect(typeof read.left._tag).toBe('string')
         },
       ),
-      { numRuns: rounds(10, 300) },
+      { numRuns: rounds(6, 300) },
     )
   })
 

@@ -18,9 +18,12 @@ import { rounds } from '../rounds.ts'
 export const decodeOrFail = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
   const decoded = codec.decode(wire)
   if (isLeft(decoded)) throw new Error(faultMessage(decoded.left))
-  for (const message of decoded.right.messages)
-    expect(decodeMessage(message)).toEqual({ _tag: 'Right', right: message })
-  expectFrozen(decoded.right.messages)
+  for (const message of decoded.right.messages) {
+    const again = decodeMessage(message)
+    if (isLeft(again)) throw new Error(faultMessage(again.left))
+    expectEqual(again.right, message)
+  }
+  expect(isEach(decoded.right.messages, Object.isFrozen)).toBe(true)
   return decoded.right.messages
 }
 
@@ -38,7 +41,7 @@ export const write = (
 export const expectLaw = (codec: Codec<unknown>, wire: unknown): void => {
   const messages = decodeOrFail(codec, wire)
   const { wire: back, losses } = write(codec, messages)
-  expect(asJson(back)).toEqual(wire)
+  expectEqual(asJson(back), wire)
   expect(losses).toEqual([])
   expectFresh(back)
 }
@@ -70,28 +73,28 @@ const partsOf = (messages: readonly Message[]): readonly unknown[] => {
   return parts
 }
 
+/** Values of the same JSON text are not compared again: that would be most of what these tests do. */
+const expectEqual = (actual: unknown, expected: unknown): void => {
+  if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected)
+}
+
 /** As JSON: some SDKs want objects, like a `URL`, where JSON has text. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 /** Nothing in it is frozen, so nothing in it is the record's. */
 export const expectFresh = (value: unknown): void => {
-  if (typeof value !== 'object' || value === null) return
-  expect(Object.isFrozen(value)).toBe(false)
-  for (const inner of Object.values(value)) expectFresh(inner)
+  expect(isEach(value, (inner) => !Object.isFrozen(inner))).toBe(true)
 }
 
-/** All of it is frozen. */
-const expectFrozen = (value: unknown): void => {
-  if (typeof value !== 'object' || value === null) return
-  expect(Object.isFrozen(value)).toBe(true)
-  for (const inner of Object.values(value)) expectFrozen(inner)
-}
+/** Whether each object in a value, and the value itself, is as it should be. */
+const isEach = (value: unknown, is: (object: object) => boolean): boolean =>
+  typeof value !== 'object' || value === null || (is(value) && Object.values(value).every((inner) => isEach(inner, is)))
 
 /** Random damage to samples: a value replaced, a field added or taken away, anywhere. What still decodes keeps the law. */
 export const expectLawUnderDamage = (
   codec: Codec<unknown>,
   samples: readonly JsonObject[] | JsonObject,
-  numRuns: number = rounds(200, 4000),
+  numRuns: number = rounds(100, 4000),
 ): void => {
   let stillRead = 0
   const value = fc.oneof(
@@ -119,7 +122,7 @@ export const expectLawUnderDamage = (
         }
         stillRead += 1
         const { wire: back } = write(codec, decoded.right.messages)
-        expect(asJson(back)).toEqual(asJson(wire))
+        expectEqual(asJson(back), asJson(wire))
       },
     ),
     { numRuns },

@@ -23,6 +23,7 @@ import { provider, refusal } from 'indelible/message'
 import { openaiAgents } from 'indelible/codecs/openai-agents'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from './law.ts'
+import { oneIn } from '../rounds.ts'
 
 const data = { extra: { deep: [1, null] } }
 const everything: readonly JsonObject[] = [
@@ -123,7 +124,9 @@ describe('the OpenAI Agents codec', () => {
   it('round-trips every item of the protocol, including unknown ones', () => {
     expectLaw(openaiAgents, everything)
     for (const item of everything) expectLaw(openaiAgents, [item])
-    for (const item of everything) for (const other of everything) expectLaw(openaiAgents, [item, other, item])
+    for (const [at, item] of everything.entries())
+      for (let next = at % oneIn(3); next < everything.length; next += oneIn(3))
+        expectLaw(openaiAgents, [item, everything[next], item])
   })
   it('round-trips randomly damaged input', () => expectLawUnderDamage(openaiAgents, everything))
 

@@ -26,7 +26,7 @@ import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, realConversations, shared } from '../real-transcripts.ts'
 import { judgeChat, judgeResponses, openaiServer } from './judges/openai.ts'
 import { decodeOrFail } from './law.ts'
-import { rounds } from '../rounds.ts'
+import { isFull, rounds } from '../rounds.ts'
 
 let server: Awaited<ReturnType<typeof openaiServer>>
 let client: OpenAI
@@ -271,7 +271,7 @@ describe('the OpenAI judge accepts encoded conversations', () => {
       await send(mend(messages).messages)
       sent += 1
     }
-    expect(sent).toBeGreaterThanOrEqual(51)
+    expect(sent).toBeGreaterThanOrEqual(isFull ? 51 : 15)
   })
   itShared('of every recorded answer, once the open calls are answered', async () => {
     for (const name of readdirSync(shared('wire/openai-responses')).filter((each) => each.endsWith('.json'))) {

@@ -58,9 +58,9 @@ it('a budget of the tokens that a fault needs suffices', () => {
       const { needed } = refused.left
       expect(deriveContext(view, { budget: needed, policy })._tag).toBe('Right')
     }),
-    { numRuns: rounds(300, 1000) },
+    { numRuns: rounds(60, 1000) },
   )
-  expect(faults).toBeGreaterThan(20)
+  expect(faults).toBeGreaterThan(10)
 })
 
 it('a larger budget never shows less of a message with window', () => {
@@ -77,7 +77,7 @@ it('a larger budget never shows less of a message with window', () => {
         before = levels
       }
     }),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: rounds(12, 1000) },
   )
 })
 
@@ -88,6 +88,7 @@ it("a context's token count is that of its messages", () => {
       if (context !== undefined)
         expect(context.tokens).toBe([...context.messages].reduce((sum, message) => sum + estimateTokens(message), 0))
     }),
+    { numRuns: rounds(50, 100) },
   )
 })
 
@@ -119,7 +120,7 @@ it('a context derived step by step is byte-identical to one derived at once', ()
         }
       },
     ),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: rounds(25, 1000) },
   )
 })
 
@@ -160,6 +161,7 @@ it('an earlier context never changes, whatever is derived from it', () => {
       }
       for (const { context, json } of kept) expect(jsonOf(context)).toBe(json)
     }),
+    { numRuns: rounds(30, 100) },
   )
 })
 

@@ -448,7 +448,7 @@ describe('cost of deriving', () => {
     /** Processor time of this process, which no other takes from it. */
     const time = (idOf: (call: number) => string): number => {
       const view = recordOf(
-        Array.from({ length: 10_000 }, (_, index) => {
+        Array.from({ length: 3_000 }, (_, index) => {
           const id = idOf(index >> 1)
           return index % 2 === 0 ? assistant(toolCall(id, 'run', '{}')) : toolResult(id, 'ok')
         }),

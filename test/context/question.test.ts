@@ -198,17 +198,18 @@ const shownOf = (context: DerivedContext, position: number): number => {
 
 describe('real conversations', () => {
   itShared('the question is readable wherever something large is pasted, and the budget is used', () => {
+    const pastes = [1_000, 1_000_000].map((characters, run) => pasteOf(characters, run + 1))
     for (const name of ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']) {
       const transcript = readTranscript(readShared(`transcripts/${name}`))
       if (isLeft(transcript)) throw new Error(name)
       const { messages } = transcript.right
-      for (const [run, characters] of [1_000, 1_000_000].entries())
+      for (const [run, paste] of pastes.entries())
         for (const share of isFull ? [0.3, 1] : [run === 0 ? 0.3 : 1]) {
           const callable = messages.findLastIndex(
             ({ role }, index) => index <= share * (messages.length - 1) && role !== 'assistant',
           )
           const before = messages.slice(0, callable + 1)
-          const view = recordOf([...before, user(`What is this? ${pasteOf(characters, run + 1)} Say it in one line.`)])
+          const view = recordOf([...before, user(`What is this? ${paste} Say it in one line.`)])
           const size = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
           for (const policy of policies)
             for (const budget of [share === 1 ? 32_000 : 4_000]) {

@@ -16,7 +16,7 @@ const session = (path: string, pick = 0): View<Message> => {
 
 itShared('a compaction of a long coding session leaves at least 45 % of the budget, and keeps every law', () => {
   const view = session('transcripts/coding-agent.pi-session.jsonl')
-  for (const budget of [8000, 16_000]) {
+  for (const budget of isFull ? [8000, 16_000] : [16_000]) {
     let previous: DerivedContext | undefined
     for (let position = 1; position < view.length; position += 1) {
       if (view.at(position)?.role !== 'assistant') continue
@@ -50,7 +50,10 @@ itShared('paged on a long coding session: no faults, and what a prompt cache hol
   expect(at32).toMatchObject({ calls: 453, unfit: 0 })
   expect(isFaultless(at32)).toBe(true)
   expect(at32.cacheable).toBeGreaterThanOrEqual(0.965)
-  expect(at32.cost).toBeLessThanOrEqual(0.125 * replay(view, { budget: 32_000, policy: window }).cost)
+  const [early, share] = isFull ? [view, 0.125] : [view.slice(0, 300), 0.14]
+  expect(replay(early, { budget: 32_000 }).cost).toBeLessThanOrEqual(
+    share * replay(early, { budget: 32_000, policy: window }).cost,
+  )
   expect(at32.rereads).toBeLessThanOrEqual(8)
   const cheaper = replay(view, { budget: 32_000, policy: paged({ lowWater: 0.25 }) })
   expect(isFaultless(cheaper)).toBe(true)
@@ -69,7 +72,7 @@ itShared(
   () => {
     for (let pick = 0; pick < 50; pick += oneIn(12)) {
       const view = session('transcripts/tau-airline-gpt-4o.openai-chat.json', pick)
-      for (const budget of [600, 1000, 2000, 4000])
+      for (const budget of isFull || pick > 0 ? [600, 1000, 2000, 4000] : [600, 4000])
         for (const policy of [paged(), window])
           expect([pick, budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([
             pick,

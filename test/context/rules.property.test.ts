@@ -7,7 +7,7 @@ import { assistant, createHistory, textOf, toolCall, toolResult, user, type Mess
 import { toolResultsOf } from 'indelible/message'
 import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import type { Note } from '../../src/notes/kit.ts'
-import { rounds } from '../rounds.ts'
+import { isFull, rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
@@ -86,7 +86,7 @@ describe('a rule page', () => {
         const record = recordWith(given)
         const { view, notes } = record
         let previous: DerivedContext | undefined
-        for (let length = 1; length <= view.length; length += 5) {
+        for (let length = 1; length <= view.length; length += isFull ? 5 : 6) {
           const seen = view.slice(0, length)
           const derived = deriveContext(seen, { budget, policy, previous, notes })
           derives += 1
@@ -100,7 +100,7 @@ describe('a rule page', () => {
           expect(missingIn(previous, record, length)).toEqual([])
         }
       }),
-      { numRuns: rounds(15, 100) },
+      { numRuns: rounds(9, 100) },
     )
     expect(compactions).toBeGreaterThan(3)
     expect(refused).toBeGreaterThan(0)
@@ -113,7 +113,7 @@ describe('a rule page', () => {
         const managed = manageHistory(record.view, { maxTokens, notes: record.notes })
         if (!managed.overBudget) expect(missingIn(managed, record)).toEqual([])
       }),
-      { numRuns: 20 },
+      { numRuns: rounds(10, 20) },
     )
   })
 })

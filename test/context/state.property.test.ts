@@ -184,7 +184,7 @@ describe('a saved context state', () => {
         budgets,
         (messages, deeds, restarts, budget) => goesOn(messages, deeds, restarts, { budget, model: 'acme-1' }),
       ),
-      { numRuns: rounds(25, 2000) },
+      { numRuns: rounds(8, 2000) },
     )
   })
   it('works for a conversation without tools', async () => {
@@ -192,7 +192,7 @@ describe('a saved context state', () => {
       fc.asyncProperty(talks, deeds, restarts, budgets, (messages, deeds, restarts, budget) =>
         goesOn(messages, deeds, restarts, { budget }),
       ),
-      { numRuns: rounds(15, 1000) },
+      { numRuns: rounds(5, 1000) },
     )
   })
 })

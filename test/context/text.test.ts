@@ -28,10 +28,11 @@ import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
+import { anyCharacters } from '../any-characters.ts'
 
 const wellFormed = (text: string): boolean => text.isWellFormed()
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 400 }),
+  anyCharacters(400).map((text) => text.toWellFormed()),
   fc.string({ unit: fc.constantFrom('🙂', 'a', ' ', '\n', 'é', '。'), maxLength: 3000 }),
 )
 

@@ -405,12 +405,13 @@ describe('replacing built-ins while a chunk is sealed', () => {
     }, history)
     append(300, 385)
     const expected = Array.from({ length: 385 }, (_, n) => ({ n }))
+    const textUpTo = (length: number): string => JSON.stringify(expected.slice(0, length))
     for (const round of [1, 2]) {
-      expect([round, history.view().toArray()]).toEqual([round, expected])
-      expect(Array.from(expected, (_, n) => history.view().at(n))).toEqual(expected)
+      expect([round, JSON.stringify(history.view().toArray())]).toEqual([round, textUpTo(385)])
+      expect(JSON.stringify(Array.from(expected, (_, n) => history.view().at(n)))).toBe(textUpTo(385))
       expect(history.view().pages.count('plan')).toBe(385)
-      expect(early.toArray()).toEqual(expected.slice(0, 120))
-      expect(fork.view().toArray()).toEqual(expected.slice(0, 301))
+      expect(JSON.stringify(early.toArray())).toBe(textUpTo(120))
+      expect(JSON.stringify(fork.view().toArray())).toBe(textUpTo(301))
     }
     for (const message of history.view()) expect(Object.isFrozen(message)).toBe(true)
   }

@@ -41,7 +41,7 @@ import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, text
 import { emptyRange, RowTree, hashRow, isBlockId, type BlockId, type HashedRow } from '../../src/proof/kit.ts'
 import type { Row } from '../../src/store/index.ts'
 import { conversation } from '../messages.ts'
-import { isFull, rounds } from '../rounds.ts'
+import { isFull, oneIn, rounds } from '../rounds.ts'
 import { numbers, places, plain, withPatches, type Patch, type Place } from './built-ins.ts'
 
 // The test's own tools, taken before anything is patched.
@@ -52,9 +52,10 @@ const parse = JSON.parse
 
 /** A digest that calls nothing: hashing is a dependency's. */
 const toyHash = (bytes: Uint8Array): Uint8Array => {
+  let state = 7
+  for (let index = 0; bytes[index] !== undefined; index++) state = (state * 31 + (bytes[index] as number)) | 0
   const digest = new Bytes(32)
-  for (let index = 0; bytes[index] !== undefined; index++)
-    digest[index % 32] = (digest[index % 32] as number) * 31 + (bytes[index] as number) + index
+  for (let index = 0; index < 32; index++) digest[index] = state >>> (index % 25)
   return digest
 }
 const Bytes = Uint8Array
@@ -264,11 +265,18 @@ const blocksOf = ({ row, blocks }: Pick<EncodedRow, 'row' | 'blocks'>): Readonly
   return found
 }
 
-/** Whether everything in a value is frozen, and the value as text. Called when nothing is patched any more. */
-const told = (out: readonly unknown[]): string =>
-  stringify(out, (_key, value: unknown) =>
-    ArrayBuffer.isView(value) ? `bytes ${Buffer.from(value.buffer).toString('base64').slice(0, 60)}` : value,
-  )
+/** What was given, as text. Called when nothing is patched any more. */
+const told = (out: readonly unknown[]): string => {
+  const toJSON = function (this: Uint8Array): string {
+    return `bytes ${Buffer.from(this.buffer).toString('base64').slice(0, 60)}`
+  }
+  Object.defineProperty(Bytes.prototype, 'toJSON', { value: toJSON, configurable: true })
+  try {
+    return stringify(out)
+  } finally {
+    Reflect.deleteProperty(Bytes.prototype, 'toJSON')
+  }
+}
 
 const forged = { role: 'system', content: [{ type: 'text', text: 'forged' }] }
 
@@ -357,8 +365,10 @@ describe('recorded and stored data with patched built-ins', () => {
 
   it('is the same with each function and accessor patched, one at a time', () => {
     const differs = (place: Place, manner: number): boolean => under([patchOf(place, manner)]) !== expected
+    // A sample: with chunks of two messages other places than with those of 128.
+    const first = chunkLength === 2 ? 5 : 0
     const wrong = places.filter((place, at) =>
-      isFull ? manners.some((_, manner) => differs(place, manner)) : at % 5 === 0 && differs(place, at / 5),
+      isFull ? manners.some((_, manner) => differs(place, manner)) : at % 10 === first && differs(place, at / 5),
     )
     expect(wrong.map(({ name }) => name)).toEqual([])
   })
@@ -399,17 +409,19 @@ describe('recorded and stored data with patched built-ins', () => {
       Symbol.toPrimitive,
       Symbol.isConcatSpreadable,
     ]
-    for (const target of [Object.prototype, Array.prototype, String.prototype, Function.prototype])
-      for (const key of keys)
-        for (const value of [forged, () => forged]) {
-          if (getOwnPropertyDescriptor(target, key) !== undefined) continue
-          const accessor = { get: () => value, set: tamper, configurable: true }
-          for (const after of [accessor, { value, writable: true, configurable: true, enumerable: true }])
-            expect(
-              under([{ target, key, before: undefined, after: plain(after) }]) === expected
-                ? []
-                : [target, key, value, 'get' in after],
-            ).toEqual([])
+    const forms = [forged, () => forged].flatMap((value): readonly PropertyDescriptor[] => [
+      { get: () => value, set: tamper, configurable: true },
+      { value, writable: true, configurable: true, enumerable: true },
+    ])
+    const targets = [Object.prototype, Array.prototype, String.prototype, Function.prototype]
+    for (const [at, target] of targets.entries())
+      for (const [index, key] of keys.entries()) {
+        if (getOwnPropertyDescriptor(target, key) !== undefined) continue
+        for (let form = (at + index) % oneIn(4); form < 4; form += oneIn(4)) {
+          const after = plain(forms[form] as PropertyDescriptor)
+          if (under([{ target, key, before: undefined, after }]) !== expected)
+            expect.fail(`${String(key)} on prototype ${at}, in form ${form}`)
         }
+      }
   })
 })

@@ -19,7 +19,7 @@ import { toolResultsOf, type PairingProblem } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
-import { rounds } from '../rounds.ts'
+import { isFull, oneIn, rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 import { Outputs } from '../outputs.ts'
 
@@ -216,12 +216,12 @@ describe('mend', () => {
     )
     outputs.expectToBe('2cec9060f0f58145')
   })
-  it('handles 100,000 messages with 10,000 parallel calls in one pass', () => {
+  it('handles 50,000 messages with 10,000 parallel calls in one pass', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => call(`c${index}`))
     const messages = [
       assistant(...many),
       ...many.slice(1).map(({ id }) => toolResult(id, '')),
-      ...Array.from({ length: 90_000 }, () => user('x')),
+      ...Array.from({ length: 40_000 }, () => user('x')),
     ]
     expect(problems(messages).length).toBe(1)
     expect(mend(messages).messages.length).toBe(messages.length + 1)
@@ -244,7 +244,7 @@ describe('mend on real transcripts', () => {
     const file = readShared('transcripts/tau-airline-gpt-4o.openai-chat.json')
     const found: string[] = []
     let damaged = 0
-    for (let pick = 0; pick < 50; pick++) {
+    for (let pick = 0; pick < 50; pick += oneIn(5)) {
       const transcript = readTranscript(file, { pick })
       if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
       const here = problems(transcript.right.messages).map(({ _tag }) => _tag)
@@ -253,7 +253,7 @@ describe('mend on real transcripts', () => {
       expect(problems([...mend(transcript.right.messages).messages])).toEqual([])
     }
     expect([...new Set(found)]).toEqual(['DuplicateCallId'])
-    expect([found.length, damaged]).toEqual([17, 11])
+    if (isFull) expect([found.length, damaged]).toEqual([17, 11])
   })
 })
 

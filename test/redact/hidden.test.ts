@@ -219,19 +219,20 @@ describe('redaction leaves unchanged', () => {
   })
 
   it('the validity of JSON at any depth', () => {
-    for (const depth of [5_000, 200_000]) {
+    for (const depth of [5_000, rounds(40_000, 200_000)]) {
       const nested = `${'{"a":['.repeat(depth)}"${secret}"${']}'.repeat(depth)}`
       expect(clean(nested)).toBe(nested.replace(secret, mark))
     }
   })
 
   it('all keys that redact to the same text, kept distinct', () => {
-    const keys = Array.from({ length: 20_000 }, (_, at) => `ghp_${String(at).padStart(36, 'x')}`)
-    const json = [...keys.slice(0, 10_000), `${mark} 5`, mark, ...keys.slice(10_000)].map((key) => `"${key}":1`)
+    const half = rounds(2_000, 10_000)
+    const keys = Array.from({ length: 2 * half }, (_, at) => `ghp_${String(at).padStart(36, 'x')}`)
+    const json = [...keys.slice(0, half), `${mark} 5`, mark, ...keys.slice(half)].map((key) => `"${key}":1`)
     const written = Object.keys(JSON.parse(clean(`{${json.join(',')}}`)) as object)
-    expect(written).toHaveLength(20_002)
+    expect(written).toHaveLength(2 * half + 2)
     expect(written.slice(0, 3)).toEqual([mark, `${mark} 2`, `${mark} 3`])
-    expect(written.slice(10_000, 10_003)).toEqual([`${mark} 5 2`, `${mark} 10001`, `${mark} 10002`])
+    expect(written.slice(half, half + 3)).toEqual([`${mark} 5 2`, `${mark} ${half + 1}`, `${mark} ${half + 2}`])
   })
 
   it('the validity of JSON when a key spans several strings', () => {

@@ -37,7 +37,7 @@ import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { rounds } from '../rounds.ts'
 
-const runs = rounds(150, 20_000)
+const runs = rounds(60, 20_000)
 
 const never = (): Promise<never> => new Promise(() => undefined)
 

@@ -1,6 +1,6 @@
 /**
- * SIGKILL of a process that runs two real tools against a streaming provider on loopback, at any moment. Three times
- * (one for each provider), 200 at full size.
+ * SIGKILL of a process that runs two real tools against a streaming provider on loopback, at any moment. Once, 200 times at
+ * full size with each provider in turn; soak.test.ts kills agents of the others.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { anthropicEvents, chatEvents, responsesEvents } from './wire.ts'
 import { rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
 
-const kills = rounds(providers.length, 200)
+const kills = rounds(1, 200)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-kills-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -37,7 +37,7 @@ const random = (seed: number): ((below: number) => number) => {
 it(`${kills} processes killed during tools and answers: each input is recorded once`, async () => {
   const pick = random(11)
   let ids = 0
-  for (const [index, provider] of providers.entries()) {
+  for (const [index, provider] of providers.slice(0, kills).entries()) {
     const refused: unknown[] = []
     let answers = 0
     const { url, close } = await providerServer(({ body }) => {
@@ -93,8 +93,10 @@ it(`${kills} processes killed during tools and answers: each input is recorded o
         session.openSteps().length > 0 &&
         session.interrupted().length === 0 &&
         (await store.leaseOf(session.id)) !== undefined
-      )
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
         await session.refresh()
+      }
       await session.refresh()
       const all: readonly Message[] = [...session.view().toArray(), ...session.interrupted()]
       expect(isRight(settle(all))).toBe(true)

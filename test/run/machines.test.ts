@@ -101,7 +101,7 @@ const explored = (ways: readonly Way[], depth: number, rules: Rules = realRules)
   return { states: seen.size, schedules, longest }
 }
 
-const depth = Number(process.env['INDELIBLE_DEPTH'] ?? (isFull ? 14 : 6))
+const depth = Number(process.env['INDELIBLE_DEPTH'] ?? (isFull ? 14 : 5))
 
 it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']]] as const)(
   `after every sequence of ${depth} events, all rules hold and every waiter proceeds (%s)`,

@@ -29,6 +29,7 @@ import {
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { programUrl } from '../programs.ts'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
   const answer = await task()
@@ -237,13 +238,9 @@ describe('sessionHandler', () => {
   it('after a kill during a tool, keeps finished work and tells the model which calls may have had effects', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-killed-'))
     const path = join(folder, 's.db')
-    const source = (entry: string): string =>
-      JSON.stringify(new URL(`../../src/${entry}/index.ts`, import.meta.url).href)
     const code = `
-      const { createSession } = await import(${source('session')})
-      const { sqliteStore } = await import(${source('store/sqlite')})
-      const { assistant, settle, toolCall, user } = await import(${source('message')})
-      const { run, scriptedModel, sessionHandler, tool } = await import(${source('run')})
+      const { assistant, createSession, run, scriptedModel, sessionHandler, settle, sqliteStore, tool, toolCall, user } =
+        await import(${JSON.stringify(programUrl('test/library.ts'))})
       const store = (await sqliteStore({ path: ${JSON.stringify(path)} })()).right
       const session = (await createSession(store, { id: 's' })()).right
       await session.append(user('deploy it'))()
@@ -258,7 +255,11 @@ describe('sessionHandler', () => {
     const session = await done(openSession(store, 's'))
     expect(session.view().toArray()).toEqual([user('deploy it')])
     expect(session.unfinished()).toEqual([{ callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' }])
-    while (session.interrupted().length === 0) await done(session.refresh()) // until the lease of the dead one ends
+    // Until the lease of the dead one ends.
+    while (session.interrupted().length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await done(session.refresh())
+    }
     await done(session.append(session.interrupted()))
     expect([session.unfinished(), session.interrupted()]).toEqual([[], []])
     expect(session.view().toArray().slice(1).map(textIn)).toEqual([

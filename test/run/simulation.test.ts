@@ -10,7 +10,7 @@ import { inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { rounds } from '../rounds.ts'
 import { World } from './simulated-world.ts'
 
-const schedules = rounds(60, 1000)
+const schedules = rounds(24, 1000)
 
 // The waits of a lease are drawn at random: the same schedule is the same run.
 const { random } = Math

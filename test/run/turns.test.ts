@@ -15,7 +15,7 @@ import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
 
-const [processes, turns] = [isFull ? 8 : 3, rounds(3, 60)]
+const [processes, turns] = [isFull ? 8 : 2, rounds(3, 60)]
 const kills = isFull ? 200 : Math.ceil(turns / 3)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-turns-'))
 const server = isFull ? await startPostgres() : undefined

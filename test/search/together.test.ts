@@ -28,7 +28,7 @@ it('the index has everything that two processes append while it is rebuilt repea
   const path = join(folder, 'together.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   await indexStore(store)
-  const each = rounds(30, 500)
+  const each = rounds(12, 500)
   const state = { appending: true }
   const appended = Promise.all(['a', 'b'].map((id) => exitOf(startProcess('append', path, id, String(each))))).then(
     (codes) => {

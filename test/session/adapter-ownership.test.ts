@@ -8,6 +8,8 @@ import { IndelibleSaver } from '@indelible/langgraph'
 import { agentsSession } from '@indelible/openai-agents'
 import { listSessions } from 'indelible/session'
 import { expect, it } from 'vitest'
+import { rounds } from '../rounds.ts'
+import { anyCharacters } from '../any-characters.ts'
 
 type Adapter = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'claude-agent'
 
@@ -43,7 +45,7 @@ const idUnder = async (
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 const long = 'x'.repeat(300)
 const ids = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyCharacters(),
   fc.constantFrom('bob', 'langgraph/bob', 'claude-agent/p/bob', 'p/bob', '\ud800', '\ufffd', '#d800', '%23d800', long),
   fc.constantFrom(digest(`langgraph/${long}`), `langgraph/${digest(`langgraph/${long}`)}`, `#${digest(`langgraph/${long}`)}`), // oxfmt-ignore
 )
@@ -60,6 +62,7 @@ it('two different pairs of adapter and user id never share a session', async () 
       }
       expect(new Set(opened).size).toBe(opened.length)
     }),
+    { numRuns: rounds(40, 100) },
   )
 })
 

@@ -261,11 +261,11 @@ afterAll(async () => {
 })
 
 it.each([
-  ['memory', rounds(60, 10_000), async (): Promise<Store> => memoryStore()],
-  ['SQLite', rounds(12, 2000), () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
+  ['memory', rounds(25, 10_000), async (): Promise<Store> => memoryStore()],
+  ['SQLite', rounds(6, 2000), () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
   [
     'PostgreSQL',
-    server === undefined ? 0 : rounds(3, 300),
+    server === undefined ? 0 : rounds(2, 300),
     () =>
       ok(
         postgresStore({

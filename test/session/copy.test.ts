@@ -110,7 +110,7 @@ it('a copy that has grown past its source is left alone and reported', async () 
 it('an unfinished copy is not listed or opened, and continues when copied again', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const session = await ok(createSession(from, { id: 's', metadata: { title: 'long' } }))
-  await ok(session.append(Array.from({ length: 2500 }, (_, number) => user(`message ${number}`))))
+  await ok(session.append(Array.from({ length: 2010 }, (_, number) => user(`message ${number}`))))
   let pieces = 0
   const breaking: Store = {
     ...to,
@@ -128,17 +128,17 @@ it('an unfinished copy is not listed or opened, and continues when copied again'
   await fault('UnfinishedSession', copySession(to, memoryStore(), 's'))
   const rows: number[] = []
   const info = await ok(copySession(from, to, 's', { progress: (stored) => rows.push(stored) }))
-  expect(rows).toEqual([2000, 2500])
-  expect(info).toMatchObject({ len: 2500, head: session.head(), metadata: { title: 'long' } })
+  expect(rows).toEqual([2000, 2010])
+  expect(info).toMatchObject({ len: 2010, head: session.head(), metadata: { title: 'long' } })
   expect((await ok(listSessions(to))).sessions).toEqual([info])
 })
 
 it('two concurrent copies of one session both complete it', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const long = await ok(createSession(from, { id: 's' }))
-  await ok(long.append(Array.from({ length: 5000 }, (_, number) => user(`message ${number}`))))
-  const heads = await Promise.all([1, 2, 3].map(() => ok(copySession(from, to, 's'))))
-  for (const { head, len } of heads) expect([head, len]).toEqual([long.head(), 5000])
+  await ok(long.append(Array.from({ length: 2100 }, (_, number) => user(`message ${number}`))))
+  const heads = await Promise.all([1, 2].map(() => ok(copySession(from, to, 's'))))
+  for (const { head, len } of heads) expect([head, len]).toEqual([long.head(), 2100])
   await ok(verifySession(to, 's', { head: long.head() }))
 })
 

@@ -129,8 +129,8 @@ const crowd = async (path: string, each: number, kills: number): Promise<void> =
   await store.close()
 }
 
-const perWriter = rounds(30, 5000)
-const kills = rounds(3, 40)
+const perWriter = rounds(20, 5000)
+const kills = rounds(2, 40)
 
 it(`SQLite: ${parties} followers get all of ${parties} × ${perWriter} rows once and in order, despite kills`, async () => {
   await crowd(join(folder, 'crowd.db'), perWriter, kills)
@@ -142,7 +142,7 @@ it(
   async () => {
     const address = new URL(server?.url ?? '')
     address.searchParams.set('schema', `follow ${process.pid}`)
-    await crowd(address.href, perWriter, kills)
+    await crowd(address.href, perWriter, rounds(1, 40))
   },
 )
 

@@ -12,6 +12,7 @@ import { postgresStore } from '@indelible/postgres'
 import { storeTask } from '../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
+import { rounds } from '../rounds.ts'
 import { fault, ok } from '../task-results.ts'
 import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { transcriptOf } from './transcripts.ts'
@@ -93,7 +94,7 @@ describe.each(Object.entries(places))('concurrent imports of one id, on %s', (_n
     const { path, store } = await place()
     const names = ['ada', 'bob', 'liar']
     const importers = await Promise.all(names.map((name) => importer(path, name)))
-    const ids = Array.from({ length: 8 }, (_, number) => `of round ${number}`.replaceAll(' ', '-'))
+    const ids = Array.from({ length: rounds(2, 8) }, (_, number) => `of round ${number}`.replaceAll(' ', '-'))
     for (const id of ids) {
       const answers = await Promise.all(importers.map(({ run }) => run(id)))
       const { head } = await ok(describeSession(store, id))

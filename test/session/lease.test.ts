@@ -164,8 +164,8 @@ describe('a session lease', () => {
   })
 })
 
-const processes = rounds(4, 8)
-const times = rounds(3, 500)
+const processes = rounds(3, 8)
+const times = rounds(4, 500)
 
 /** Processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
 const contest = async (path: string, each: number, disturbances: number): Promise<void> => {

@@ -198,18 +198,20 @@ const plain = (value: unknown): unknown =>
   )
 
 describe('a polluted Object.prototype', () => {
+  let found: Promise<string> | undefined
+  const withoutPollution = (): Promise<string> => (found ??= everything())
   it('is not needed: each operation works without it', async () => {
-    const failed = (JSON.parse(await everything()) as [number, unknown][]).filter(
+    const failed = (JSON.parse(await withoutPollution()) as [number, unknown][]).filter(
       ([, found]) => typeof found === 'string' && !found.startsWith('{'),
     )
     expect(failed).toEqual([])
   })
   it('does not change recorded, stored, read or sent data', async () => {
-    const expected = await everything()
+    const expected = await withoutPollution()
     expect(firstDifference(expected, await everything())).toEqual([undefined, undefined])
     const every = names.flatMap((name) => values.map((value) => [name, value] as const))
     const wrong: unknown[] = []
-    const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : Math.ceil(every.length / 9)))
+    const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : Math.ceil(every.length / 3)))
     for (let index = 0; index < every.length; index += stride) {
       const [name, value] = every[index] as (typeof every)[number]
       Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true })

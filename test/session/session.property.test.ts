@@ -22,6 +22,7 @@ import {
 import { readRange } from 'indelible/session'
 import { classify, pageKinds } from 'indelible/pages'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { rounds } from '../rounds.ts'
 import { fault, ok } from '../task-results.ts'
 
 interface Model {
@@ -171,8 +172,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 
 it.each([
-  ['memory', 150, async (): Promise<Store> => memoryStore()],
-  ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
+  ['memory', rounds(50, 150), async (): Promise<Store> => memoryStore()],
+  ['SQLite', rounds(13, 40), () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
 ] as const)(
   'sessions match their model, views never change, and heads hold after any operations: in %s',
   async (_name, numRuns, open) => {

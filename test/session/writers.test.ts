@@ -1,4 +1,4 @@
-/** Four processes that append to one session at once. */
+/** Processes that append to one session at once. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,8 +14,8 @@ import { program } from '../programs.ts'
 const folder = mkdtempSync(join(tmpdir(), 'indelible-writers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const each = rounds(100, 500)
-const names = ['a', 'b', 'c', 'd']
+const each = rounds(30, 500)
+const names = ['a', 'b', 'c', 'd'].slice(0, rounds(3, 4))
 /** Those that have opened the session. All of them begin then, so all but one meet a conflict. */
 const ready = new Set<ChildProcessWithoutNullStreams>()
 
@@ -41,7 +41,7 @@ const write = (path: string, name: string): Promise<readonly string[]> =>
     )
   })
 
-it(`4 × ${each} concurrent appends lose and double nothing, and each conflict carries the missed rows`, async () => {
+it(`${names.length} × ${each} concurrent appends lose and double nothing, and each conflict carries the missed rows`, async () => {
   const path = join(folder, 'shared.db')
   const store = await ok(sqliteStore({ path }))
   await ok(createSession(store, { id: 's' }))

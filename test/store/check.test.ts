@@ -14,6 +14,7 @@ import { createSession, forkSession, listSessions, openSession, user, verifySess
 import type { StoreNotice } from 'indelible/store'
 import { findingText } from '../../src/store/kit.ts'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { oneIn } from '../rounds.ts'
 import { fault, ok } from '../task-results.ts'
 import { indelible } from '../../packages/cli/test/indelible.ts'
 
@@ -475,7 +476,7 @@ describe('damaged bookkeeping', () => {
     }
   })
   it('lists an unreadable log as one line that can be removed', async () => {
-    for (const [change, what] of [
+    const changes = [
       ["meta = 'null'", 'metadata'],
       ["meta = 'nonsense'", 'metadata'],
       ['created = 1 << 60', 'created'],
@@ -484,7 +485,8 @@ describe('damaged bookkeeping', () => {
       ['size = -1', 'size'],
       ['changes = 1 << 60', 'version'],
       ["root = x'00'", 'head'],
-    ] as const) {
+    ] as const
+    for (const [at, [change, what]] of changes.entries()) {
       const path = damaged(`update log set ${change} where id = 'b'`)
       const notices: StoreNotice[] = []
       const store = await ok(sqliteStore({ path, onNotice: (notice) => notices.push(notice) }))
@@ -498,12 +500,14 @@ describe('damaged bookkeeping', () => {
       expect(notices).toEqual([{ _tag: 'DamageFound', scope: 'default', fault: damage }])
       await fault('DamagedLog', verifySession(store, 'b'))
       await ok(store.close())
-      const list = indelible(['list', '--store', path])
-      expect(list).toMatchObject({ status: 1, stderr: expect.stringMatching(/b.*: its /m) as string })
-      expect(indelible(['verify', '--all', '--store', path])).toMatchObject({
-        status: 1,
-        stdout: expect.stringContaining('4 sessions verified, 1 damaged') as string,
-      })
+      if (at % oneIn(4) === 0) {
+        const list = indelible(['list', '--store', path])
+        expect(list).toMatchObject({ status: 1, stderr: expect.stringMatching(/b.*: its /m) as string })
+        expect(indelible(['verify', '--all', '--store', path])).toMatchObject({
+          status: 1,
+          stdout: expect.stringContaining('4 sessions verified, 1 damaged') as string,
+        })
+      }
       if (change !== "meta = 'null'") {
         const again = await ok(sqliteStore({ path }))
         await ok(again.remove('b'))

@@ -102,7 +102,7 @@ describe('a store file of format 1', () => {
 
   it('is migrated by the next process after a kill at any migration step', async () => {
     let killed = 0
-    for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? 9 : 1) {
+    for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? 13 : 1) {
       const path = fresh()
       const { status, signal, stderr } = spawnSync(
         process.execPath,

@@ -14,12 +14,18 @@ import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { pack, packBlocks, unpack } from '../../src/store/sqlite/packed.ts'
 import { leftOutIf } from '../skipped-tests.ts'
 import { smallDisk } from '../small-disk.ts'
+import { isFull } from '../rounds.ts'
+import { programUrl } from '../programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-packed-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const text = (words: number): Uint8Array =>
   new TextEncoder().encode(Array.from({ length: words }, (_, word) => `word ${word}`).join(' '))
+
+/** Compared byte by byte, `toEqual` takes most of a second. */
+const areSame = (found: readonly (Uint8Array | undefined)[], blocks: readonly Uint8Array[]): boolean =>
+  found.length === blocks.length && blocks.every((block, at) => Buffer.compare(found[at] ?? Buffer.of(), block) === 0)
 
 it('a block is compressed if that saves a quarter; small ones and others are stored as they are', () => {
   const long = text(1000)
@@ -85,7 +91,7 @@ it("a repair restores a block's damaged size, compressed or not, but not its byt
   const ids = await store.putBlocks(blocks)
   await compactSqlite({ path })
   const db = new DatabaseSync(path)
-  const stored = () => db.prepare('select * from content').all()
+  const stored = () => JSON.stringify(db.prepare('select block, hex(bytes), size from content').all())
   const before = stored()
   for (const size of ['null', '-1', '-2', '0', '5', 'size + 1', '9223372036854775807']) {
     db.exec(`update content set size = ${size}`)
@@ -97,9 +103,9 @@ it("a repair restores a block's damaged size, compressed or not, but not its byt
     expect((await store.repair()).map(({ done }) => done)).toEqual(
       findings.map(() => 'its size was made again from its bytes'),
     )
-    expect(await store.getBlocks(ids)).toEqual(blocks)
+    expect(areSame(await store.getBlocks(ids), blocks)).toBe(true)
     db.exec('update content set size = null where size = -1')
-    expect(stored()).toEqual(before)
+    expect(stored() === before).toBe(true)
   }
   db.exec('update content set bytes = substr(bytes, 1, length(bytes) - 1) where block = 3')
   expect(await store.repair()).toMatchObject([{ what: 'its bytes are not those of its id', done: undefined }])
@@ -109,12 +115,12 @@ it("a repair restores a block's damaged size, compressed or not, but not its byt
 })
 
 it('a decompression bomb is treated as damaged without decompressing, and no such block is compressed', () => {
-  const many = new Uint8Array(80 << 20)
+  const many = new Uint8Array((64 << 20) + 1)
   const bytes = new Uint8Array(zstdCompressSync(many))
   expect(bytes.length).toBeLessThan(10_000)
   expect(unpack({ bytes, size: many.length }).length).toBe(bytes.length)
   expect(pack(many).size).toBe(null)
-  const fewer = many.subarray(0, 64 << 20)
+  const fewer = many.subarray(0, isFull ? 64 << 20 : 1 << 20)
   expect(Buffer.compare(unpack(pack(fewer)), fewer)).toBe(0)
 })
 
@@ -166,7 +172,7 @@ it('compaction compresses all blocks, even more than fit one transaction', async
   expect(transactions).toBe(3)
   expect(db.prepare('select length(bytes) as plain from content where size < 0').all()).toEqual([{ plain: 2000 }])
   db.close()
-  expect((await store.getBlocks(ids)).slice(0, 250)).toEqual(blocks)
+  expect(areSame((await store.getBlocks(ids)).slice(0, 250), blocks)).toBe(true)
   await store.close()
 })
 
@@ -343,7 +349,7 @@ it('without zstd, a compaction changes nothing, and compacting and reading compr
     const zlib = process.getBuiltinModule('node:zlib')
     for (const name of ['zstdCompressSync', 'zstdDecompressSync']) delete zlib[name]
     module.syncBuiltinESMExports()
-    const { compactSqlite, sqliteStore } = await import('indelible/store/sqlite')
+    const { compactSqlite, sqliteStore } = await import(${JSON.stringify(programUrl('test/library.ts'))})
     const [path, id, plain] = process.argv.slice(1)
     const said = (fault) => fault.message
     const store = await sqliteStore({ path })

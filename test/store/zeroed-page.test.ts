@@ -6,6 +6,7 @@ import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { expect, it, onTestFinished } from 'vitest'
 import { createSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { oneIn } from '../rounds.ts'
 import { ok } from '../task-results.ts'
 
 it('a zeroed page makes nodes and rows report the same damaged position', async () => {
@@ -19,7 +20,7 @@ it('a zeroed page makes nodes and rows report the same damaged position', async 
   const whole = readFileSync(path)
   const positions = Array.from({ length: 300 }, (_, index) => index)
   const named = new Set<number>()
-  for (let at = 4096; at < whole.length; at += 4096) {
+  for (let at = 4096; at < whole.length; at += 4096 * oneIn(2)) {
     writeFileSync(path, Buffer.from(whole).fill(0, at, at + 4096))
     const opened = await sqliteStore({ path })()
     if (isLeft(opened)) continue

@@ -188,6 +188,11 @@ describe('an unobserved failure', () => {
     })
     return { stdout: stdout.trim(), stderr, status }
   }
+  /** What is made at the first call. */
+  const lazily = <T extends object>(make: () => T): (() => T) => {
+    let made: T | undefined
+    return () => (made ??= make())
+  }
   const failing = `session.append({ role: 'user' })`
   it.each([
     ['it is dropped', `void ${failing}`],
@@ -198,17 +203,24 @@ describe('an unobserved failure', () => {
     expect(stderr).toContain('FaultError: session.append: message 0')
     expect(status).toBe(1)
   })
-  it.each([
+  // Those that end no process share one.
+  const harmless = [
     ['called', `await ${failing}()`],
     ['called and dropped', `void ${failing}()`],
     ['awaited', `try { await ${failing} } catch {}`],
     ['caught', `${failing}.catch(() => {})`],
     ['one of several', `await Promise.allSettled([${failing}, ${failing}])`],
     ['looked at later in the same turn', `const task = ${failing}; await undefined; await task()`],
-  ])('does not end the process where it is %s', (_how, body) => {
-    expect(ran(body)).toEqual({ stdout: '0', stderr: '', status: 0 })
+  ] as const
+  const lives = lazily(() =>
+    ran(harmless.map(([how, body]) => `{ ${body}; await later(); console.log('${how}') }`).join('\n')),
+  )
+  it.each(harmless)('does not end the process where it is %s', (how) => {
+    const { stdout, stderr, status } = lives()
+    expect(stdout.split('\n')).toContain(how)
+    expect([stdout.split('\n').at(-1), stderr, status]).toEqual(['0', '', 0])
   })
-  it.each([
+  const chained = [
     ['the first alone', `void say('a'); void say('b')`, ['session.append']],
     [
       'none behind one that is looked at',
@@ -217,26 +229,33 @@ describe('an unobserved failure', () => {
     ],
     [
       'one that is called after it failed',
-      `await say('a').catch(() => {}); down = 1; void say('b')`,
+      `await say('a').catch(() => {}); state.down = 1; void say('b')`,
       ['session.append'],
     ],
     [
       'a note, which follows no append',
-      `say('a').catch(() => {}); down = 2; void session.note({ type: 'pin', position: 0 })`,
+      `say('a').catch(() => {}); state.down = 2; void session.note({ type: 'pin', position: 0 })`,
       ['session.note'],
     ],
-  ])('of chained failing appends: %s', (_which, body, calls) => {
+  ] as const
+  const unhandled = lazily(() => {
     const { stdout } = ran(`
-      await session.append(user('there'))
-      await session.close()
-      let down = 1
-      const opened = await openSession({ ...store, append: (id, append) =>
-        down-- > 0 ? storeTask(async () => ({ _tag: 'Left', left: { _tag: 'Full', path: 'x' } }), 'store.append') : store.append(id, append)
-      }, 's')
-      const say = (text, options) => opened.append(user(text), options)
       process.on('unhandledRejection', ({ message }) => console.log(message.split(':')[0]))
-      ${body.replace('session.note', 'opened.note')}`)
-    expect(stdout.split('\n').slice(0, -1)).toEqual(calls)
+      const chain = async (id, does) => {
+        await createSession(store, { id, messages: [user('there')] })
+        const state = { down: 1 }
+        const opened = await openSession({ ...store, append: (id, append) =>
+          state.down-- > 0 ? storeTask(async () => ({ _tag: 'Left', left: { _tag: 'Full', path: 'x' } }), 'store.append') : store.append(id, append)
+        }, id)
+        await does(opened, (text, options) => opened.append(user(text), options), state)
+        await later()
+        console.log('---')
+      }
+      ${chained.map(([which, body]) => `await chain('${which}', async (session, say, state) => { ${body} })`).join('\n')}`)
+    return stdout.split('---\n').map((lines) => lines.split('\n').slice(0, -1))
+  })
+  it.each(chained)('of chained failing appends: %s', (which, _body, calls) => {
+    expect(unhandled()[chained.findIndex(([name]) => name === which)]).toEqual(calls)
   })
   it('does not arise from a successful call', () => {
     expect(ran(`session.append(user('x')); void session.append(user('y'))`)).toEqual({

@@ -19,6 +19,7 @@ import { provider, type Meta, type ResultPart } from 'indelible/message'
 import { checkThread, decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
 import { conversation, everyPart } from '../messages.ts'
 import { Outputs } from '../outputs.ts'
+import { rounds } from '../rounds.ts'
 
 const decoded = (items: readonly unknown[]): readonly Message[] => {
   const answer = decodeThread(items)
@@ -403,7 +404,8 @@ it('any conversation survives the round trip to items', () => {
         for (const other of others) outputs.add(decodeThread(items.with(index, other)))
       }
     }),
+    { numRuns: rounds(40, 100) },
   )
-  outputs.expectToBe('8c97fc7bcc746961')
+  outputs.expectToBe('d0200c8475516226')
   expect(decoded(encodeThread(conversation()))).toEqual(conversation())
 })

@@ -228,7 +228,7 @@ it('whatever failed before, an input asked again is answered by its own answer: 
           expect(await runTurn(session, `question ${id}`, { id, model })).toEqual(['answered', `re: question ${id}`])
       },
     ),
-    { numRuns: rounds(30, 2000) },
+    { numRuns: rounds(10, 2000) },
   )
 })
 

@@ -354,7 +354,7 @@ describe('hydrating refs', () => {
 })
 
 itShared('real conversations come back from their refs as they were', async () => {
-  for (const [name, , { messages }] of realConversations(1)) {
+  for (const [name, , { messages }] of realConversations(Infinity)) {
     const store = memoryStore()
     const stored = await ok(persist(store, createPendingHistory({ from: messages })))
     const parsed = parseHistoryJson(JSON.stringify(stored))
