@@ -13,7 +13,8 @@ import { root, runAside } from './run.ts'
 
 const isFull = process.argv.includes('--full')
 if (isFull) process.env['INDELIBLE_ROUNDS'] ??= 'full'
-else process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
+const isBundled = !isFull || Number(process.env['INDELIBLE_ROUNDS']) < 1
+if (isBundled) process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
 
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(summaryPath, { force: true })
@@ -79,7 +80,7 @@ let testsEndedWell = false
 const built = check(build)
 const buildAndTest = async (): Promise<void> => {
   await built // some tests serve the built page
-  if (!isFull) await check(programs)
+  if (isBundled) await check(programs)
   testsEndedWell = await step(tests, 'inherit') // counted one by one, below
 }
 const checkAll = async (): Promise<void> => {

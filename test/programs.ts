@@ -1,8 +1,8 @@
 /**
  * What tests start as processes and threads of their own. A process that loads the library file by file takes 0.3 to 0.5 s of
  * processor time, a bundle of the same files a third of it. `npm test` bundles them once a run (scripts/programs.ts), and starts
- * the command as it was built, which loads only what a command needs. Everywhere else, in `npm run check` too, they are started
- * from their sources.
+ * the command as it was built, which loads only what a command needs. Everywhere else, in `npm run check` at full size
+ * too, they are started from their sources.
  */
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
