@@ -227,8 +227,14 @@ export class Calls {
       if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
         const shared = sharedFrom(0, conversation, chain)
         conversation = await this.#conversations.forked(conversation, shared, asked.client)
+        // A request that names an earlier response has only the messages after it.
+        const earlier = begun.now.entries.slice(0, len - given.length)
+        const view = begun.conversation.session.view()
+        const known = earlier.flatMap((entry) => (typeof entry === 'number' ? [view.at(entry) as Message] : []))
         const again =
-          shared === len ? right(undefined) : await conversation.replaceFrom(shared, given.slice(shared - len))
+          shared === len
+            ? right(undefined)
+            : await conversation.replaceFrom(shared, [...known, ...given].slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
         sent = runsOf(await this.#entries(conversation, given, len - given.length, 0))
       }

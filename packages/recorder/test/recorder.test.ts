@@ -1098,6 +1098,33 @@ it('a response whose place has another answer is not continued there', async () 
   ])
 })
 
+it('an answer whose session lost the earlier messages meanwhile is in a fork that has them', async () => {
+  const store = memoryStore()
+  let named: string | undefined = 'named'
+  const recorder = createRecorder({ store, sessionOf: () => named })
+  await respond(recorder, 'one', 'r1')
+  named = undefined
+  const call = recorder.observe({ method: 'POST', url: 'http://x/responses', header: () => undefined })
+  call?.sent(JSON.stringify({ model: 'm', input: 'two', ...after('r1') }))
+  call?.answered(200, () => undefined)
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'to two' }] }]
+  call?.chunk(new TextEncoder().encode(JSON.stringify({ id: 'r2', model: 'm', status: 'completed', output })))
+  await new Promise((resolve) => setTimeout(resolve, 1)) // the first byte begins the recording
+  await recorder.settled()
+  named = 'named'
+  await respond(recorder, 'other', 'r3') // it retracts them
+  call?.end()
+  await recorder.settled()
+  const [session, fork] = await sessionsOf(store)
+  expect([session, fork].map((one) => texts(one as Session))).toEqual([
+    ['other', 'to other'],
+    ['one', 'to one', 'two', 'to two'],
+  ])
+  const receipt = [...(fork?.notes() ?? [])].findLast((note) => note.type === 'receipt') as ReceiptNote
+  const sent = await ok(sentMessages(store, fork as Session, receipt))
+  expect(sent.map((message) => textOf(message as Message))).toEqual(['one', 'to one', 'two'])
+})
+
 it('an answer that arrives after another call changed its session is in a fork, with a receipt of that fork', async () => {
   const store = memoryStore()
   const recorder = createRecorder({ store, sessionOf: () => 'named' })
