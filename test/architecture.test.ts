@@ -55,7 +55,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     record: ['sources', 'terminal', 'view'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal', 'view'],
-    model: ['sources', 'terminal'],
+    model: ['sources', 'terminal', 'view'],
     prove: ['sources', 'terminal', 'view'],
     keep: ['sources', 'terminal', 'record', 'prove'],
     look: ['sources', 'terminal', 'view', 'change', 'files'],

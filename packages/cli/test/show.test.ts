@@ -6,6 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, openSession, orThrow, toolCall, toolResult, user } from 'indelible'
 import type { Row } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { eraseMessages } from 'indelible/session'
+import { scriptedModel, turn } from 'indelible/run'
+import { recordingFetch } from '@indelible/recorder'
 import { root } from '../../../scripts/run.ts'
 import { readTranscript } from '@indelible/transcripts'
 import { importNew } from '../src/files/import-new.ts'
@@ -452,6 +455,56 @@ describe('show --call', () => {
       'The answer cost most: 150 tokens.',
       'The cached tokens were most of the input: 3.1K.',
     ])
+  })
+  it('--sent prints the request of a call where it is known exactly, and says why where it is not', async () => {
+    const sent = (name: string, number: number, store = path) =>
+      indelible(['show', name, '--call', String(number), '--sent', '--store', store])
+    const third = sent(id, 3)
+    expect([third.status, third.stderr]).toEqual([0, ''])
+    const { messages, tools, ...others } = JSON.parse(third.stdout) as {
+      readonly messages: readonly { readonly role: string }[]
+      readonly tools: readonly unknown[]
+    }
+    expect(others).toEqual({ call: 3, model: 'gpt-5.5', source: 'recorded' })
+    expect(messages.map(({ role }) => role).join(' ')).toBe('system user assistant user assistant user')
+    expect(messages[4]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'heard 4' }] })
+    expect(tools).toHaveLength(3)
+    expect(show('--sent').status).toBe(2)
+
+    const other = join(folder, 'sent.db')
+    const store = await sqliteStore({ path: other })
+    const run = await createSession(store, { id: 'run', messages: [user('Be brief.')] })
+    await turn(run, 'How many?', { model: scriptedModel([assistant('Two.')]) }).result()
+    const receipt = { type: 'receipt', len: 2, contextDigest: '0'.repeat(64), model: 'm' } as const
+    await run.note(receipt)
+    await run.close()
+    const erased = await recordCalls(store, [{ input: 10, cached: 0 }], 'A question to erase')
+    await eraseMessages(store, erased, [1], { reason: 'a request' })
+    await store.close()
+    expect(JSON.parse(sent('run', 1, other).stdout)).toMatchObject({
+      ...{ call: 1, source: 'derived' },
+      messages: [user('Be brief.'), user('How many?')],
+    })
+    expect(sent('run', 2, other)).toMatchObject({
+      ...{ status: 1, stdout: '' },
+      stderr:
+        'indelible: run: what call 2 was sent is not known exactly: its messages were not recorded, and can’t be derived again from its receipt\n',
+    })
+    expect(sent(erased, 1, other).stderr).toContain('what is recorded has another digest: part of it is erased')
+    const quiet = join(folder, 'quiet.db')
+    const without = await sqliteStore({ path: quiet })
+    const answer = { choices: [{ message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }] }
+    const fetch = recordingFetch({
+      store: without,
+      content: false,
+      fetch: () => Promise.resolve(Response.json(answer)),
+    })
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'a secret' }] })
+    await (await fetch('http://127.0.0.1/chat/completions', { method: 'POST', body })).text()
+    await fetch.settled()
+    const [figures = ''] = fetch.summary().sessions
+    await without.close()
+    expect(sent(figures, 1, quiet).stderr).toContain('texts were redacted or left out when it was recorded')
   })
   it('there is no such call', () => {
     expect(show('--call', '9')).toMatchObject({

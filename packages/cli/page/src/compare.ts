@@ -2,7 +2,7 @@
 import { estimateTokens, modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
 import { callDollars } from 'indelible/context/kit'
 import type { ModelCall } from '../../src/view/model-calls.ts'
-import type { Series } from './derive-contexts.ts'
+import type { Series } from '../../src/view/derive-contexts.ts'
 import type { SessionRecord } from './record.ts'
 
 /** The US dollars up to each call: of its input under a policy, and of the answer that was recorded. */

@@ -13,7 +13,7 @@ export {
   tokensText,
   visibleText,
 } from '../../src/view/format-text.ts'
-export { costText, dollarsText } from '../../src/terminal/money.ts'
+export { costText, dollarsText } from '../../src/view/money.ts'
 
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })

@@ -1,6 +1,6 @@
 /** Lines over the calls, one for each policy. */
 import type { VNode } from 'preact'
-import type { Series } from './derive-contexts.ts'
+import type { Series } from '../../src/view/derive-contexts.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { compactNumber, groupedNumber } from './format-text.ts'
 

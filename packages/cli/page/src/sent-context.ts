@@ -8,7 +8,7 @@ import type { RequestParts } from '../../src/view/changed-parts.ts'
 import { notesOf, placeOf, type ModelCall } from '../../src/view/model-calls.ts'
 import type { ContextMessage } from '../../src/view/sent-pairs.ts'
 import { sentRequest } from '../../src/view/sent-request.ts'
-import type { SentContext } from './derive-contexts.ts'
+import type { SentContext } from '../../src/view/derive-contexts.ts'
 import type { SessionRecord } from './record.ts'
 import { workerOf } from './worker-client.ts'
 

@@ -3,7 +3,7 @@
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import type { CallPlace } from '../../src/view/model-calls.ts'
-import type { Epoch, Questions, Series } from './derive-contexts.ts'
+import type { Epoch, Questions, Series } from '../../src/view/derive-contexts.ts'
 import { memoizeByKey } from './memo.ts'
 import type { NoteAtRow } from '../../src/view/model-calls.ts'
 import type { Entry, SessionRecord } from './record.ts'

@@ -1,7 +1,7 @@
 /** The worker of the page: it derives contexts, so that the page itself never waits for one. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
 import { reasonOf } from 'indelible/task/kit'
-import { Deriver } from './derive-contexts.ts'
+import { Deriver } from '../../src/view/derive-contexts.ts'
 import type { QuestionWithId, FromWorker, ToWorker } from './worker-client.ts'
 
 let deriver = new Deriver()

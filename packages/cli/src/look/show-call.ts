@@ -8,7 +8,7 @@ import { isThere, sessionIn, storedConversation, type NamedConversation } from '
 import { valueOrUnreadable, withStore } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
-import { dollarsText } from '../terminal/money.ts'
+import { dollarsText } from '../view/money.ts'
 import {
   countText,
   fitColumns,
@@ -36,6 +36,7 @@ import {
 import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
 import { atLeast, share } from '../view/format-text.ts'
 import { linesOf, type Line } from '../view/line-changes.ts'
+import { sentCall } from './sent-call.ts'
 import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
 import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
 import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
@@ -49,7 +50,8 @@ const readCalls = async (store: Store, name: string, call: Call) => {
   const calls = callsOf(record)
   const figures = figuresOf(record, calls)
   if (figures.length === 0) throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
-  return { id, title: found.title, record, calls, figures }
+  const kindOf = (position: number) => found.session?.view().pages.at(position)
+  return { id, title: found.title, record, calls, figures, kindOf }
 }
 
 /** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
@@ -150,7 +152,7 @@ const isNoBreak: ReadonlySet<Cause> = new Set(['cached', 'new', 'uncounted'])
 export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
     const { values, terminal } = call
-    const { id, title, record, calls, figures } = await readCalls(store, name, call)
+    const { id, title, record, calls, figures, kindOf } = await readCalls(store, name, call)
     const { dearest, unpriced, calls: own } = sumsOf(figures)
     const wanted = number === 'dearest' ? dearest?.number : number
     const index = wanted === undefined ? -1 : wanted < 0 ? calls.length + wanted : wanted - 1
@@ -165,6 +167,12 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
       missing: 'missing from the store',
     }
     const request = await sentRequest(record, blocks, shown, before)
+    if (values['sent'] === true) {
+      const sent = sentCall(record, shown, before, request, kindOf)
+      if (typeof sent === 'string')
+        throw new Unreadable(`${id}: what call ${one.number} was sent is not known exactly: ${sent}`)
+      return terminal.printJson([{ call: one.number, model: one.model, ...sent }])
+    }
     const earlier = before && (await sentRequest(record, blocks, before, undefined))
     const compared = request && earlier && compare(earlier, request)
     const forkedFrom = isFirstOwn(record, shown.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined

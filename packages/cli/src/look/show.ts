@@ -21,7 +21,7 @@ export const show: Command = {
     'show [options] FILE [N | N-M]',
     'show [options] SESSION [N | N-M]',
     'show SESSION --calls',
-    'show SESSION --call N',
+    'show SESSION --call N [--sent]',
   ],
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
@@ -41,7 +41,8 @@ terminal they go through a pager (PAGER, else less) if they are longer than the 
 With --calls each model call of a session is a line: the message that answered it (- for none), the tokens, the cost at list
 prices, and why the provider's cache broke. A figure that nobody counted, or whose price is unknown, is "?"; "+ ?" means at least;
 * marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of its input was cached,
-whether the provider's cache broke and why, and how its request differs from that of the call before.
+whether the provider's cache broke and why, and how its request differs from that of the call before. With --sent its messages, tools and system text are printed
+as they were recorded, or, of a run of this library, its messages derived again, where the receipt's digest proves them.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,
@@ -60,6 +61,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
       value: 'N',
       help: 'the N-th model call of a session, from 1; a negative N counts from the end; "dearest" is the one that cost most',
     },
+    sent: { help: 'with --call: only its request, as one JSON object; exit code 1 if it is not known exactly' },
     all: { help: 'the whole record, with retracted messages' },
     full: {
       help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference, and long lines whole',
@@ -81,6 +83,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     if (number === 0) throw new Misuse('show --call counts calls from 1')
     if ([number, at, values['calls']].filter((one) => one !== undefined).length > 1)
       throw new Misuse('show takes only one of N, --call N and --calls')
+    if (number === undefined && values['sent'] === true) throw new Misuse('show --sent takes --call N')
     if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])

@@ -6,7 +6,7 @@ import { fileOrSession, oneFile } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
 import { judgedPolicies, type PricedReplay } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
-import { dollarsText } from '../terminal/money.ts'
+import { dollarsText } from '../view/money.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
 
 export const replay: Command = {

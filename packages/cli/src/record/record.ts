@@ -9,7 +9,7 @@ import { storeOption } from '../sources/place.ts'
 import { onStop, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
-import { dollarsText } from '../terminal/money.ts'
+import { dollarsText } from '../view/money.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { share } from '../view/format-text.ts'
 

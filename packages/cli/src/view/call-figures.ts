@@ -18,7 +18,7 @@ import {
   tokensText,
 } from './format-text.ts'
 import type { ViewedSession } from './protocol.ts'
-import { costText, dollarsText } from '../terminal/money.ts'
+import { costText, dollarsText } from './money.ts'
 
 /**
  * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.

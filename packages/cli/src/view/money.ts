@@ -1,5 +1,5 @@
 /** US dollars, as the command and the page print them. */
-import { atLeast } from '../view/format-text.ts'
+import { atLeast } from './format-text.ts'
 
 /** $1.05, $0.265, $0.0020; never fewer than two digits that say something. */
 export const dollarsText = (dollars: number): string => {

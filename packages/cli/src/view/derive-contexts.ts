@@ -16,8 +16,8 @@ import { isLeft } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
 import { residencyLevels, type PageKind } from 'indelible/pages'
-import type { CallPlace, NoteAtRow } from '../../src/view/model-calls.ts'
-import type { ContextMessage } from '../../src/view/sent-pairs.ts'
+import type { CallPlace, NoteAtRow } from './model-calls.ts'
+import type { ContextMessage } from './sent-pairs.ts'
 
 export const policies: readonly Policy[] = [paged(), window]
 
