@@ -22,6 +22,7 @@ export const programs = [
   'packages/evidence/test/hold-process.ts',
   'test/library.ts',
   'packages/recorder/test/bounds-process.ts',
+  'packages/records/test/caller-process.ts',
   'packages/transcripts/test/stream-memory.ts',
   'test/run/kills-agent.ts',
   'test/run/soak-agent.ts',

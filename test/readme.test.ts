@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { root } from '../scripts/run.ts'
 import { docsProvider } from './docs-provider.ts'
-import { command } from './programs.ts'
+import { areBundled, command } from './programs.ts'
 import { anthropicEvents } from './run/wire.ts'
 
 const readme = readFileSync(`${root}README.md`, 'utf8')
@@ -31,7 +31,9 @@ it('the README program does what README shows: the tool runs once and the change
     return { events: anthropicEvents({ text: 'Order 4711 is refunded.', calls: [] }) }
   })
   onTestFinished(() => provider.close())
-  const env = { ...process.env, ...provider.variables, NO_COLOR: '1' }
+  // As it is installed: built, and without the tests' way to the sources.
+  const installed = areBundled && { NODE_OPTIONS: '' }
+  const env = { ...process.env, ...provider.variables, ...installed, NO_COLOR: '1' }
   const start = () => spawn(process.execPath, [agent], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: string[] = []
 

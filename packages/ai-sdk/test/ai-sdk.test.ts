@@ -29,7 +29,7 @@ import { program } from '../../../test/programs.ts'
 const files = inFiles()
 afterAll(files.leave)
 
-describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(50, 1000)))
+describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(15, 1000)))
 describe('ai-sdk, in SQLite', () => aiSdkCases(files, rounds(5, 200)))
 
 it('the chat store returns the fault of a store that fails at any step', () =>

@@ -7,7 +7,7 @@ import { rounds } from '../../../test/rounds.ts'
 const files = inFiles()
 afterAll(files.leave)
 
-describe('claude-agent, in memory', () => claudeCases(inMemory, rounds(25, 1000)))
+describe('claude-agent, in memory', () => claudeCases(inMemory, rounds(12, 1000)))
 describe('claude-agent, in SQLite', () => claudeCases(files, rounds(4, 200)))
 
 it('the session store returns the fault of a store that fails at any step', () =>

@@ -360,7 +360,7 @@ it('property: recombined stored pieces give a prefix of what was written or a fa
         expect(read.right.info().encrypted).toBe(true)
       }
     }),
-    { numRuns: rounds(60, 5000) },
+    { numRuns: rounds(30, 5000) },
   )
   expect(Math.min(opened, refused)).toBeGreaterThan(0)
 })

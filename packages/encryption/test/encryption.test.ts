@@ -54,7 +54,7 @@ import { startPostgres } from '../../postgres/test/postgres-server.ts'
 import { native, portable } from '../src/aes.ts'
 import { Vault } from '../src/vault.ts'
 import { changed } from './stolen.ts'
-import { rounds } from '../../../test/rounds.ts'
+import { isFull, oneIn, rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-encryption-'))
@@ -460,7 +460,9 @@ describe('session keys', () => {
   })
 
   it('up to ten thousand are kept in memory, evicting the oldest', async () => {
-    const vault = new Vault(ring, memoryStore())
+    const inner = memoryStore()
+    const created = inner.create({ id: 'k', encrypt: false })
+    const vault = new Vault(ring, { ...inner, create: () => created }) // keys are kept in memory, whatever is stored
     const isKept = (name: number): boolean => vault.isFresh(`k${name}`, Infinity)
     for (let name = 0; name < 10_001; name++) await vault.make(`k${name}`)
     expect([isKept(0), isKept(1), isKept(10_000)]).toEqual([false, true, true])
@@ -487,7 +489,7 @@ describe('session keys', () => {
     const others = [(body: string) => `${body} `, () => '{"encrypted":"', () => '{"encrypted":"a.b"}'].map((change) =>
       change(text),
     )
-    for (let at = text.indexOf('.') + 1; at < text.length - 2; at++)
+    for (let at = text.indexOf('.') + 1; at < text.length - 2; at += oneIn(3))
       others.push(text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1))
     for (const body of others) {
       const store = await changed(bare, 's', ({ rows }) => void (rows[1] = { ...(rows[1] as Row), body }))
@@ -791,9 +793,10 @@ describe('session keys', () => {
   })
 })
 
-it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))(
-  'encrypted blocks $name',
-  ({ run }) => run(),
+// How many blocks there can be at once is a question to the store below: it is asked in the contracts of stores.
+const blockCases = blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) }))
+it.each(blockCases.filter(({ name }) => isFull || !name.includes('any number')))('encrypted blocks $name', ({ run }) =>
+  run(),
 )
 
 const argumentsOf = storeContract('with keys', async () => {

@@ -25,26 +25,31 @@ const messageAt = (at: number): Message =>
   ][at % 3] as Message
 const messages = Array.from({ length: 300 }, (_, at) => messageAt(at))
 
+/** Long lists are compared as text, and value by value only where they differ. */
+const expectSame = (found: readonly Message[], expected: readonly unknown[]): void => {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
+}
+
 it('a long encrypted session opens with its messages, and after an erasure with all but the erased ones', async () => {
   const bare = memoryStore()
   const store = withKeys(bare, keyRing([newHostKey()]))
   await ok(createSession(store, { id: 's', messages }))
   await fault('NoKey', openSession(bare, 's'))
   const [session, other] = [await ok(openSession(store, 's')), await ok(openSession(store, 's'))]
-  expect(session.view().toArray()).toEqual(messages)
+  expectSame(session.view().toArray(), messages)
   const fork = await ok(forkSession(store, 's', { id: 'f' }))
   await ok(session.erase([0, 2, 127]))
-  expect(other.view().toArray()).toEqual(messages) // it has read them: a view never changes
+  expectSame(other.view().toArray(), messages) // it has read them: a view never changes
   for (const id of ['s', 'f']) {
     const opened = await ok(openSession(store, id))
-    for (const [at, message] of opened.view().toArray().entries())
-      expect(message).toEqual(
-        [0, 2, 127].includes(at) ? { role: messageAt(at).role, content: [{ type: 'erased' }] } : messageAt(at),
-      )
+    const left = messages.map((message, at) =>
+      [0, 2, 127].includes(at) ? { role: message.role, content: [{ type: 'erased' }] } : message,
+    )
+    expectSame(opened.view().toArray(), left)
     await ok(opened.append(user('more')))
     await ok(opened.rewind(100, { instead: user('other') }))
     const conversation = (await ok(openSession(store, id))).conversation().toArray()
-    expect(conversation).toEqual([...opened.view().slice(0, 100).toArray(), user('other')])
+    expectSame(conversation, [...opened.view().slice(0, 100).toArray(), user('other')])
   }
-  expect(fork.view().toArray()).toEqual(messages)
+  expectSame(fork.view().toArray(), messages)
 })

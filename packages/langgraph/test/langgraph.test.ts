@@ -15,7 +15,7 @@ import { rounds } from '../../../test/rounds.ts'
 const files = inFiles()
 afterAll(files.leave)
 
-describe('langgraph, in memory', () => langgraphCases(inMemory, rounds(25, 1000)))
+describe('langgraph, in memory', () => langgraphCases(inMemory, rounds(10, 1000)))
 describe('langgraph, in SQLite', () => langgraphCases(files, rounds(4, 200)))
 
 it('the saver returns the fault of a store that fails at any step', () =>

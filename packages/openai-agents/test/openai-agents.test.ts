@@ -18,7 +18,7 @@ import { program } from '../../../test/programs.ts'
 const files = inFiles()
 afterAll(files.leave)
 
-describe('openai-agents, in memory', () => agentsCases(inMemory, rounds(25, 1000)))
+describe('openai-agents, in memory', () => agentsCases(inMemory, rounds(12, 1000)))
 describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
 
 it('agentsSession returns the fault of a store that fails at any step', () =>

@@ -12,9 +12,9 @@ const failure = ({ strike, step, number }: StruckStep): Error => {
   return Object.assign(new Error(`${strike}: ${step}`), refused && { severity: 'ERROR', code: refusals[number % 4] })
 }
 
-export const faultyPool = (connectionString: string, faults: Faults): PostgresPool => {
-  const pool = new Pool({ connectionString, max: 4, application_name: 'faulty' })
-  pool.on('error', () => {})
+export const faultyPool = (from: string | Pool, faults: Faults): PostgresPool => {
+  const pool = typeof from === 'string' ? new Pool({ connectionString: from, max: 4 }) : from
+  if (typeof from === 'string') pool.on('error', () => {})
   return {
     connect: async () => {
       await faults.later('connect', async () => {})
@@ -35,6 +35,6 @@ export const faultyPool = (connectionString: string, faults: Faults): PostgresPo
         off: (event, listener) => client.off(event, listener),
       }
     },
-    end: () => pool.end(),
+    end: async () => (typeof from === 'string' ? pool.end() : undefined),
   }
 }

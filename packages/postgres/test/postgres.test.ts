@@ -32,7 +32,7 @@ afterAll(async () => {
   // A server of somebody else's is left as it was.
   if (server !== undefined && server.own === undefined)
     for (const schema of schemas) await sql(`drop schema if exists ${quoted(schema)} cascade`)
-  await asking.end()
+  await Promise.all([asking.end(), shared.end()])
   await server?.stop()
 })
 const url = server?.url ?? ''
@@ -94,13 +94,18 @@ const empty = async (schema: string): Promise<void> => {
   emptied.push(schema)
 }
 
+/** Connections that the cases share: to a server, each new one is a process that knows nothing yet. */
+const shared = new Pool({ connectionString: url, max: 12, idleTimeoutMillis: 0 })
+shared.on('error', () => undefined)
+
 const place = async (connectionString: string = url): Promise<StorePlace> => {
+  const from = isFull ? { connectionString, connections: 4 } : { connectionString: undefined, pool: shared }
   const schema = emptied.pop() ?? fresh()
   const remake = `drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`
   return {
-    open: (scope) => open({ connectionString, schema, connections: 4, ...(scope !== undefined && { scope }) }),
+    open: (scope) => open({ ...from, schema, ...(scope !== undefined && { scope }) }),
     openFaulty: async (faults) => {
-      const pool = faultyPool(connectionString, faults)
+      const pool = faultyPool(isFull ? connectionString : shared, faults)
       const store = await done(postgresStore({ pool, schema, timeout: 1000 }))
       // The pool is ours, and ends with the handle.
       return {

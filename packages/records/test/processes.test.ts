@@ -9,15 +9,16 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { openCallLog, type CallRecord } from '@indelible/records'
 import { root } from '../../../scripts/run.ts'
 import { ok } from '../../../test/task-results.ts'
+import { program } from '../../../test/programs.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-calls-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const kills = rounds(4, 200)
+const kills = rounds(3, 200)
 
 const startCaller = (...words: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [join(root, 'packages/records/test/caller-process.ts'), ...words], {
+  spawn(process.execPath, [program('packages/records/test/caller-process.ts'), ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
@@ -77,14 +78,14 @@ it('two processes on one log lose nothing', async () => {
   const names = ['a', 'b']
   const ends = names.map(async (name) => {
     const lines: string[] = []
-    await exitOf(startCaller('share', path, name, '60'), (text) => lines.push(text))
+    await exitOf(startCaller('share', path, name, '30'), (text) => lines.push(text))
     return lines.at(-1)
   })
   expect(await Promise.all(ends)).toEqual(['done', 'done'])
   const ids = (await recordsOf(path)).map(({ callId }) => callId)
   expect(ids.toSorted()).toEqual(
-    names.flatMap((name) => Array.from({ length: 60 }, (_, call) => `${name}-${call}`)).toSorted(),
+    names.flatMap((name) => Array.from({ length: 30 }, (_, call) => `${name}-${call}`)).toSorted(),
   )
   for (const name of names)
-    expect(ids.filter((id) => id.startsWith(name))).toEqual(Array.from({ length: 60 }, (_, call) => `${name}-${call}`))
+    expect(ids.filter((id) => id.startsWith(name))).toEqual(Array.from({ length: 30 }, (_, call) => `${name}-${call}`))
 })
