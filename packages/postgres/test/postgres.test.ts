@@ -103,7 +103,7 @@ const place = async (connectionString: string = url): Promise<StorePlace> => {
   const schema = emptied.pop() ?? fresh()
   const remake = `drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`
   return {
-    open: (scope) => open({ ...from, schema, ...(scope !== undefined && { scope }) }),
+    open: (scope) => open({ ...from, schema, ...(scope !== undefined && { scope }) } as Partial<PostgresOptions>),
     openFaulty: async (faults) => {
       const pool = faultyPool(isFull ? connectionString : shared, faults)
       const store = await done(postgresStore({ pool, schema, timeout: 1000 }))
