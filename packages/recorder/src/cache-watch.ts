@@ -1,4 +1,5 @@
 /** Finds the breaks of the provider's cached prefix in consecutive calls, from the provider's token counts. */
+import { ownFields } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import { shortName } from './named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
@@ -37,7 +38,8 @@ export class CacheWatch {
   #isNamed = false
 
   /** The next call with token counts. `named`: whether the recorder reported a break. */
-  next(model: string, { input, cacheRead, cacheWrite }: Usage, named: boolean): SentAgain | undefined {
+  next(model: string, usage: Usage, named: boolean): SentAgain | undefined {
+    const { input, cacheRead, cacheWrite } = ownFields(usage)
     const last = this.#last
     this.#last = { model, input }
     if (cacheRead === undefined) return undefined

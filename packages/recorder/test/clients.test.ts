@@ -404,7 +404,7 @@ describe('a system message that changes with every call', () => {
       undefined,
       undefined,
       'the tool list changed: +look',
-      '`system` changed in line 1',
+      '`system` changed at character 4',
     ])
   })
 
