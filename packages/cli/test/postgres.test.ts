@@ -10,7 +10,7 @@ import { root } from '../../../scripts/run.ts'
 import { ok } from '../../../test/task-results.ts'
 import { startPostgres, noPostgres } from '../../postgres/test/postgres-server.ts'
 import { folder, indelible, main, writeTestFile } from './indelible.ts'
-import { isFull } from '../../../test/rounds.ts'
+import { isFull, rounds } from '../../../test/rounds.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
@@ -248,7 +248,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
     expect(again.lines[0]).toMatch(/, already copied$/)
     expect(again.lines.map((line) => line.split(', head')[0])).toEqual([
       'short: 2 messages',
-      'long: 2,500 messages',
+      `long: ${rounds(2500, 9000).toLocaleString('en')} messages`,
       '',
     ])
     for (const [id, head] of heads) await ok(verifySession(target, id, { head }))
@@ -275,9 +275,13 @@ const filled = async (store: Store): Promise<ReadonlyMap<string, { readonly size
   await ok(short.append([user('one'), user('two '.repeat(3000))]))
   const long = await ok(createSession(store, { id: 'long', metadata: { title: 'to be copied' } }))
   await ok(
-    long.append(Array.from({ length: 2500 }, (_, number) => user(`message ${number} ${'of many words '.repeat(40)}`))),
+    long.append(
+      Array.from({ length: rounds(2500, 9000) }, (_, number) =>
+        user(`message ${number} ${'of many words '.repeat(40)}`),
+      ),
+    ),
   )
   await ok(long.note({ type: 'pin', position: 7 }))
-  expect((await ok(openSession(store, 'long'))).len).toBe(2500)
+  expect((await ok(openSession(store, 'long'))).len).toBe(rounds(2500, 9000))
   return new Map([short, long].map((session) => [session.id, session.head()]))
 }
