@@ -169,11 +169,9 @@ describe('indelible chat', () => {
   it('creates no session before the first message', async () => {
     const store = join(top, 'silent.db')
     for (const args of [[], ['--session', 'quiet']]) {
-      const { pty, until, ended, shown } = terminal('--store', store, ...args)
-      await until('you> ')
-      pty.write('\u0004')
-      expect(await ended).toBe(0)
-      expect(shown()).toContain('you said nothing, so no session was created')
+      const { status, stdout } = indelible(['chat', '--store', store, ...args], { terminal: 100 })
+      expect(status).toBe(0)
+      expect(stdout).toContain('you said nothing, so no session was created')
     }
     const opened = await sqliteStore({ path: store })()
     if (isLeft(opened)) throw new Error('no store')

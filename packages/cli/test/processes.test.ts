@@ -39,7 +39,6 @@ describe("the command's process", () => {
     expect([await exitOf(child), told]).toEqual([0, ''])
   })
   it.each([
-    ['list', '--store', store],
     ['show', 'long', '--store', store],
     ['export', 'long', '--to', 'indelible', '--store', store],
     ['--version'],

@@ -7,11 +7,12 @@ import { createSession, forkSession, memoryStore, openSession, user } from 'inde
 import { readLedger, removeRecorded, updateLedger } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { rounds } from '../../../test/rounds.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
 it('updating one grown session copies no map of all sessions and leaves earlier results unchanged', async () => {
-  const sessions = 500
+  const sessions = rounds(500, 2000)
   const store = memoryStore()
   const all = []
   for (let index = 0; index < sessions; index++) all.push(await createSession(store, { id: `s${index}` }))

@@ -26,6 +26,7 @@ import { expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { copyCheckpoints, IndelibleSaver } from '@indelible/langgraph'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
+import { rounds } from '../../../test/rounds.ts'
 
 const meta = (step: number): CheckpointMetadata => ({ source: 'loop', step, parents: {} })
 
@@ -280,7 +281,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     const messages: BaseMessage[] = []
     const going: Promise<unknown>[] = []
     let last: Promise<unknown> = Promise.resolve()
-    const turns = 8
+    const turns = rounds(8, 20)
     // As LangGraph does it with the durability `async`: it waits for nothing, but puts one checkpoint behind the other.
     for (let index = 0; index < turns; index++) {
       messages.push(new HumanMessage({ content: `question ${index}`, id: `q${index}` }))

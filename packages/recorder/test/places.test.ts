@@ -4,10 +4,11 @@ import { memoryStore, orThrow, type Store } from 'indelible'
 import { ownStore, storeTask } from 'indelible/store/kit'
 import { Places } from '../src/places.ts'
 import { ok } from '../../../test/task-results.ts'
+import { rounds } from '../../../test/rounds.ts'
 
 it('a place is found after more were added than fit in memory', async () => {
   const places = new Places(memoryStore())
-  const many = 25_000
+  const many = rounds(25_000, 60_000)
   for (let from = 0; from < many; from += 5000) {
     const keys = Array.from({ length: 5000 }, (_, index) => from + index)
     await ok(async () => places.add(keys.map((key) => [`m:${key}`, { session: `s${key}`, len: 1 }] as const)))
