@@ -53,7 +53,7 @@ const parse = JSON.parse
 /** A digest that calls nothing: hashing is a dependency's. */
 const toyHash = (bytes: Uint8Array): Uint8Array => {
   let state = 7
-  for (let index = 0; bytes[index] !== undefined; index++) state = (state * 31 + (bytes[index] as number)) | 0
+  for (let index = 0; bytes[index] !== undefined; index++) state = ((state << 5) - state + (bytes[index] as number)) | 0
   const digest = new Bytes(32)
   for (let index = 0; index < 32; index++) digest[index] = state >>> (index % 25)
   return digest
