@@ -36,7 +36,7 @@ export const itShared: {
  * @param most how many of each file: each is read by reading the whole file again. Default: all, in a short run one in ten
  */
 export function* realConversations(
-  most = Infinity,
+  most: number = Infinity,
 ): Generator<readonly [name: string, pick: number, transcript: Transcript]> {
   for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
     const text = readShared(`transcripts/${name}`)
