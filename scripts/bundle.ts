@@ -11,6 +11,8 @@ export interface BundleOptions {
   readonly plugins?: Plugin[]
   /** Modules that get a chunk together. */
   readonly groups?: Rolldown.CodeSplittingGroup[]
+  /** More packages that are in the bundle. */
+  readonly packages?: readonly RegExp[]
   /** The file in `folder` that gets the licenses of what is in the bundle. */
   readonly licenses?: string
 }
@@ -23,6 +25,7 @@ export const bundle = async ({
   folder,
   plugins = [],
   groups = [],
+  packages = [],
   licenses,
 }: BundleOptions): Promise<readonly Rolldown.OutputChunk[]> => {
   const built = await build({
@@ -33,7 +36,7 @@ export const bundle = async ({
     resolve: { conditions },
     ssr: {
       resolve: { conditions },
-      noExternal: [/^(@msgpack|@noble|diff|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/],
+      noExternal: [/^(@msgpack|@noble|diff|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/, ...packages],
     },
     build: {
       ssr: true,

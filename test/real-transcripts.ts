@@ -29,21 +29,23 @@ export const itShared: {
 })
 
 /**
- * The conversations of every real transcript, one in `step` of each file: the name of the file, and the place in it.
- * Files of a format that no reader knows are left out until one does: JSON text after JSON text (opencode) is not even
- * JSON until then. Any other file that can't be read is an error.
+ * Conversations of every real transcript: the name of its file, and its place in it. Files of a format that no
+ * reader knows are left out until one does: JSON text after JSON text (opencode) is not even JSON until then. Any other
+ * file that can't be read is an error.
+ *
+ * @param most how many of each file: each is read by reading the whole file again. Default: all, in a short run one in ten
  */
 export function* realConversations(
-  step: number = oneIn(10),
+  most: number = Infinity,
 ): Generator<readonly [name: string, pick: number, transcript: Transcript]> {
   for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
     const text = readShared(`transcripts/${name}`)
     let count = 1
-    for (let pick = 0; pick < count; pick += step) {
+    for (let pick = 0; pick < count; pick += oneIn(10)) {
       const read = readTranscript(text, { pick })
       if (isLeft(read) && (read.left._tag === 'UnknownFormat' || read.left._tag === 'InvalidJson')) break
       if (isLeft(read)) throw new Error(`${name}, conversation ${pick}: ${faultMessage(read.left)}`)
-      count = read.right.count
+      count = Math.min(read.right.count, most)
       yield [name, pick, read.right]
     }
   }

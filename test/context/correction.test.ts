@@ -139,7 +139,7 @@ describe('the token correction from receipts', () => {
           }
         },
       ),
-      { numRuns: rounds(4, 100) },
+      { numRuns: rounds(3, 100) },
     )
   })
 

@@ -77,7 +77,7 @@ it('a larger budget never shows less of a message with window', () => {
         before = levels
       }
     }),
-    { numRuns: rounds(12, 1000) },
+    { numRuns: rounds(9, 1000) },
   )
 })
 
@@ -120,7 +120,7 @@ it('a context derived step by step is byte-identical to one derived at once', ()
         }
       },
     ),
-    { numRuns: rounds(25, 1000) },
+    { numRuns: rounds(15, 1000) },
   )
 })
 
@@ -189,7 +189,7 @@ it('any context can be continued: from a shorter view, a fork, or another policy
         for (const one of [early, previous]) expect(jsonOf(derive(target, { ...options, previous: one }))).toBe(anew)
       },
     ),
-    { numRuns: rounds(50, 1000) },
+    { numRuns: rounds(25, 1000) },
   )
 })
 

@@ -66,7 +66,7 @@ describe('a context derived from a saved state', () => {
       expect(messagesOf(context)).toBe(messagesOf(derive(view, { budget: 3000 })))
       return cost
     }
-    const [short, long] = [cost(400), cost(1200)]
+    const [short, long] = [cost(300), cost(900)]
     expect(long[0]).toBeLessThan(short[0] * 2)
     // What was said lately is read again, to know what is new.
     expect(long[1]).toBeLessThan(short[1] * 2 + (isTalk ? 1000 : 0))

@@ -19,6 +19,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const kills = rounds(3, 1000)
 const editKills = rounds(2, 100)
 const lanes = 4
+/** One in so many dies before an append is acknowledged. */
+const oneEarlyIn = isFull ? 5 : 3
 
 const openStore = async (path: string): Promise<{ store: Store; session: Session }> => {
   const store = await ok(sqliteStore({ path }))
@@ -40,7 +42,7 @@ const killed = (path: string, round: string, number: number, mode = 'append'): P
     const early = number % 20 === 19 ? setTimeout(() => child.kill('SIGKILL'), Math.random() * 150) : undefined
     createInterface(child.stdout).on('line', (line) => {
       if (line !== 'ready') acknowledged.push(Number(line.split(' ')[1]))
-      if (line === 'ready' ? number % 3 === 2 : acknowledged.length === 1) killSoon(40)
+      if (line === 'ready' ? number % oneEarlyIn === oneEarlyIn - 1 : acknowledged.length === 1) killSoon(40)
     })
     child.stderr.on('data', (text: Buffer) => (said += text.toString()))
     child.on('close', (_code, signal) => {
@@ -98,7 +100,7 @@ it(`${kills} processes killed at random moments: all acknowledged messages exist
     }
   }
   await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
-  expect(total).toBeGreaterThan(kills / 2) // two of three had an acknowledgement before they were killed
+  expect(total).toBeGreaterThan(kills / 2) // most had an acknowledgement before they were killed
 })
 
 it(`${editKills} processes killed during pop, rewind, replace and clear: each was applied completely or not at all`, async () => {

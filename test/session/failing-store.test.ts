@@ -145,7 +145,8 @@ const fails = async (name: string, does: Doing, keys: 'none' | 'both' | 'setup')
     return inner
   }
   const unchanged = isReading(name) ? await newStore() : undefined
-  for (let at = 0; at < most; at += keys === 'both' ? oneIn(2) : 1) {
+  const isDear = keys === 'both' || unchanged === undefined
+  for (let at = 0; at < most; at += isDear ? oneIn(3) : 1) {
     const inner = unchanged ?? (await newStore())
     const other = keyed(memoryStore())
     await createSession(other, { id: 'o', messages: [user('of another store')] })

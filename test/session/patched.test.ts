@@ -313,7 +313,7 @@ const often: ReadonlySet<string> = new Set(
     .concat(['Map.prototype.get', 'Map.prototype.set', 'WeakMap.prototype.get', 'Promise.prototype.then'])
     .map((name) => `globalThis.${name}`),
 )
-const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : 797))
+const stride = Number(process.env['INDELIBLE_STRIDE'] ?? (isFull ? 1 : 1499))
 /** One of three manners for each of those, another one in the next test. */
 let turn = 0
 beforeEach(() => void (turn += 1))

@@ -15,6 +15,7 @@ import { formatsFor } from '../../packages/postgres/src/schema.ts'
 import { applicationId, formats } from '../../src/store/sqlite/schema.ts'
 import { rowSamples } from './row-samples.ts'
 import { program } from '../programs.ts'
+import { isFull } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-format-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -102,7 +103,7 @@ describe('a store file of format 1', () => {
 
   it('is migrated by the next process after a kill at any migration step', async () => {
     let killed = 0
-    for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? 13 : 1) {
+    for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? (isFull ? 9 : 13) : 1) {
       const path = fresh()
       const { status, signal, stderr } = spawnSync(
         process.execPath,
