@@ -39,8 +39,11 @@ export const casesOn = <S>(
   }))
 
 /** Bytes that differ from seed to seed. */
-export const bytes = (length: number, seed = 0): Uint8Array =>
-  Uint8Array.from({ length }, (_, index) => (index * 31 + seed * 7 + (index >> 8)) & 255)
+export const bytes = (length: number, seed = 0): Uint8Array => {
+  const made = new Uint8Array(length)
+  for (let index = 0; index < length; index++) made[index] = index * 31 + seed * 7 + (index >> 8)
+  return made
+}
 
 export const notBlockIds = (good: BlockId): readonly unknown[] => [
   '',
