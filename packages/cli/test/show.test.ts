@@ -515,7 +515,7 @@ describe('show --call', () => {
     expect(show('1', '--call', '1').status).toBe(2)
     const file = writeTestFile('calls.json', JSON.stringify([user('hi')]))
     expect(indelible(['show', file, '--call', '1']).stderr).toContain(
-      `show --call takes a SESSION: "indelible import ${file}" stores this file as one`,
+      `show --call and --calls take a SESSION: "indelible import ${file}" stores this file as one`,
     )
   })
   it.each([40, 80, 200])('fits %i columns', (columns) => {

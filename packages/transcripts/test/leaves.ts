@@ -68,7 +68,7 @@ export const fileOf = (input: Json, layout: Layout): string =>
     ? JSON.stringify(input)
     : (input as readonly Json[]).map((entry) => lineFor(entry, layout)).join('')
 
-/** An entry as it stands in a file. Inputs share the entries that are not planted: these are written once. */
+/** The text of an entry in a file. Most entries are the same objects in many inputs, so their texts are kept. */
 const lineFor = (entry: Json, layout: Layout): string => {
   const write = (): string => `${JSON.stringify(entry, undefined, layout === 'lines' ? undefined : 1)}\n`
   return typeof entry === 'object' && entry !== null ? cached(written[layout], entry, write) : write()

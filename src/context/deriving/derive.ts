@@ -175,7 +175,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * `previous` only saves work.
  *
  * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise a look
- * at each message, and the compactions of what the policy reads closely: the latest 4 to 16 budgets, unless it says else
+ * at each message, and the compactions of what the policy reads closely: the latest 4 to 16 budgets, unless its `reads` differs
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`

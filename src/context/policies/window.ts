@@ -12,6 +12,6 @@ export const window: Policy = Object.freeze<Policy>({
   name: 'window',
   version: `${textVersion}`,
   choose: 'always',
-  reads: 8, // what it shows is within the last one, or two where the provider counts half of the estimate
+  reads: 8, // it shows messages of the latest one; of the latest 1.25 if the provider counts less than was estimated
   select: (selection) => packWindow(selection, [...selection.candidates.keys()].toReversed()),
 })

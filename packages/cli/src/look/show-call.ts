@@ -57,7 +57,7 @@ const readCalls = async (store: Store, name: string, call: Call) => {
 /** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
 const withCalls = (name: string, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
   if (call.values['store'] === undefined && isThere(name, call.terminal))
-    throw new Misuse(`show --call takes a SESSION: "indelible import ${name}" stores this file as one`)
+    throw new Misuse(`show --call and --calls take a SESSION: "indelible import ${name}" stores this file as one`)
   return withStore(call, {}, work)
 }
 

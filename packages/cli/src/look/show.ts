@@ -39,10 +39,11 @@ With N the message at that position is printed whole, with the notes on it; N-M 
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
 With --calls each model call of a session is a line: the message that answered it (- for none), the tokens, the cost at list
-prices, and why the provider's cache broke. A figure that nobody counted, or whose price is unknown, is "?"; "+ ?" means at least;
-* marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of its input was cached,
-whether the provider's cache broke and why, and how its request differs from that of the call before. With --sent its messages, tools and system text are printed
-as they were recorded, or, of a run of this library, its messages derived again, where the receipt's digest proves them.
+prices, and why the provider's cache broke. "?" is a number that nobody counted, or a cost whose price is unknown; "+ ?" means at
+least; * marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of
+its input was cached, whether the provider's cache broke and why, and how its request differs from that of the call before.
+With --sent its messages, tools and system text are printed as they were recorded. Of a run of this library the messages are
+derived again. Both are printed only if the receipt's digest proves them.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,

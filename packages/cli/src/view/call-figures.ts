@@ -199,7 +199,7 @@ const costReason = (
   if (usage === undefined) return broke ?? ''
   const cached = parts.get('cached') ?? 0
   const prices = pricesOf(model)
-  // Without a price, tokens of input are compared, and nothing is said of the answer's cost.
+  // If the price of the model is unknown, only numbers of input tokens are compared.
   const { input, cacheRead, cacheWrite, output } =
     prices === undefined ? { input: 1, cacheRead: 1, cacheWrite: 1, output: 0 } : ratesAt(prices, usage.input)
   const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
