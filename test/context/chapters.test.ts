@@ -15,7 +15,7 @@ import {
 } from 'indelible'
 import { deriveContext, estimateTokens, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
-import { isFull, rounds } from '../rounds.ts'
+import { isFull, oneIn, rounds } from '../rounds.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
 const budget = 200
@@ -242,6 +242,26 @@ describe('a record of many budgets', () => {
       most = Math.max(most, chosenFrom)
     }
     expect(most).toBeLessThan(view.length / 4)
+  })
+
+  it('window shows what it would show if it read the whole record, however long single messages are', () => {
+    const history = createHistory({ from: [user('Read what I name, and keep it short. '.repeat(8))] })
+    for (let step = 0; step < 60; step++) {
+      const longer = [0, 4, 0, 3, 0, 0, 2][step % 7] as number
+      history.append(user(`And drawer ${step}? ${'Count all of it. '.repeat(3 + (step % 5))}`))
+      history.append(assistant(toolCall(`c${step}`, 'read', { drawer: step })))
+      history.append(
+        toolResult(`c${step}`, `nothing is in drawer ${step}\n`.repeat(1 + 30 * longer * (1 + (step % 3)))),
+      )
+    }
+    const view = history.view()
+    for (const budget of [250, 400, 700])
+      for (let at = 1; at <= view.length; at += oneIn(5)) {
+        const [near, all] = [window, { ...window, reads: Infinity }].map((policy) =>
+          orThrow(deriveContext(view.slice(0, at), { budget, policy })),
+        )
+        expect([budget, at, ...near!.messages]).toEqual([budget, at, ...all!.messages])
+      }
   })
 
   it('a fault needs what it says, at any length', () => {

@@ -17,23 +17,29 @@ import type { Settings } from './settings.ts'
 export interface Chapter {
   /** The number of chapters before. */
   number: number
-  /** The number of messages that are only counted. */
+  /** The number of messages that are only counted, and by which message that is done. */
   counted: number
+  countedAt: number
   /** The number of messages before the latest chapter. */
   from: number
   /** The tokens of the latest chapter so far. */
   tokens: number
-  /** The number of messages that are only counted after this chapter, once that is known. */
-  countedNext?: number | undefined
+  /** Where its latest unit begins of which the start is in the part that only this chapter reads closely. */
+  unitFrom?: number | undefined
+  /** What is only counted after this chapter, once that is known. */
+  next?: Pick<Chapter, 'counted' | 'countedAt'> | undefined
 }
 
 /** The latest chapter of a view, of which no message is counted yet. */
 export const latestChapter = (view: View<Message>, settings: Settings): Chapter => {
-  const chapter: Chapter = { number: 0, counted: 0, from: 0, tokens: 0 }
+  const chapter = firstChapter()
   if (hasChapters(settings))
     for (let index = 0; index < view.length; index++) addToChapter(chapter, view, index, settings)
-  return { ...chapter, tokens: 0, countedNext: undefined }
+  return { ...chapter, tokens: 0, unitFrom: undefined, next: undefined }
 }
+
+/** The chapter at the beginning of a record. */
+export const firstChapter = (): Chapter => ({ number: 0, counted: 0, countedAt: 0, from: 0, tokens: 0 })
 
 /** Whether a record can have more than one chapter. */
 export const hasChapters = ({ policy }: Settings): boolean => budgetsRead(policy) < Infinity
@@ -42,18 +48,21 @@ export const hasChapters = ({ policy }: Settings): boolean => budgetsRead(policy
 export const addToChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): void => {
   if (index < chapter.from) return
   if (endsChapter(chapter, view, index, settings)) {
-    Object.assign(chapter, chapterAfter(chapter, index), { countedNext: undefined })
+    Object.assign(chapter, { unitFrom: undefined, next: undefined }, chapterAfter(chapter, index))
     return
   }
-  if (chapter.tokens >= tokensRead(settings) * (shareOfChapter - shareBefore) && view.at(index)?.role !== 'tool')
-    chapter.countedNext ??= index
+  if (chapter.next === undefined && view.at(index)?.role !== 'tool') {
+    const over = chapter.tokens / tokensRead(settings) - (shareOfChapter - shareBefore)
+    if (over < 0) chapter.unitFrom = index
+    else chapter.next = { counted: over < longUnit ? index : (chapter.unitFrom ?? index), countedAt: index }
+  }
   chapter.tokens = tokensWith(chapter, view, index, settings)
 }
 
 /** The chapter after one that ends with a message. */
-export const chapterAfter = ({ number, countedNext }: Chapter, index: number): Chapter => ({
+export const chapterAfter = ({ number, unitFrom, next }: Chapter, index: number): Chapter => ({
   number: number + 1,
-  counted: countedNext ?? index,
+  ...(next ?? { counted: unitFrom ?? index, countedAt: index }),
   from: index + 1,
   tokens: 0,
 })
@@ -73,3 +82,5 @@ const tokensRead = ({ policy, budget }: Settings): number => budgetsRead(policy)
 /** A chapter's length, and how much of it the next one reads closely once more, as shares of what the policy reads. */
 const shareOfChapter = 3 / 4
 const shareBefore = 1 / 4
+/** A unit that is longer than this share is read closely once more itself, so that what follows it is not read alone. */
+const longUnit = 1 / 16

@@ -39,7 +39,17 @@ import type { ContextSource, SourcedMessage } from './source.ts'
 import { estimateTokens, estimatorOf, memoizeEstimator, type Estimator, type Tokenizer } from '../counting/tokens.ts'
 import type { Settings } from './settings.ts'
 import { advanceAcross, resumeTrack, stateOf } from './state.ts'
-import { compactNow, canContinue, factorOf, follow, roomOf, segmentAt, type LineStart, type Track } from './track.ts'
+import {
+  compactNow,
+  canContinue,
+  factorOf,
+  follow,
+  isCountedAnew,
+  roomOf,
+  segmentAt,
+  type LineStart,
+  type Track,
+} from './track.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -215,7 +225,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   let total = totalOf(state)
   const now = factorOf(track, state.end)
   let factor = policy.choose === 'epochs' ? Math.max(begun.facts.factor, now) : now
-  if (total > roomOf(settings, factor)) {
+  if (total > roomOf(settings, factor) || isCountedAnew(track, policy)) {
     // Not stored in the track: no call can follow at this point of the record, or the policy chooses anew each time.
     factor = now
     state = { ...state, ...allOf(compactNow(track, view, policy, roomOf(settings, factor), open)), open: undefined }

@@ -16,6 +16,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import {
   addToChapter,
   chapterAfter,
+  firstChapter,
   firstEpoch,
   endsChapter,
   hasChapters,
@@ -192,11 +193,19 @@ export const compactNow = (
   budget: number,
   open?: Unit,
 ): EpochLine => {
-  const { line } = track
-  const segments = open === undefined ? line.segments : [...line.segments, showUnit(open)]
-  const epoch = 1 + (line.epoch === 0 ? firstEpoch(track.chapter) : line.epoch)
-  return compact({ ...compactionOf(track, view, budget), policy, segments, epoch })
+  const { line, chapter } = track
+  const compaction = { ...compactionOf(track, view, budget), policy, epoch: 1 + (line.epoch || firstEpoch(chapter)) }
+  // What was a question when the rest was counted may be none any more.
+  const read = isCountedAnew(track, policy) ? countOnly(compaction, countedBefore(track, view)).segments : line.segments
+  return compact({ ...compaction, segments: open === undefined ? read : [...read, showUnit(open)] })
 }
+
+/** Whether a policy that chooses at every call has a part of the record that is only counted. */
+export const isCountedAnew = ({ line, chapter }: Track, { choose }: Policy): boolean =>
+  choose === 'always' && chapter.counted > 0 && line.epoch > 0
+
+/** The position before which messages are only counted. */
+const countedBefore = ({ chapter }: Track, view: View<Message>): number => view.positionAt(chapter.counted) as number
 
 const compactionOf = (track: Track, view: View<Message>, budget: number) => {
   const { line, notes, activeFrom, asked, begun, settings } = track
@@ -237,7 +246,7 @@ export const trackOf = (settings: Settings, notes: ReadNotes, late: LateResults,
     line: emptyEpochLine(0, lineRenderer(settings, notes.pages)),
     late,
     notes,
-    chapter: { number: 0, counted: 0, from: 0, tokens: 0 },
+    chapter: firstChapter(),
     length: 0,
     lastAt: -1,
     recent: [],
@@ -323,17 +332,16 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
 /** Counts what was read, where that is due: for this track, or for the one that goes on after the chapter. */
 const beginCounting = (track: Track, view: View<Message>, index: number): void => {
   const { chapter, settings } = track
-  const isDue = chapter.counted > 0 && track.line.epoch === 0 && index >= chapter.counted
-  const isNextDue = chapter.countedNext !== undefined && track.next === undefined
+  const isDue = chapter.counted > 0 && track.line.epoch === 0 && index >= chapter.countedAt
+  const isNextDue = chapter.next !== undefined && track.next === undefined
   if (!isDue && !isNextDue) return
   const factor = factorOf(track, track.lastAt + 1)
   const room = roomOf(settings, factor)
   if (isDue) {
-    const before = view.positionAt(chapter.counted) as number
     if (track.heard.isTalk) remember(view, track.length, track.heard)
     startLine(
       track,
-      countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }, before),
+      countOnly({ ...compactionOf(track, view, room), epoch: firstEpoch(chapter) }, countedBefore(track, view)),
       room,
       factor,
     )
