@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
+import { isQuick, onlyInCheck, testsOnlyInCheck } from '../test/only-in-check.ts'
 import { root } from './run.ts'
 
 /** Where the summary of the last run is. */
@@ -10,7 +11,9 @@ export const summaryPath: string = join(root, '.cache/tests.json')
 export interface Summary {
   readonly passed: number
   readonly failed: number
-  /** Tests that did not run, each with its reason. */
+  /** The number of tests that only `npm run check` runs. */
+  readonly onlyInCheck: number
+  /** Other tests that did not run, each with its reason. */
   readonly leftOut: readonly { readonly name: string; readonly reason: string | undefined }[]
   /** Files that could not be loaded, and errors that belong to no test. */
   readonly broken: readonly string[]
@@ -35,13 +38,20 @@ export default class SummaryReporter implements Reporter {
     const tests = modules.flatMap((module) => [...module.children.allTests()])
     const stateIs = (state: string) => tests.filter((test) => test.result().state === state)
     const nameOf = (test: TestCase): string => `${relative(root, test.module.moduleId)} > ${test.fullName}`
+    const leftOut = stateIs('skipped').map((test) => ({ name: nameOf(test), reason: reasonOf(test) }))
+    const names = new Set(tests.map((test) => `${test.module.moduleId} > ${test.fullName}`))
+    const unknown = [...testsOnlyInCheck].flatMap(([path, own]) =>
+      [...own].flatMap((name) => (names.has(`${path} > ${name}`) ? [] : [`${relative(root, path)} > ${name}`])),
+    )
     const summary: Summary = {
       passed: stateIs('passed').length,
       failed: stateIs('failed').length + stateIs('pending').length,
-      leftOut: stateIs('skipped').map((test) => ({ name: nameOf(test), reason: reasonOf(test) })),
+      onlyInCheck: leftOut.filter(({ reason }) => reason === onlyInCheck).length,
+      leftOut: leftOut.filter(({ reason }) => reason !== onlyInCheck),
       broken: [
         ...modules.flatMap((module) => module.errors().map(({ message }) => `${module.moduleId}: ${message}`)),
         ...errors.map(({ message }) => message),
+        ...(isQuick ? unknown.map((name) => `test/only-in-check.txt names no test: ${name}`) : []),
       ],
       files: modules
         .map((module) => [relative(root, module.moduleId), Math.round(module.diagnostic().duration)] as const)

@@ -13,6 +13,7 @@ import { root, runAside } from './run.ts'
 
 const isFull = process.argv.includes('--full')
 if (isFull) process.env['INDELIBLE_ROUNDS'] ??= 'full'
+else process.env['INDELIBLE_QUICK'] = 'yes' // test/only-in-check.ts
 const isBundled = !isFull || Number(process.env['INDELIBLE_ROUNDS']) < 1
 if (isBundled) process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
 
@@ -97,6 +98,7 @@ try {
   passed += summary.passed
   failed += summary.failed + summary.broken.length
   leftOut = summary.leftOut
+  if (summary.onlyInCheck > 0) process.stdout.write(`only in npm run check: ${summary.onlyInCheck} tests\n`)
   for (const { name, reason } of leftOut) {
     process.stdout.write(`left out: ${name}: ${reason ?? 'NO REASON IS GIVEN'}\n`)
     if (reason === undefined) failed += 1

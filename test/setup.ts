@@ -7,8 +7,10 @@
  */
 import { join } from 'node:path'
 import { configureGlobal, readConfigureGlobal } from 'fast-check'
+import { beforeEach } from 'vitest'
 import { root } from '../scripts/run.ts'
 import { forEachFile } from './for-each-file.ts'
+import { isOnlyInCheck, onlyInCheck } from './only-in-check.ts'
 
 const asked = process.env['INDELIBLE_SEED']
 if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
@@ -16,3 +18,7 @@ if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/compiled')
 
 for (const renew of forEachFile) renew()
+
+beforeEach(({ task, skip }) => {
+  if (isOnlyInCheck(task.file.filepath, task.fullTestName)) skip(onlyInCheck)
+})
