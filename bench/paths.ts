@@ -6,10 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { Session as Inspector } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assistant, createSession, memoryStore, openSession, user } from 'indelible'
-import { scriptedModel, turn } from 'indelible/run'
+import { assistant, createHistory, createSession, memoryStore, openSession, orThrow, toolCall, user } from 'indelible'
+import { deriveContext, type DerivedContext } from 'indelible/context'
+import { scriptedModel, tool, turn } from 'indelible/run'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { z } from 'zod'
+import { session } from './messages.ts'
 
 const inspector = new Inspector()
 inspector.connect()
@@ -18,11 +21,16 @@ await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detaile
 
 const isOurs = (url: string): boolean => url.startsWith('file:') && !/\/bench\/|\/node_modules\//.test(url)
 
-/** A fifth call: the first four load modules and fill caches. */
-const measured = async (name: string, call: () => PromiseLike<unknown>): Promise<void> => {
-  for (let round = 0; round < 4; round++) await call()
+/** A fifth call: the first four load modules and fill caches. `prepare` comes before each and is not counted. */
+const measured = async <A>(
+  name: string,
+  call: (made: A) => unknown,
+  prepare = (): A => undefined as A,
+): Promise<void> => {
+  for (let round = 0; round < 4; round++) await call(prepare())
+  const made = prepare()
   await inspector.post('Profiler.takePreciseCoverage')
-  await call()
+  await call(made)
   const { result } = await inspector.post('Profiler.takePreciseCoverage')
   const counts = result
     .filter(({ url }) => isOurs(url))
@@ -37,6 +45,8 @@ const measured = async (name: string, call: () => PromiseLike<unknown>): Promise
       console.log(`    ${count} ${functionName || '(anonymous)'} ${url.replace(/.*\/(src|dist)\//, '')}`)
 }
 
+const schema = z.object({})
+
 const paths = async (of: string, store: Store): Promise<void> => {
   const session = await createSession(store, {
     id: 's',
@@ -48,6 +58,32 @@ const paths = async (of: string, store: Store): Promise<void> => {
   const spoken = await createSession(store, { id: 't' })
   const model = scriptedModel(Array.from({ length: 5 }, () => assistant('Yes.')))
   await measured(`turn with one answer, ${of}`, () => turn(spoken, 'Is it raining?', { model }).result())
+  const asked = await createSession(store, { id: 'c' })
+  const calls = Array.from({ length: 5 }, (_, at) => [assistant(toolCall(`c${at}`, 'look', {})), assistant('Yes.')])
+  const looking = {
+    model: scriptedModel(calls.flat()),
+    tools: [tool({ name: 'look', description: 'Look.', schema, run: () => 'rain' })],
+  }
+  await measured(`turn with one tool call, ${of}`, () => turn(asked, 'Is it raining?', looking).result())
+}
+
+/** A context of 240 messages: whole, and at a call that compacts it. */
+const contexts = async (): Promise<void> => {
+  const view = createHistory({ from: session }).view()
+  const at = (length: number, budget: number, previous?: DerivedContext): DerivedContext =>
+    orThrow(deriveContext(view.slice(0, length), { budget, previous }))
+  const anew = createHistory({ from: session.slice(0, 240) })
+  await measured('deriveContext of 240 messages that fit', () =>
+    orThrow(deriveContext(anew.view(), { budget: 200_000 })),
+  )
+  const budget = 24_000
+  let length = 240
+  while (at(length, budget).epoch === at(length + 1, budget).epoch) length += 1
+  await measured(
+    `deriveContext with one compaction of ${length + 1} messages`,
+    (previous) => at(length + 1, budget, previous),
+    () => at(length, budget),
+  )
 }
 
 console.log('| call | functions | calls |\n|---|--:|--:|')
@@ -56,4 +92,5 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-paths-'))
 const store = await sqliteStore({ path: join(folder, 's.db'), durability: 'os' })
 await paths('SQLite', store)
 await store.close()
+await contexts()
 rmSync(folder, { recursive: true })

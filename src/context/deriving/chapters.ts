@@ -33,30 +33,42 @@ export interface Chapter {
 /** The latest chapter of a view, of which no message is counted yet. */
 export const latestChapter = (view: View<Message>, settings: Settings): Chapter => {
   const chapter = firstChapter()
-  if (hasChapters(settings))
-    for (let index = 0; index < view.length; index++) addToChapter(chapter, view, index, settings)
+  const limit = tokensRead(settings)
+  const tokensOf = memoizeEstimator(settings.estimate)
+  for (let index = 0; limit < Infinity && index < view.length; index++) {
+    const message = view.at(index) as Message
+    if (!addToChapter(chapter, message, index, tokensOf(message, view.positionAt(index)), limit))
+      Object.assign(chapter, { unitFrom: undefined, next: undefined }, chapterAfter(chapter, index))
+  }
   return { ...chapter, tokens: 0, unitFrom: undefined, next: undefined }
 }
 
 /** The chapter at the beginning of a record. */
 export const firstChapter = (): Chapter => ({ number: 0, counted: 0, countedAt: 0, from: 0, tokens: 0 })
 
-/** Whether a record can have more than one chapter. */
-export const hasChapters = ({ policy }: Settings): boolean => budgetsRead(policy) < Infinity
+/** The tokens of a record that are read closely at most; a record with an infinite number has one chapter. */
+export const tokensRead = ({ policy, budget }: Settings): number => {
+  const budgets = budgetsRead(policy)
+  return budgets === Infinity ? Infinity : budgets * budget
+}
 
-/** Counts a message. One that ends the chapter begins the next. */
-export const addToChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): void => {
-  if (index < chapter.from) return
-  if (endsChapter(chapter, view, index, settings)) {
-    Object.assign(chapter, { unitFrom: undefined, next: undefined }, chapterAfter(chapter, index))
-    return
-  }
-  if (chapter.next === undefined && view.at(index)?.role !== 'tool') {
-    const over = chapter.tokens / tokensRead(settings) - (shareOfChapter - shareBefore)
+/** Adds a message to its chapter, or returns false: it is the last of the chapter. `limit`: the tokens read closely. */
+export const addToChapter = (
+  chapter: Chapter,
+  { role }: Message,
+  index: number,
+  tokens: number,
+  limit: number,
+): boolean => {
+  if (index < chapter.from) return true
+  if (chapter.tokens + tokens >= limit * shareOfChapter) return false
+  if (chapter.next === undefined && role !== 'tool') {
+    const over = chapter.tokens / limit - (shareOfChapter - shareBefore)
     if (over < 0) chapter.unitFrom = index
     else chapter.next = { counted: over < longUnit ? index : (chapter.unitFrom ?? index), countedAt: index }
   }
-  chapter.tokens = tokensWith(chapter, view, index, settings)
+  chapter.tokens += tokens
+  return true
 }
 
 /** The chapter after one that ends with a message. */
@@ -69,15 +81,6 @@ export const chapterAfter = ({ number, unitFrom, next }: Chapter, index: number)
 
 /** Epochs are numbered from here, so that no two contexts of a record with different beginnings have the same. */
 export const firstEpoch = ({ number }: Chapter): number => number * 1000
-
-/** Whether a message is the last of the chapter. */
-export const endsChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): boolean =>
-  index >= chapter.from && tokensWith(chapter, view, index, settings) >= tokensRead(settings) * shareOfChapter
-
-const tokensWith = ({ tokens }: Chapter, view: View<Message>, index: number, { estimate }: Settings): number =>
-  tokens + memoizeEstimator(estimate)(view.at(index) as Message, view.positionAt(index))
-
-const tokensRead = ({ policy, budget }: Settings): number => budgetsRead(policy) * budget
 
 /** A chapter's length, and how much of it the next one reads closely once more, as shares of what the policy reads. */
 const shareOfChapter = 3 / 4

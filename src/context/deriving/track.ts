@@ -18,11 +18,11 @@ import {
   chapterAfter,
   firstChapter,
   firstEpoch,
-  endsChapter,
-  hasChapters,
   latestChapter,
+  tokensRead,
   type Chapter,
 } from './chapters.ts'
+import { memoizeEstimator } from '../counting/tokens.ts'
 import { compact, countOnly, type Compaction } from './compact.ts'
 import { countsOf, factorAt, recentCallsRead, withCounts, type Count } from './correction.ts'
 import {
@@ -276,13 +276,13 @@ const lineRenderer = ({ estimate, recall }: Settings, pages: PageFold): Renderer
 const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'chapter' | 'late' | number | undefined => {
   const { settings, settling, samples, chapter } = track
   const isEpochs = settings.policy.choose === 'epochs'
-  const isByChapters = hasChapters(settings)
+  const limit = tokensRead(settings)
+  const estimate = memoizeEstimator(settings.estimate)
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
-    if (isByChapters) {
-      if (endsChapter(chapter, view, index, settings)) return 'chapter'
-      addToChapter(chapter, view, index, settings)
+    if (limit < Infinity) {
+      if (!addToChapter(chapter, message, index, estimate(message, position), limit)) return 'chapter'
       if (settling.open() === undefined) beginCounting(track, view, index)
     }
     const base = annotate(track, view, notes, position)
