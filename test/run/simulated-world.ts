@@ -137,13 +137,13 @@ class Process {
   }
 }
 
-/** The text that a model is asked to answer: the last one of the user, or the one that it is reminded of. */
-const questionOf = (messages: readonly Message[]): string => {
-  const users = messages.filter(({ role }) => role === 'user').map(textOf)
-  const reminder = messages.at(-1)?.role === 'developer' ? textOf(messages.at(-1) as Message) : ''
-  const before = /before the last one/.test(reminder) ? 1 : Number(/before the last (\d+)/.exec(reminder)?.[1] ?? 0)
-  return users.at(-1 - before) ?? ''
-}
+/** The text that a model is asked to answer: the user's, or the reminder's quote of it, whichever is last. */
+const questionOf = (messages: readonly Message[]): string =>
+  messages
+    .map((message) =>
+      message.role === 'user' ? textOf(message) : /^\[The user's message "(.*?)"/.exec(textOf(message))?.[1],
+    )
+    .findLast((said) => said !== undefined) ?? ''
 
 /** Until nothing happens any more without being chosen. */
 const settle = async (): Promise<void> => {

@@ -125,7 +125,8 @@ class FirstSessions {
   constructor(order: Order, limit: number | undefined) {
     this.#order = order
     this.#most = limit === undefined || limit > mostOfFirst ? Infinity : limit
-    this.query = { by: order.by, ...(this.#most < Infinity && { first: this.#most + 1 }) }
+    // All of them are sorted here in any case, and a store sorts what is left for each page by tokens.
+    this.query = this.#most < Infinity ? { by: order.by, first: this.#most + 1 } : { by: 'created' }
   }
 
   /** Whether neither this session nor any later one in the store's order can be among the first. */
