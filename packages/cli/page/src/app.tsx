@@ -64,6 +64,7 @@ const First = ({ source }: { readonly source: Source }): VNode => {
 
 export const Fault = ({ text, children }: { readonly text: string; readonly children?: ComponentChildren }): VNode => (
   <main class="nothing">
+    <h1 class="unseen">Not shown</h1>
     <p role="alert">{sentence(text)}</p>
     {children === undefined || children === null ? null : <p>{children}</p>}
   </main>

@@ -65,15 +65,17 @@ export const ForksView = ({
           {records === undefined ? null : <Divergence records={records} />}
         </div>
       </header>
-      {fault !== undefined ? (
-        <p class="nothing" role="alert">
-          {sentence(fault)}
-        </p>
-      ) : records === undefined ? (
-        <p class="nothing">Reading the sessions…</p>
-      ) : (
-        <Columns records={records} />
-      )}
+      <main class="view">
+        {fault !== undefined ? (
+          <p class="nothing" role="alert">
+            {sentence(fault)}
+          </p>
+        ) : records === undefined ? (
+          <p class="nothing">Reading the sessions…</p>
+        ) : (
+          <Columns records={records} />
+        )}
+      </main>
     </>
   )
 }
@@ -344,33 +346,35 @@ const OtherSession = ({ source, id }: { readonly source: Source; readonly id: st
           </div>
         </div>
       </header>
-      <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
-        {offered.length > 0 ? null : (
-          <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
-            {fault !== undefined
-              ? sentence(fault)
-              : list === undefined
-                ? 'Reading the sessions…'
-                : sessions.length < 2
-                  ? 'There is no other session.'
-                  : 'No session matches.'}
-          </p>
-        )}
-        <ul class="offered">
-          {offered.map((session) => (
-            <li>
-              <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
-                <span class="session-title">
-                  <span>{oneLine(displayNameOf(session), 160)}</span>
-                </span>
-                <span class="session-words">{session.id}</span>
-                <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
-                <span class="session-facts">{countText(session.len, 'message')}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      </div>
+      <main class="view">
+        <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
+          {offered.length > 0 ? null : (
+            <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+              {fault !== undefined
+                ? sentence(fault)
+                : list === undefined
+                  ? 'Reading the sessions…'
+                  : sessions.length < 2
+                    ? 'There is no other session.'
+                    : 'No session matches.'}
+            </p>
+          )}
+          <ul class="offered">
+            {offered.map((session) => (
+              <li>
+                <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
+                  <span class="session-title">
+                    <span>{oneLine(displayNameOf(session), 160)}</span>
+                  </span>
+                  <span class="session-words">{session.id}</span>
+                  <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
+                  <span class="session-facts">{countText(session.len, 'message')}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </main>
     </>
   )
 }

@@ -30,7 +30,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
   // A receipt says more than the file that the message was imported from.
   const used = notes.some(({ note }) => note.type === 'receipt') ? undefined : callUsageOf(entry.message)
   return (
-    <aside class="marks" aria-label={`notes on message ${position}`}>
+    <div class="marks" role="group" aria-label={`notes on message ${position}`}>
       {kind === 'conversation' && !entry.tagged ? null : (
         <span class={`kind ${kind}`} title={entry.tagged ? 'tagged by the application' : undefined}>
           {kind}
@@ -68,7 +68,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
         </span>
       ))}
       {journal === 0 ? null : <span class="note quiet">{countText(journal, 'note')} of the run</span>}
-    </aside>
+    </div>
   )
 }
 

@@ -136,49 +136,56 @@ export const Sessions = ({
           </div>
         </div>
       </header>
-      <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="sessions">
-        {fault === undefined ? null : (
-          <p class="gap bad" role="alert">
-            {sentence(fault)}
-          </p>
-        )}
-        {list.damaged.map(({ id, reason }) => (
-          <p class="gap bad">
-            {visibleText(id)}: {visibleText(reason)}
-          </p>
-        ))}
-        {lines.length === 0 ? (
-          <p class="nothing">
-            {list.sessions.length === 0
-              ? 'No sessions yet: “indelible import FILE” creates one.'
-              : 'No session matches.'}
-          </p>
-        ) : null}
-        <ul class="sessions" style={{ height: `${shownList.height}px` }}>
-          {shownList.items.map(({ index, key, start }) => {
-            const line = lines[index]
-            return line === undefined ? null : (
-              <li key={key} ref={shownList.measure} data-index={index} style={{ transform: `translateY(${start}px)` }}>
-                {line.type === 'session' ? (
-                  <SessionRow
-                    row={line.row}
-                    overview={overviews.value.get(line.row.session.id)}
-                    created={order.value === 'created'}
-                    isAlike={isAlike(line.row.session)}
-                  />
-                ) : line.type === 'hit' ? (
-                  <Hit
-                    hit={line.hit}
-                    title={displayNameOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
-                  />
-                ) : (
-                  <h2 class="list-heading">{line.text}</h2>
-                )}
-              </li>
-            )
-          })}
-        </ul>
-      </div>
+      <main class="view">
+        <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="sessions">
+          {fault === undefined ? null : (
+            <p class="gap bad" role="alert">
+              {sentence(fault)}
+            </p>
+          )}
+          {list.damaged.map(({ id, reason }) => (
+            <p class="gap bad">
+              {visibleText(id)}: {visibleText(reason)}
+            </p>
+          ))}
+          {lines.length === 0 ? (
+            <p class="nothing">
+              {list.sessions.length === 0
+                ? 'No sessions yet: “indelible import FILE” creates one.'
+                : 'No session matches.'}
+            </p>
+          ) : null}
+          <ul class="sessions" style={{ height: `${shownList.height}px` }}>
+            {shownList.items.map(({ index, key, start }) => {
+              const line = lines[index]
+              return line === undefined ? null : (
+                <li
+                  key={key}
+                  ref={shownList.measure}
+                  data-index={index}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  {line.type === 'session' ? (
+                    <SessionRow
+                      row={line.row}
+                      overview={overviews.value.get(line.row.session.id)}
+                      created={order.value === 'created'}
+                      isAlike={isAlike(line.row.session)}
+                    />
+                  ) : line.type === 'hit' ? (
+                    <Hit
+                      hit={line.hit}
+                      title={displayNameOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
+                    />
+                  ) : (
+                    <h2 class="list-heading">{line.text}</h2>
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        </div>
+      </main>
     </>
   )
 }

@@ -380,13 +380,9 @@ describe.each([360, 1280])('a view %i pixels wide', (width) => {
         await page.evaluate(axe.source)
         const found = await page.evaluate(async () => {
           const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
-          return violations.map(({ id, impact, nodes }) => [
-            id,
-            impact,
-            nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
-          ])
+          return violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))])
         })
-        expect([dark, found.filter(([, impact]) => impact === 'serious' || impact === 'critical')]).toEqual([dark, []])
+        expect([dark, found]).toEqual([dark, []])
         const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
         expect(wide[0]).toBeLessThanOrEqual(wide[1] as number)
         await page.close()
