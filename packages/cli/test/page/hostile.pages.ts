@@ -139,15 +139,10 @@ describe('a hostile record', () => {
     }
     await page.close()
   })
-  it('with a 5 MB line is cut, and the page stays responsive', async () => {
+  it('with a 5 MB line is cut', async () => {
     const page = await here.at(`#/s/${encodeURIComponent(id)}/6`)
     await page.locator('#m6').waitFor()
     expect(((await page.locator('#m6').textContent()) ?? '').length).toBeLessThan(20_000)
-    const answered = await page.evaluate(() => {
-      const from = performance.now()
-      return new Promise<number>((resolve) => requestAnimationFrame(() => resolve(performance.now() - from)))
-    })
-    expect(answered).toBeLessThan(2000)
     await page.locator('.verified.good').waitFor()
     await page.close()
   })

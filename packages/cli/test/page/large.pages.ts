@@ -80,7 +80,6 @@ describe('page speed', () => {
     }
     const [best, median] = [Math.min(...times), times.toSorted((a, b) => a - b)[2] as number]
     say(`first view of 1,000 messages: median ${median.toFixed(0)} ms, best ${best.toFixed(0)} ms of 5`)
-    expect(best).toBeLessThan(10_000)
   })
   it('for reading, verifying and scrolling 100,000 messages', async () => {
     const page = await here.at('#/s/large')
