@@ -5,7 +5,7 @@
  * The difference is kept with its message or part and holds no content, so that it stays valid when
  * a text is shortened or a call id changes.
  */
-import { define, difference, isObject, ownField, type Json, type JsonObject } from '../json/index.ts'
+import { define, difference, isObject, ownField, type Json, type JsonObject, type MutableJson } from '../json/index.ts'
 import type { Message, Meta, Part } from '../message/index.ts'
 
 /** A codec's entry in `meta`. */
@@ -121,10 +121,10 @@ const formats: ReadonlySet<string> = new Set([
 ])
 
 /** A mutable copy of recorded JSON. */
-export const mutableCopy = (value: Json): Mutable => {
+export const mutableCopy = (value: Json): MutableJson => {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map(mutableCopy)
-  const fresh: { [key: string]: Mutable } = {}
+  const fresh: { [key: string]: MutableJson } = {}
   for (const key of Object.keys(value)) {
     const copy = mutableCopy((value as JsonObject)[key] as Json)
     if (key === '__proto__') define(fresh, key, copy)
@@ -132,9 +132,6 @@ export const mutableCopy = (value: Json): Mutable => {
   }
   return fresh
 }
-
-/** Mutable JSON. */
-export type Mutable = string | number | boolean | null | Mutable[] | { [key: string]: Mutable }
 
 const { freeze } = Object
 const emptyObject = freeze({})

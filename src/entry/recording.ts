@@ -46,7 +46,7 @@ export class Recording {
    *
    * @param encrypted true if the bodies are encrypted; then the rows are only counted
    */
-  static isIn(recording: Recording | undefined, grown: RowTree, before: CompactRange, encrypted: boolean): boolean {
+  static isIn(recording: Recording | undefined, grown: unknown, before: CompactRange, encrypted: boolean): boolean {
     const rows = RowTree.rowsIn(grown, before)
     if (rows === undefined) return false
     let count = 0

@@ -5,7 +5,15 @@
  * "excessively deep", for a message type that contains itself in an array; this one splits arrays by element
  * and does not. Values that can't be recorded (Map, Set, Date …) need no case here: see `Recordable`.
  */
-export type Immutable<T> = T extends Leaf
+export type Immutable<T> = T extends
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol
+  | null
+  | undefined
+  | ((...args: never) => unknown)
   ? T
   : T extends readonly (infer Item)[]
     ? number extends T['length']
@@ -14,5 +22,3 @@ export type Immutable<T> = T extends Leaf
     : T extends object
       ? { readonly [Key in keyof T]: Immutable<T[Key]> }
       : T
-
-type Leaf = string | number | bigint | boolean | symbol | null | undefined | ((...args: never) => unknown)

@@ -1,6 +1,6 @@
 export type { Immutable } from './immutable.ts'
 export type { Recordable } from './recordable.ts'
-export type { Json, JsonArray, JsonObject } from './json.ts'
+export type { Json, JsonArray, JsonObject, MutableJson } from './json.ts'
 export { admit, type Admitted, type Replaced } from './admit.ts'
 export { difference } from './difference.ts'
 export { eachRight, isLeft, isRight, left, mapRight, right } from './either.ts'

@@ -6,3 +6,6 @@ export interface JsonArray extends ReadonlyArray<Json> {}
 
 /** An object of JSON data. */
 export type JsonObject = { readonly [key: string]: Json }
+
+/** JSON that may be changed. */
+export type MutableJson = string | number | boolean | null | MutableJson[] | { [key: string]: MutableJson }

@@ -1,4 +1,4 @@
-export type { Json, JsonArray, JsonObject, Path } from '../json/index.ts'
+export type { Json, JsonArray, JsonObject, MutableJson, Path } from '../json/index.ts'
 export type { Sequence } from '../sequence/index.ts'
 
 export {

@@ -9,44 +9,49 @@ import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
 
 /** An event of a run. `seq` counts them from 0. */
-export type RunEvent =
+export type RunEvent = {
+  /** Counts from 0. Gaps are `model_event`s that were dropped without a reader, or a delta that a handler refused. */
+  readonly seq: number
+} &
   /** A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages. */
-  | (EventOrder & { readonly type: 'step_start'; readonly step: number; readonly len: number })
-  /** Something the model streamed. */
-  | (EventOrder & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
-  /** A tool is about to run. Handlers finish with this event before it starts. */
-  | (EventOrder & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
-  /** A tool's result, in completion order. */
-  | (EventOrder & {
-      readonly type: 'tool_result'
-      readonly step: number
-      readonly result: ToolResultPart
-      readonly milliseconds: number
-    })
-  /** The step is over: the model's complete response, and the results of its calls in call order. */
-  | (EventOrder & {
-      readonly type: 'step_complete'
-      readonly step: number
-      readonly response: ModelResponse
-      readonly results: readonly ToolResultPart[]
-      readonly sent?: SentRequest
-    })
-  /** Messages to append to the record. Every message of the run is in exactly one of these. */
-  | (EventOrder & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
-  /** An answer was interrupted: its text so far, and what is kept (in the delta that follows, if any). */
-  | (EventOrder & {
-      readonly type: 'interrupted'
-      readonly step: number
-      readonly partialText: string
-      readonly behavior: InterruptBehavior
-      readonly sent?: SentRequest
-    })
-  /** Calls wait for approval and all others have results: the run ends. The step is not in a delta. */
-  | (EventOrder & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
-  /** The run could not start; this is its only event. `fault` is the fault of its result. */
-  | (EventOrder & { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } })
-  /** The last event of every run that started, including failed (`stopReason` `error`) and cancelled ones. */
-  | (EventOrder & { readonly type: 'run_complete'; readonly result: RunResult })
+  (
+    | { readonly type: 'step_start'; readonly step: number; readonly len: number }
+    /** Something the model streamed. */
+    | { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent }
+    /** A tool is about to run. Handlers finish with this event before it starts. */
+    | { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart }
+    /** A tool's result, in completion order. */
+    | {
+        readonly type: 'tool_result'
+        readonly step: number
+        readonly result: ToolResultPart
+        readonly milliseconds: number
+      }
+    /** The step is over: the model's complete response, and the results of its calls in call order. */
+    | {
+        readonly type: 'step_complete'
+        readonly step: number
+        readonly response: ModelResponse
+        readonly results: readonly ToolResultPart[]
+        readonly sent?: SentRequest
+      }
+    /** Messages to append to the record. Every message of the run is in exactly one of these. */
+    | ({ readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
+    /** An answer was interrupted: its text so far, and what is kept (in the delta that follows, if any). */
+    | {
+        readonly type: 'interrupted'
+        readonly step: number
+        readonly partialText: string
+        readonly behavior: InterruptBehavior
+        readonly sent?: SentRequest
+      }
+    /** Calls wait for approval and all others have results: the run ends. The step is not in a delta. */
+    | { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer }
+    /** The run could not start; this is its only event. `fault` is the fault of its result. */
+    | { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } }
+    /** The last event of every run that started, including failed (`stopReason` `error`) and cancelled ones. */
+    | { readonly type: 'run_complete'; readonly result: RunResult }
+  )
 
 /** The request of a model call, for runs with `receipts`. */
 export interface SentRequest {
@@ -62,11 +67,6 @@ export interface SentRequest {
   readonly estimated?: number
   /** The settings that derive the messages again, if the context reports them. */
   readonly derivedBy?: DerivedBy
-}
-
-interface EventOrder {
-  /** Counts from 0. Gaps are `model_event`s that were dropped without a reader, or a delta that a handler refused. */
-  readonly seq: number
 }
 
 /**

@@ -11,7 +11,7 @@ export type { RunLeaseOptions } from './run-lease.ts'
 export { historyHandler, type HistoryHandlerOptions, type DeltaOutcome } from './history-handlers.ts'
 
 export type { Limits, LimitState } from './limits.ts'
-export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-for.ts'
+export type { ContextFor, ContextOptions, ModelCall, ModelContext, RunDerive } from './context-for.ts'
 export type { LookAhead, HandlerAnswer, RunHandler } from './handler.ts'
 export type { Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.ts'
 export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './launch.ts'

@@ -55,7 +55,7 @@ export interface SessionHandlerOptions {
 type Answer = Either<WriteFault, unknown>
 
 /** A handler that records in a session. Called without `ahead`, it writes no journal. */
-export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Answer>) &
+export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Either<WriteFault, unknown>>) &
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */

@@ -1,6 +1,5 @@
 /** The options and results of a search. */
 import type { Role } from '../message/index.ts'
-import type { SearchText } from '../entry/kit.ts'
 import type { Excerpt } from './match.ts'
 
 /** Options of a search. */
@@ -44,7 +43,7 @@ export interface SearchHit {
   /** The time of the append, in milliseconds since 1970. */
   readonly at: number
   /** Where the words were found: in a message's own text, or in a tool call or result. */
-  readonly in: SearchText['of']
+  readonly in: 'message' | 'tool'
   /** The text around the first matched words. */
   readonly excerpt: Excerpt
   /**

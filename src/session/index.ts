@@ -21,6 +21,7 @@ export { eraseMessages } from './erasing/erase.ts'
 export { findMessages, type MessageQuery } from './opening/find-messages.ts'
 export { follow, type SessionPlace } from './opening/follow.ts'
 export { createFork, forkSession, type ForkOptions } from './opening/fork.ts'
+export type { Clock, Signal, Timer } from '../task/index.ts'
 export type { OpenStep } from './record/journal.ts'
 export type { LeaseOptions, SessionLease } from './writing/lease.ts'
 export { listSessions, type SessionPage } from './opening/list.ts'
@@ -30,6 +31,7 @@ export {
   type ErasureReceipt,
   type ProvenErasure,
   type RemainingData,
+  type RemainingRow,
 } from './erasing/receipt.ts'
 export type { ForkPoint, SessionInfo } from './record/metadata.ts'
 export type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'

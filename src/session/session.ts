@@ -4,7 +4,7 @@
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
 import type { View } from '../history/index.ts'
-import type { Immutable, Json, JsonObject } from '../json/index.ts'
+import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -405,5 +405,4 @@ export interface NewSummary {
 }
 
 /** The metadata inside a recipe, which may change it. */
-export type MetadataDraft = { [key: string]: DraftJson }
-type DraftJson = Exclude<Json, object> | DraftJson[] | { [key: string]: DraftJson }
+export type MetadataDraft = { [key: string]: MutableJson }

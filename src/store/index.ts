@@ -10,6 +10,8 @@ export type {
   CheckedUpdate,
   Cursor,
   ErasingDriver,
+  IndexDriver,
+  StateDriver,
   StoreDriver,
   UnchangedLog,
 } from './port/driver.ts'
@@ -67,6 +69,7 @@ export type {
 } from './port/ledger-row.ts'
 
 export type { LogIdentity } from './port/identity.ts'
+export type { SignalLike } from '../task/index.ts'
 export { followLog, type FollowOptions } from './rules/follow.ts'
 
 export {

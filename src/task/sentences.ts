@@ -38,9 +38,10 @@ export const sentencesOf =
  * @returns the message of an Error; the tag and the plain fields of an object; otherwise the value as a string
  */
 export const reasonOf = (cause: unknown): string => {
+  let tag: unknown
   try {
     if (cause instanceof Error || typeof cause !== 'object' || cause === null) return textOf(cause)
-    const tag = ownField(cause as Tagged, '_tag')
+    tag = ownField(cause as Tagged, '_tag')
     const fields = Object.entries(cause)
       .filter(([name, value]) => plainTypes.has(typeof value) && !(name === '_tag' && typeof value === 'string'))
       .slice(0, 6)
@@ -49,7 +50,7 @@ export const reasonOf = (cause: unknown): string => {
     if (typeof tag === 'string') return fields === '' ? tag : `${tag} (${fields})`
     return fields === '' ? textOf(cause) : fields
   } catch {
-    return 'a value that has no text'
+    return typeof tag === 'string' ? tag : 'a value that has no text'
   }
 }
 

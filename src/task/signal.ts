@@ -2,9 +2,13 @@
 
 /** The used part of an `AbortSignal`. */
 export interface SignalLike {
+  /** Whether it was aborted. */
   readonly aborted: boolean
+  /** Why it was aborted. */
   readonly reason: unknown
+  /** Calls a function when it is aborted. */
   readonly addEventListener: (type: 'abort', listener: () => void) => void
+  /** Removes the function. */
   readonly removeEventListener: (type: 'abort', listener: () => void) => void
 }
 

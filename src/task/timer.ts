@@ -28,7 +28,7 @@ export interface Clock {
    * @param milliseconds the delay
    * @param options whether it may keep the process alive
    */
-  readonly after: (milliseconds: number, work: () => void, options?: Pick<TimerOptions, 'keeps'>) => Timer
+  readonly after: (milliseconds: number, work: () => void, options?: { readonly keeps?: boolean }) => Timer
 }
 
 // Every runtime has these. They are declared here, so that the code depends on no runtime's types.

@@ -25,8 +25,12 @@ export type ItemOf<T extends Thread> = T['history'][number]
  *
  * A promise or stream is not finished, even if it has a `history`: await it, and pass its final result.
  */
-export type FinishedResult<Item> = NotRunning &
-  ({ readonly history: readonly Item[] } | (RuntimeItem extends Item ? FinishedRun : never))
+export type FinishedResult<Item> = {
+  /** Only a promise has it. */
+  readonly then?: never
+  /** Only a stream has it. */
+  readonly [Symbol.asyncIterator]?: never
+} & ({ readonly history: readonly Item[] } | (RuntimeItem extends Item ? FinishedRun : never))
 
 /** The relevant fields of a run's result in this library. */
 export interface FinishedRun {
@@ -36,11 +40,6 @@ export interface FinishedRun {
   readonly stopReason: unknown
   /** The number of initial messages. Default: unknown, so the thread's history is replaced without a comparison. */
   readonly viewLength?: number
-}
-
-interface NotRunning {
-  readonly then?: never
-  readonly [Symbol.asyncIterator]?: never
 }
 
 /**

@@ -3,7 +3,17 @@ import { spawnSync } from 'node:child_process'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { createSession, FaultError, faultMessage, memoryStore, openSession, orThrow, settle, user } from 'indelible'
+import {
+  createSession,
+  FaultError,
+  faultMessage,
+  memoryStore,
+  openSession,
+  orThrow,
+  settle,
+  user,
+  type Fault,
+} from 'indelible'
 import { describe, expect, it } from 'vitest'
 import { pagesOf, reasonOf, taskOf } from '../../src/task/index.ts'
 import { root } from '../../scripts/run.ts'
@@ -125,6 +135,24 @@ it.each<readonly [unknown, string]>([
   [{ deep: {} }, '[object Object]'],
   [Object.create(null), 'a value that has no text'],
 ])('reasonOf(%o) is "%s"', (cause, reason) => expect(reasonOf(cause)).toBe(reason))
+
+it.each<readonly [string, object, string]>([
+  ['plain fields', { _tag: 'OfAPackage', id: 'x', n: 3, deep: {} }, 'OfAPackage (id "x", n 3)'],
+  ['the name of a method of objects', { _tag: 'toString', n: 3 }, 'toString (n 3)'],
+  ['the name of the prototype', { _tag: '__proto__' }, '__proto__'],
+  [
+    'a field that throws',
+    Object.defineProperty({ _tag: 'OfAPackage', n: 3 }, 'id', {
+      enumerable: true,
+      get: () => {
+        throw new Error('not now')
+      },
+    }),
+    'OfAPackage',
+  ],
+])('faultMessage of an unknown tag is the tag with its plain fields: %s', (_, fault, message) => {
+  expect(faultMessage(fault as Fault)).toBe(message)
+})
 
 describe('pages of a list', () => {
   const all = ['a', 'b', 'c']

@@ -49,15 +49,12 @@ export interface PostgresClient {
    */
   readonly release: (destroy?: boolean) => void
   /** Add a listener for errors or notifications of the connection. */
-  readonly on: PostgresListeners
+  readonly on: {
+    (event: 'error', listener: () => void): unknown
+    (event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
+  }
   /** Remove a listener. */
-  readonly off: PostgresListeners
-}
-
-/** Adds or removes a listener. */
-export interface PostgresListeners {
-  (event: 'error', listener: () => void): unknown
-  (event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
+  readonly off: PostgresClient['on']
 }
 
 /** A connection that listens for notifications. */

@@ -2,12 +2,9 @@
 import { isObject, ownFields, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
-import { createRedactor, type Redact as Redaction } from 'indelible/redact'
+import { createRedactor, type Redact } from 'indelible/redact'
 import { identityOf } from './identity.ts'
 import { namedTools } from './named-tools.ts'
-
-/** Changes a message before it is recorded, for example to remove secrets. */
-export type Redact = (message: Message) => Message
 
 /** What content of messages is recorded. */
 export interface ContentOptions {
@@ -15,7 +12,7 @@ export interface ContentOptions {
    * Removes secrets from everything before it is recorded: rules, or a redactor of `indelible/redact`.
    * A function changes each message, and receives nothing else. Default: nothing is changed.
    */
-  readonly redact?: Redact | Redaction
+  readonly redact?: ((message: Message) => Message) | Redact
   /** If false, only lengths, digests, counts, and the names of tools are recorded. Default: true. */
   readonly content?: boolean
 }
@@ -42,13 +39,11 @@ export interface Forms {
 export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
-  const [quiet, counted] =
-    redactor === undefined
-      ? [redact as Redact | undefined, redact as Redact | undefined]
-      : [redactor.quiet.message, redactor.message]
+  const change = typeof redact === 'function' ? redact : undefined
+  const { quiet, message: counted = change } = redactor ?? {}
   const plain = <T extends Json>(value: T): T => (redactor === undefined ? value : redactor.quiet.json(value))
   return {
-    asked: (message) => recordedForm(message, quiet, content),
+    asked: (message) => recordedForm(message, quiet?.message ?? change, content),
     count: (message) => void redactor?.message(message),
     answered: (message) => recordedForm(message, counted, content),
     client: (name) => (plain(name) === name ? name : digestOf(name)),
@@ -62,7 +57,11 @@ export const formsOf = (kept: ContentOptions): Forms => {
 }
 
 /** The recorded form of a message. A changed message keeps the digest of its original, so that it can be found. */
-const recordedForm = (message: Message, redact: Redact | undefined, content: boolean): Message => {
+const recordedForm = (
+  message: Message,
+  redact: ((message: Message) => Message) | undefined,
+  content: boolean,
+): Message => {
   const redacted = redact === undefined ? message : redact(message)
   const form = content ? redacted : figures(redacted)
   if (form === message) return message

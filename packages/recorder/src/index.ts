@@ -1,4 +1,5 @@
 export type { RecordedApi } from './apis/index.ts'
+export type { ContentOptions } from './content.ts'
 export type { CallBreak } from './cache-watch.ts'
 export { recordingFetch, type Fetch, type RecordingFetch, type RecordingFetchOptions } from './fetch.ts'
 export { detailsOf, sentMessages, type CacheBreak, type CallDetails, type SentRuns } from './receipt.ts'

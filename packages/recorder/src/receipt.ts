@@ -24,17 +24,13 @@ import type { RecordedApi } from './apis/index.ts'
 
 /**
  * The sent messages, in order: messages of the record by position, others as a block of JSON, and the
- * first `count` messages of an earlier call by the index of its receipt among the session's notes.
+ * first `count` messages of an earlier call by the index (`note`) of its receipt among the session's notes.
  */
-export type SentRuns = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
-
-/** The first messages of an earlier call. */
-export interface SentBeforeThis {
-  /** The index of its receipt among the notes of the session. */
-  readonly note: number
-  /** The number of its messages. */
-  readonly count: number
-}
+export type SentRuns = readonly (
+  | readonly [from: number, to: number]
+  | BlockId
+  | { readonly note: number; readonly count: number }
+)[]
 
 /** The position in the record of each sent message, or the block with its JSON. */
 export type SentEntries = readonly (number | BlockId)[]

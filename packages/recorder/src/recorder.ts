@@ -7,7 +7,7 @@ import { optionsOf, type OptionNames } from 'indelible/json/kit'
 import { digestOf } from 'indelible/proof/kit'
 import type { Store } from 'indelible/store'
 import { amount, reasonOf } from 'indelible/task/kit'
-import { decompressBytes, mostWaiting, type Decompress } from './body.ts'
+import { decompressBytes, mostWaiting } from './body.ts'
 import { Calls, type RecordedRequest, type OnPlace } from './call.ts'
 import type { ContentOptions } from './content.ts'
 import { setupLength } from './compaction.ts'
@@ -30,7 +30,7 @@ export interface RecorderOptions extends ContentOptions {
   /** Receives notices about calls that could not be recorded, and sessions that could not be read. Default: none. */
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Decodes compressed requests and answers. Default: `gzip` and `deflate`, using the platform. */
-  readonly decompress?: Decompress
+  readonly decompress?: (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
   /** The time of an observation, in milliseconds since 1970. Default: the store's clock. */
   readonly now?: () => number
 }
@@ -51,7 +51,7 @@ export interface Recorder {
    * Begin to observe a request. Undefined if it carries no conversation; it is only counted. `onPlace`
    * is called with the session id just before the call's receipt is appended to that session.
    */
-  readonly observe: (request: ObservedRequest, onPlace?: OnPlace) => ObservedCall | undefined
+  readonly observe: (request: ObservedRequest, onPlace?: (session: string) => void) => ObservedCall | undefined
   /** Resolves when every call that has ended so far is stored or reported to `onNotice`. */
   readonly settled: () => Promise<void>
   /**

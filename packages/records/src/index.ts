@@ -20,7 +20,7 @@ export { normalizeRecords, type NormalizedEntry, type NormalizedRecords, type No
 export { historyGuidance, previewRecords, type PreviewOptions } from './preview.ts'
 export type { CallRecord, OutcomeSummary, Speaker } from './record.ts'
 export { summarizeHistoryUse, type HistoryUsage, type UsageEvidence } from './usage.ts'
-export { openCallLog, type StoredCallLog, type StoredCallLogOptions } from './stored-log.ts'
+export { openCallLog, type OpenCallLogFault, type StoredCallLog, type StoredCallLogOptions } from './stored-log.ts'
 export { historyAttributes, historyTelemetry, type HistoryAttributes, type HistoryTelemetry } from './telemetry.ts'
 export { contentFaultMessage, type ContentFault, type ContentFaultOf } from './fault.ts'
 export type { Call, CallContext, Outcome, Signal } from './call-context.ts'

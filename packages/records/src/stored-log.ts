@@ -63,7 +63,7 @@ export interface StoredCallLog {
 }
 
 /** The faults of opening a call log. */
-export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'OtherLog'>
+export type OpenCallLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'OtherLog'>
 
 /**
  * Open a call log on a store.
@@ -81,7 +81,7 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
  * await opened.flush()
  */
-export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> => {
+export const openCallLog = (options: StoredCallLogOptions): Task<OpenCallLogFault, StoredCallLog> => {
   const {
     store,
     id,
@@ -203,7 +203,7 @@ const interruptedCall = (begun: BegunRecord, timestamp: string): CallRecord => (
 /** The metadata key of a call log. */
 const mark = 'indelible.calls'
 
-const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {
+const findOrCreate = async (store: Store, id: string): Promise<Either<OpenCallLogFault, LogInfo>> => {
   const problem = ownIdFault(id)
   if (problem !== undefined) return left(problem)
   const found = await store.info(id)()

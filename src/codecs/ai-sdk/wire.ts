@@ -4,7 +4,7 @@
  *
  * Source  `ai` 7.0.173, `ModelMessage`
  */
-import type { Mutable } from '../residual.ts'
+import type { MutableJson } from '../../json/index.ts'
 
 declare global {
   /** The runtime's own type, declared for programs without Node's or the DOM's types. */
@@ -15,7 +15,7 @@ declare global {
 export type AiModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 /** Options for a provider in addition to the content, under the provider's name. */
-export type ProviderOptions = { [provider: string]: { [option: string]: Mutable } }
+export type ProviderOptions = { [provider: string]: { [option: string]: MutableJson } }
 
 /** A system message. */
 export interface SystemMessage {
@@ -93,6 +93,6 @@ export interface ToolResultPart {
 /** A tool's output, by kind. */
 export type ToolOutput =
   | { type: 'text' | 'error-text'; value: string }
-  | { type: 'json' | 'error-json'; value: Mutable }
+  | { type: 'json' | 'error-json'; value: MutableJson }
   | { type: 'execution-denied'; reason?: string }
   | { type: 'content'; value: (TextPart | { type: 'file'; data: FileData; mediaType: string; filename?: string })[] }

@@ -4,6 +4,7 @@ export type {
   AgentsComputerOutput,
   AgentsFunctionCall,
   AgentsFunctionResult,
+  AgentsInput,
   AgentsItem,
   AgentsReasoning,
   AgentsShellOutput,

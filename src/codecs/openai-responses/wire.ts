@@ -41,7 +41,7 @@ export interface OutputMessage {
   type: 'message'
   id: string
   role: 'assistant'
-  status: Status
+  status: 'in_progress' | 'completed' | 'incomplete'
   content: ({ type: 'output_text'; text: string; annotations: [] } | { type: 'refusal'; refusal: string })[]
   phase?: 'commentary' | 'final_answer' | null
 }
@@ -53,7 +53,7 @@ export interface ReasoningItem {
   summary: { type: 'summary_text'; text: string }[]
   content?: { type: 'reasoning_text'; text: string }[]
   encrypted_content?: string | null
-  status?: Status
+  status?: OutputMessage['status']
 }
 
 /** A function call. */
@@ -63,7 +63,7 @@ export interface FunctionCall {
   name: string
   arguments: string
   id?: string
-  status?: Status
+  status?: OutputMessage['status']
 }
 
 /** A function's result. */
@@ -139,5 +139,3 @@ export type InputPart =
       filename?: string
       detail?: 'auto' | 'low' | 'high'
     }
-
-type Status = 'in_progress' | 'completed' | 'incomplete'

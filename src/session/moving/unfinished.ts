@@ -5,14 +5,14 @@ import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
 import { ownStore } from '../../store/kit.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps } from '../fault.ts'
-import { isPartial, partialMeta, type PartialOf } from '../record/metadata.ts'
+import { isPartial, partialMeta } from '../record/metadata.ts'
 
 /** The log of an unfinished import or copy. */
 export interface UnfinishedLog {
   /** The id: of the copied session, or of the import's own log. */
   readonly id: string
   /** The function that started it. */
-  readonly by: PartialOf
+  readonly by: 'import' | 'copy'
   /** The number of rows stored so far. */
   readonly rows: number
   /** The time of creation, in milliseconds since 1970. */

@@ -15,7 +15,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { hasOwn, isLeft, left, right } from '../../json/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
-import type { CompactRange, RowTree } from '../../proof/kit.ts'
+import type { CompactRange } from '../../proof/kit.ts'
 import type {
   Append,
   AppendFault,
@@ -80,7 +80,7 @@ type StepConflict = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSe
 /** A pending step. */
 interface SentStep extends Waiting {
   readonly plan: Plan
-  readonly grown: RowTree
+  readonly grown: Plan['grown']
   readonly apply: StepRows['apply']
   readonly answer: Promise<Either<AppendFault, AppendedRows>>
 }

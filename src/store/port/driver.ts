@@ -10,7 +10,6 @@ import type { StoreFault } from '../fault.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseClaim, Lease, LeaseChange } from './lease.ts'
-import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
@@ -139,7 +138,7 @@ export interface StoreDriver {
   /** {@link Store.repair}. Never change recorded data. */
   readonly repair?: () => Answer<readonly StoreRepair[]>
   /** {@link Store.watch}, for changes by other processes. Omit it if no other process can change the store. */
-  readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
+  readonly watch?: (scope: string, id: string, wake: () => void) => Promise<() => void>
   /** The store's search index. Omit it if there can be none. */
   readonly index?: IndexDriver
   /** The states beside logs. Omit it if the store keeps none. */

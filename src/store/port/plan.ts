@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { RowTree, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { RowTree, type CompactRange, type GrownTree, type Hash } from '../../proof/kit.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'
@@ -17,8 +17,8 @@ export interface Plan {
   readonly before: CompactRange
   /** The rows of an append. The store recognizes the plan by this array. */
   readonly rows: readonly CheckedRow[]
-  /** The tree after them, and the nodes to store beside the rows. */
-  readonly grown: RowTree
+  /** The tree after them with its root, and the nodes to store beside the rows. */
+  readonly grown: GrownTree & { readonly root: string }
   /** The head after the rows. */
   readonly head: Head
 }

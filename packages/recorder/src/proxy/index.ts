@@ -1,4 +1,2 @@
 export { startProxy, type Proxy, type ProxyOptions } from './proxy.ts'
 export type { Upstream } from './target.ts'
-
-export type { Run } from './run.ts'

@@ -10,32 +10,32 @@ import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
 
 /** A signal to a running chat. */
-export type ChatSignal = ChatNews & {
-  /**
-   * The id of the signal, chosen by its sender. A signal whose id was received before, also by the previous run,
-   * is a duplicate and changes nothing. The last 100 ids are remembered. Default: none; each delivery counts.
-   */
-  readonly id?: string
-}
-
-type ChatNews =
+export type ChatSignal =
   /** A stored message: the ref from `appendMessage`. It starts a turn, or waits in the running turn's inbox. */
-  | { readonly type: 'message'; readonly ref: MessageRef }
-  /** Whether a call may run. If it may not, the model reads `reason`. */
-  | {
-      readonly type: 'approval'
-      readonly callId: string
-      readonly allowed: boolean
-      readonly reason?: string
-      /**
-       * The turn of the call, from `status`; in another turn the approval changes nothing. Default: the running turn.
-       */
-      readonly turn?: number
-    }
-  /** End the running turn. Calls without a result get one that says so. */
-  | { readonly type: 'stop' }
-  /** End the workflow once every message is answered. */
-  | { readonly type: 'end' }
+  (
+    | { readonly type: 'message'; readonly ref: MessageRef }
+    /** Whether a call may run. If it may not, the model reads `reason`. */
+    | {
+        readonly type: 'approval'
+        readonly callId: string
+        readonly allowed: boolean
+        readonly reason?: string
+        /**
+         * The turn of the call, from `status`; in another turn the approval changes nothing. Default: the running turn.
+         */
+        readonly turn?: number
+      }
+    /** End the running turn. Calls without a result get one that says so. */
+    | { readonly type: 'stop' }
+    /** End the workflow once every message is answered. */
+    | { readonly type: 'end' }
+  ) & {
+    /**
+     * The id of the signal, chosen by its sender. A signal whose id was received before, also by the previous run,
+     * is a duplicate and changes nothing. The last 100 ids are remembered. Default: none; each delivery counts.
+     */
+    readonly id?: string
+  }
 
 /** A tool call without its arguments, which are content. */
 export interface ChatCall {

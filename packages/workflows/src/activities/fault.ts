@@ -8,10 +8,12 @@ import type { StoreFault } from 'indelible/store/kit'
 import type { FailureNote } from './failure-note.ts'
 
 /** A fault of an activity. */
-export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | PairingFault | ActionFault
-
-/** The faults that only activities have. */
-export type ActionFault =
+export type ActivityFault =
+  | RefsFault
+  | StoreFault
+  | RunFault
+  | ContextFault
+  | PairingFault
   /** The input of an activity has the wrong shape, or names a model, policy or function that is not registered. */
   | { readonly _tag: 'InvalidInput'; readonly reason: string }
   /** The action has failed permanently. Every later attempt throws the first failure again. */

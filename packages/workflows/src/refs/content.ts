@@ -22,17 +22,22 @@ declare class ContentBrand<State extends string> {
   readonly #state: State
 }
 
-interface Content<State extends string> extends ContentBrand<State> {
+/** The common part of histories with content. */
+export interface ContentHistory<State extends string> extends ContentBrand<State> {
+  /** Whether the content is in the store (`stored`), not yet (`pending`), or only in part (`partial`). */
   readonly state: State
+  /** The scope of the store. */
   readonly scope: string
+  /** The session that the messages belong to, if there is one. */
   readonly session?: string
+  /** The number of messages. */
   readonly len: number
   /** The messages as an immutable view. Cost: O(1). */
   readonly view: () => View<Message>
 }
 
 /** A history whose content is in the store. Branded: only `hydrate` and `persist` create one. */
-export interface StoredHistory extends Content<'stored'> {
+export interface StoredHistory extends ContentHistory<'stored'> {
   /** The refs of this history. Appending to the result does not change this history. Cost: O(len). */
   readonly refHistory: () => RefHistory
   /** Continue the conversation. Cost: O(len); the messages are shared, not copied. */
@@ -42,7 +47,7 @@ export interface StoredHistory extends Content<'stored'> {
 }
 
 /** A history whose content is not in the store yet, created by `createPendingHistory` or `extend`. */
-export interface PendingHistory extends Content<'pending'> {
+export interface PendingHistory extends ContentHistory<'pending'> {
   /**
    * Append a message and return its position.
    *
@@ -54,7 +59,7 @@ export interface PendingHistory extends Content<'pending'> {
 }
 
 /** A read-only history with placeholders for content that was not found, created by `hydratePartial`. */
-export interface PartialHistory extends Content<'partial'> {
+export interface PartialHistory extends ContentHistory<'partial'> {
   /** The placeholder messages, and why each is missing. */
   readonly missing: readonly MissingMessage[]
 }
@@ -154,10 +159,12 @@ const createPending = (from: Omit<ContentState, 'view'>, history: History<Messag
 
 const contentStates = new WeakMap<object, ContentState>()
 
-type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
+type Rest<C extends ContentHistory<string>> = {
+  readonly [Key in Exclude<keyof C, keyof ContentHistory<string>>]: C[Key]
+}
 
 /** The only constructor of histories with content. It brands them. */
-const handle = <C extends Content<string>>(
+const handle = <C extends ContentHistory<string>>(
   state: C['state'],
   { scope, session, view }: ContentState,
   rest: Rest<C>,

@@ -36,6 +36,7 @@ export type RefsFault =
       readonly found: string
     }
 
+/** The refs faults with these tags. */
 export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { readonly _tag: Tag }>
 
 /** The faults of reading a saved history. */

@@ -1,5 +1,6 @@
 export {
   createPendingHistory,
+  type ContentHistory,
   type MissingMessage,
   type PartialHistory,
   type PendingHistory,
@@ -14,6 +15,7 @@ export {
   type ParseFault,
   type PersistFault,
   type RefsFault,
+  type RefsFaultOf,
   type TreeFault,
 } from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
