@@ -35,7 +35,8 @@ export const latestChapter = (view: View<Message>, settings: Settings): Chapter 
   const chapter = firstChapter()
   const limit = tokensRead(settings)
   const tokensOf = memoizeEstimator(settings.estimate)
-  for (let index = 0; limit < Infinity && index < view.length; index++) {
+  const length = limit < Infinity ? view.length : 0 // without a limit there is one chapter
+  for (let index = 0; index < length; index++) {
     const message = view.at(index) as Message
     if (!addToChapter(chapter, message, index, tokensOf(message, view.positionAt(index)), limit))
       Object.assign(chapter, { unitFrom: undefined, next: undefined }, chapterAfter(chapter, index))
