@@ -257,9 +257,9 @@ describe('a record of many budgets', () => {
     const view = history.view()
     for (const budget of [250, 400, 700])
       for (let at = 1; at <= view.length; at += oneIn(5)) {
-        const [near, all] = [window, { ...window, reads: Infinity }].map((policy) => [
-          ...orThrow(deriveContext(view.slice(0, at), { budget, policy })).messages,
-        ])
+        const [near, all] = [window, { ...window, reads: Infinity }].map((policy) =>
+          Array.from(orThrow(deriveContext(view.slice(0, at), { budget, policy })).messages),
+        )
         expect([budget, at, near]).toEqual([budget, at, all])
       }
   })
