@@ -68,7 +68,7 @@ export interface KeptCheckpoint {
  * memory. Without a memory, anyone who can remove checkpoints from the store can have a second history signed.
  *
  * Cost    O(rows of the ledger), a signature, one append
- * Errors  `NoLedger`; `BadKey` for a witness's key; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
+ * Errors  `NoLedger`; `BadKey` for a witness's key; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if a signer or the memory fails
  *
  * @param given the origin, the signers and further lines
  */

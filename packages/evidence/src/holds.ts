@@ -102,12 +102,12 @@ export const listHolds = (store: Store, id: string): EvidenceTask<readonly Messa
   evidenceSteps(async function* () {
     checkStore('listHolds', store)
     const { held } = yield* need(ledgerContent(store))
+    const bare = store.encryption?.bare ?? store // no key is needed for these
+    const { head, entries } = yield* need(bare.info(id))
     if (held.size === 0) return Object.freeze([])
-    const { head, entries } = yield* need(store.info(id))
     const shares = yield* need(store.sharing(id))
     const found: MessageHold[] = []
     for (const { hold, rows } of holdsWithRowCounts(held, { id, rows: head.size }, shares)) {
-      const bare = store.encryption?.bare ?? store // no key is needed to see whether it is a message
       const [next] = rows < head.size ? yield* need(bare.read(id, { from: rows, to: rows + 1 })) : []
       const messages = next === undefined ? entries : next.kind === 'entry' ? next.index : rows - next.index
       found.push(Object.freeze({ hold, messages }))

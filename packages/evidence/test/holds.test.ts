@@ -82,6 +82,7 @@ it('a hold keeps the messages of a session, and those that others share with it'
   const fork = await forkSession(store, 's', { id: 'fork', at: 2 })
   await fork.append(user('own'))
   expect(await listHolds(store, 's')).toEqual([])
+  expect(await listHolds(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
   await holdSession(store, 'fork', { reason: 'case 14' })
   expect(await listHolds(store, 's')).toMatchObject([{ hold: { id: 'fork', reason: 'case 14' }, messages: 2 }])
   await holdSession(store, 's')

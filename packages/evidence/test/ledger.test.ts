@@ -105,7 +105,7 @@ describe.each(places)('a ledger in %s', (_, open) => {
     const answers = [await updateLedger(store), await updateLedger(store, ['a']), await listHolds(store, 'a')]
     expect(answers[0]).toMatchObject({ mismatches: [{ id: 'c', what: 'missing' }] })
     const said = [head, erasures, ...held.values(), ...sessions.values()]
-    for (const answer of [...answers, ...said, await listHolds(memoryStore(), 'a')]) expect(openIn(answer)).toEqual([])
+    for (const answer of [...answers, ...said, await listHolds(await three(), 'a')]) expect(openIn(answer)).toEqual([])
   })
 
   it('reports a deleted, replaced or truncated session', async () => {

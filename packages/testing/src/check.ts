@@ -68,7 +68,7 @@ export const mustCome = async <T>(work: Promise<T>, late = 'nothing came'): Prom
   }
 }
 
-const equal = (left: unknown, right: unknown): boolean => {
+export const equal = (left: unknown, right: unknown): boolean => {
   if (Object.is(left, right)) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   if (left instanceof Uint8Array && right instanceof Uint8Array)

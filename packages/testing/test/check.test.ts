@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { memoryStore, orThrow } from 'indelible'
 import { scriptedModel, type Model } from 'indelible/run'
-import type { Store, StoreFault } from 'indelible/store'
+import type { KeyValueStore, Store, StoreFault } from 'indelible/store'
 import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
 import { keyValueMap } from '../../../test/store/key-value-map.ts'
@@ -38,6 +38,17 @@ describe('mustEqual', () => {
     expect(() => mustEqual('x'.repeat(498), 0)).toThrow(/^the answer is "x{498}", expected 0$/)
     expect(() => mustEqual('x'.repeat(499), 0)).toThrow(/^the answer is "x{499}…, expected 0$/)
   })
+})
+
+it('a key-value store that keeps the bytes of its caller fails with that reason', async () => {
+  const map = new Map<string, Uint8Array>()
+  const store: KeyValueStore = {
+    mget: async (keys) => keys.map((key) => map.get(key)),
+    mset: async (entries) => entries.forEach(([key, value]) => map.set(key, value)),
+  }
+  const name = 'a map: the bytes passed in and the bytes returned belong to the caller'
+  const keeping = keyValueContract('a map', async () => ({ store })).find((one) => one.name === name)
+  await expect(keeping?.run()).rejects.toThrow('expected that mset and mget copy the bytes')
 })
 
 describe('checks of a result', () => {

@@ -19,13 +19,14 @@ import type { BlockStore, OnceStore } from '../port/store.ts'
  */
 export interface KeyValueStore {
   /**
-   * Read values. Keys may repeat.
+   * Read values. Keys may repeat. Return copies: a caller may change its bytes.
    *
    * @returns the values, in the same order; undefined or null for a key without one
    */
   readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
   /**
    * Store values. Resolves once all of them are stored. If it fails halfway, it is called again.
+   * Copy them: a caller may change its bytes.
    *
    * @param entries keys and values
    */
