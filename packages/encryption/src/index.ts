@@ -1,4 +1,4 @@
 export { checkKeys, destroyKey, rotateKeys } from './keys.ts'
-export { hostKeyText, keyRing, newHostKey, type HostKey, type KeyRing } from './ring.ts'
+export { hostKeyOf, hostKeyText, keyRing, newHostKey, type HostKey, type KeyRing } from './ring.ts'
 
 export { withKeys, type KeysOptions } from './with-keys.ts'

@@ -1,3 +1,2 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
-export { hostKeyOf } from './ring.ts'
 export { decryptBlock } from './row-cipher.ts'

@@ -1,7 +1,7 @@
 /** Appends to an encrypted session until it is killed, and says what was acknowledged. */
 import { createSession, openSession, user } from 'indelible'
 import { keyRing, withKeys } from '../src/index.ts'
-import { hostKeyOf } from '../src/kit.ts'
+import { hostKeyOf } from '../src/index.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 
 const [path = '', key = '', mode] = process.argv.slice(2)

@@ -27,9 +27,8 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { destroyKey, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { encodeRow } from 'indelible/entry/kit'
-import { hostKeyOf } from '../src/kit.ts'
 import { verifyLedger, updateLedger } from '@indelible/evidence'
 import {
   copySession,
