@@ -1,4 +1,5 @@
 /** The states of a lease: what a claim does with a slow store, with a close, with a grant that comes late. */
+import { readFileSync } from 'node:fs'
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, user } from 'indelible'
@@ -16,6 +17,15 @@ const gate = () => {
   return { opened, open }
 }
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+it('docs/run.md has the table of the states', () => {
+  const page = readFileSync(new URL('../../docs/run.md', import.meta.url), 'utf8')
+  const told = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| `(\w+)`/gm)]
+    .map(([, from = '', to = '']) => `${from} ${to}`)
+    .filter((move) => move.split(' ').every((name) => Object.hasOwn(leaseTable, name)))
+  const moves = states.flatMap((from) => Object.values(leaseTable[from]).map(([to]) => `${from} ${to}`))
+  expect([...new Set(told)].toSorted()).toEqual([...new Set(moves)].toSorted())
+})
 
 it('an unwanted claim in any state ends and releases a granted lease', () => {
   for (const from of states)
