@@ -18,6 +18,7 @@ import {
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import {
   deriveContext,
+  estimateTokens,
   manageHistory,
   paged,
   prepareSummaries,
@@ -228,6 +229,30 @@ describe('a record that does not fit', () => {
       'but the budget is 10 (after 490 for tools and system prompt); ',
     )
     expect(said({ budget: 5 })).toContain('but the budget is 5; the largest part')
+  })
+  it('needs the fewest tokens: short messages stay shown, and longer ones share a marker', () => {
+    const policy: Policy = {
+      name: 'least',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(({ levels }) => levels.at(-1) ?? 'full'),
+    }
+    const needs = (length: number): readonly [needed: number, all: number] => {
+      const short = user('a'.repeat(length))
+      const three = [short, short, short]
+      const kinds = ['plan', 'evidence', 'conversation', undefined] as const
+      const view = recordOf(
+        [...three, system('Be kind.'), ...three, system('Be exact.'), user('What is the answer?')],
+        [...kinds, ...kinds],
+      )
+      const derived = deriveContext(view, { budget: 40, policy })
+      if (!isLeft(derived)) throw new Error('it fits')
+      return [derived.left.needed, [...view].reduce((sum, message) => sum + estimateTokens(message), 0)]
+    }
+    const [withMarkers] = needs(400)
+    for (let length = 1; length <= 60; length += 3) {
+      const [needed, all] = needs(length)
+      expect([length, needed]).toEqual([length, Math.min(all, withMarkers)])
+    }
   })
   it('fits at exactly the token count that the fault names', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
