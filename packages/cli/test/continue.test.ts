@@ -22,6 +22,7 @@ import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 
 const session = '11111111-2222-4333-8444-555555555555'
+const other = '11111111-2222-4333-8444-666666666666'
 const at = (uuid: string, parentUuid: string | null) => ({
   uuid,
   parentUuid,
@@ -152,6 +153,35 @@ it.each(nativePrograms)('a Claude Code session continues in %s in a new file', (
   expect(again.map(dirname)).toEqual([dirname(file)])
 })
 
+it.each([
+  // A provider accepts only its own signed reasoning.
+  ['openai', 'codex', [], 'own'],
+  [undefined, 'codex', [], 'own'],
+  ['azure', 'codex', [], 'text'],
+  ['openai', 'pi', [], 'text'],
+  ['azure', 'codex', ['--reasoning', 'own'], 'own'],
+  ['openai', 'codex', ['--reasoning', 'omit'], 'omit'],
+] as const)('reasoning of a Codex session of %s continues in %s %j as: %s', (provider, program, args, expected) => {
+  const { home, files, run } = madeHome()
+  const item = (payload: object): object => ({ timestamp: 't', type: 'response_item', payload })
+  writeFileSync(
+    join(home, 'rollout.jsonl'),
+    text([
+      { timestamp: 't', type: 'session_meta', payload: { id: session, cwd: home, model_provider: provider } },
+      { timestamp: 't', type: 'turn_context', payload: { cwd: home, model: 'gpt-5.5' } },
+      item({ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Why?' }] }),
+      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }], encrypted_content: 'gAAAA' }),
+      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Because.' }] }),
+    ]),
+  )
+  const before = files()
+  expect(run([join(home, 'rollout.jsonl'), '--in', program, '--print', ...args])).toMatchObject({ status: 0 })
+  const added = files().find((path) => !before.includes(path)) ?? ''
+  const written = readFileSync(join(home, added), 'utf8')
+  expect(written).toContain('Because.')
+  expect(written.includes('gAAAA') ? 'own' : written.includes('I think.') ? 'text' : 'omit').toBe(expected)
+})
+
 it('continue starts the program in the given folder with the remaining arguments', () => {
   const { home, run } = madeHome()
   mkdirSync(join(home, 'else where'))
@@ -200,7 +230,7 @@ it('continue accepts a stored session and a file of any format with --in', () =>
 })
 
 it("lists all programs' sessions by project and title", () => {
-  const { home, env, run } = madeHome()
+  const { home, env, original, write, run } = madeHome()
   run([session, '--in', 'codex', '--print'])
   run([session, '--in', 'gemini', '--print'])
   const { lines: printed } = indelible(['sessions', '--limit', '2'], { env, columns: 160 })
@@ -208,6 +238,14 @@ it("lists all programs' sessions by project and title", () => {
   for (const line of printed.slice(0, 2)) expect(line).toMatch(/ (?:codex|gemini) .* work +What is in the picture\?/)
   expect(indelible(['sessions', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(/gone +What is in/)
   expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(/found no sessions of agents/)
+  // Without a title, the first 200 characters of the conversation; of a file that can't be read, the reason.
+  write([{ ...lines[0], message: { role: 'user', content: 'long '.repeat(100) } }])
+  writeFileSync(join(dirname(original), `${other}.jsonl`), '')
+  const { lines: described } = indelible(['sessions', '--of', 'claude-code', '--json'], { env })
+  expect(described.slice(0, 2).map((line) => JSON.parse(line) as object)).toMatchObject([
+    { id: other, unreadable: 'InvalidJson' },
+    { id: session, title: 'long '.repeat(100).slice(0, 200), messages: 1 },
+  ])
 })
 
 it('sub-agent sessions are not listed but continue by id, with a notice', () => {
@@ -268,6 +306,7 @@ it('a project with a long path gets its own Claude Code folder, which is found a
 
 it('continue reports invalid input in one clear line and writes nothing', () => {
   const { home, env, original, write, files, run } = madeHome()
+  writeFileSync(join(dirname(original), `${other}.jsonl`), '')
   const before = files()
   const fails = (status: number, line: RegExp, args: readonly string[], more = {}): void => {
     const ended = run(args, more)
@@ -291,6 +330,9 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
   fails(1, /so --at takes 1 to 4, or a negative number; nothing was written$/, [session, '--at', '9'])
   fails(1, /has no message to continue from; nothing was written$/, [session, '--at', '0'])
   fails(1, /nobody/, ['nobody-knows-it'])
+  fails(1, /^indelible: the sessions 1{8}\S+, 1{8}\S+ begin with "1111"; give more of the id$/, ['1111'])
+  fails(1, /\.jsonl: the text is empty; expected a conversation$/, [other])
+  fails(1, /there is no conversation 9; the file has 1, numbered from 0$/, [session, '--pick', '9'])
   writeFileSync(join(home, 'work/opencode.json'), '{}')
   fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
   // Half a file, and one with kinds of lines that a newer version has: what can be read continues.

@@ -171,6 +171,7 @@ describe('a ledger on the command line', () => {
     [['witness'], 'URL=VKEY'],
     [['witness', 'ftp://x=y'], 'URL=VKEY'],
     [['update', 'x'], 'takes nothing more'],
+    [['verify', '--trust', trustFile, '--head', `1:${'0'.repeat(64)}`], 'takes --head or --trust, not both'],
   ])('refuses `ledger %j` as misuse', (args, text) => {
     const told = indelible(['ledger', ...args, ...store])
     expect([told.status, told.stderr]).toEqual([2, expect.stringContaining(text)])

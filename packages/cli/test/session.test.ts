@@ -205,6 +205,11 @@ describe('open calls', () => {
     )
     expect(stderr).toContain('"indelible fork open --at 2')
     expect(stderr).not.toContain('--interrupted appends error results')
+    const calls = ['c2', 'c3'].map((id) => ({ type: 'tool_call', id, name: 'f', arguments: '{}' }))
+    piped(home, JSON.stringify({ role: 'assistant', content: calls }), 'append', 'again')
+    expect(indelible('append', 'again', 'stop').stderr).toMatch(
+      /^2 calls without a result, .* so an append can't add them; .*;\n.*"indelible fork again --at 5"/m,
+    )
     expect(indelible('fork', 'open', '--at', '2', '--id', 'third').status).toBe(0)
     expect(indelible('append', 'third', '--role', 'assistant', 'x').stderr).not.toContain('without a result')
   })
@@ -279,6 +284,9 @@ describe('wrong command lines', () => {
     [['prove', 'x']],
     [['export', 'x']],
     [['export', 'x', '--to', 'nothing']],
+    [['export', 'x', '--to', 'anthropic', '--from', '1']],
+    [['export', 'x', '--to', 'indelible', '--until', '1']],
+    [['export', 'x', '--to', 'openai-chat', '--redact']],
     [['list', 'x']],
     [['list', '--store', '']],
   ])('%j is refused', (args) => {
