@@ -213,8 +213,17 @@ describe('indelible record', () => {
   it.each([
     [[], 'needs a COMMAND'],
     [['--listen', 'x'], 'HOST:PORT'],
+    [['--listen', '127.0.0.1:65536'], 'HOST:PORT'],
     [['--listen', '0.0.0.0:0'], '--token'],
-    [['--token', 'short', '--', 'x'], 'at least 8'],
+    [['--listen', '[::]:0'], '--token'],
+    [['--token', '1234567', '--', 'x'], 'at least 8'],
+    // The first and last values that each of them takes: what is refused is the option after it.
+    [['--listen', '127.0.0.1:65535', '--upstream', 'x=y'], '--upstream takes'],
+    [['--listen', '[::1]:0', '--upstream', 'x=y'], '--upstream takes'],
+    [['--token', '12345678', '--sample', '101', '--', 'x'], 'percentage'],
+    [['--sample', '0', '--keep-days', '0', '--', 'x'], 'at least 1'],
+    [['--sample', '100', '--keep-days', '0', '--', 'x'], 'at least 1'],
+    [['--sample', '-1', '--', 'x'], 'percentage'],
     [['--upstream', 'x=y', '--', 'x'], '--upstream takes'],
     [['--sample', '101', '--', 'x'], 'percentage'],
     [['--keep-days', '0', '--', 'x'], 'at least 1'],
@@ -301,6 +310,17 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     unpriced: 0,
   }
   expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
+  const ids = Array.from({ length: 11 }, (_, index) => `s${index}`)
+  const many = ids.map((session, call) => ({ where: 'tools', because, session, call }) as const)
+  const manyOf = (sessions: number, breaks: number, moreSessions: number, moreBreaks: number) => {
+    const of = { sessions: ids.slice(0, sessions), breaks: many.slice(0, breaks), moreSessions, moreBreaks }
+    const said = summaryLines([{ ...scoped, ...of }])
+    const count = (start: string): number => said.filter((line) => line.startsWith(start)).length
+    return [count('cache break in'), count('and 2 more cache breaks'), count('  indelible show'), count('  …')]
+  }
+  expect(manyOf(10, 5, 0, 0)).toEqual([5, 0, 10, 0])
+  expect(manyOf(11, 7, 0, 0)).toEqual([5, 1, 10, 1])
+  expect(manyOf(3, 1, 1, 2)).toEqual([1, 1, 3, 1])
   const breaks = [{ where: 'tools', because, session: 'a b', call: 9 } as const]
   expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
 })
