@@ -8,11 +8,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { lossLines } from '../src/terminal/report.ts'
@@ -180,6 +181,120 @@ it.each([
   const written = readFileSync(join(home, added), 'utf8')
   expect(written).toContain('Because.')
   expect(written.includes('gAAAA') ? 'own' : written.includes('I think.') ? 'text' : 'omit').toBe(expected)
+})
+
+it.each([
+  ['--model', ['--model', 'a/b/c'], {}, { providerID: 'a', modelID: 'b/c' }],
+  [
+    "the folder's settings",
+    [],
+    { 'work/opencode.json': { model: 'acme/large' } },
+    { providerID: 'acme', modelID: 'large' },
+  ],
+  [
+    "the user's settings",
+    [],
+    { '.config/opencode/opencode.json': { model: 'user/one' } },
+    { providerID: 'user', modelID: 'one' },
+  ],
+  [
+    'the last choice',
+    [],
+    { '.local/state/opencode/model.json': { recent: [{ providerID: 'last', modelID: 'x' }, {}] } },
+    { providerID: 'last', modelID: 'x' },
+  ],
+  [
+    'no setting',
+    [],
+    { 'work/opencode.json': { model: 1 }, '.local/state/opencode/model.json': { recent: [] } },
+    'no model is configured',
+  ],
+  ['settings that are no JSON', [], { '.config/opencode/opencode.json': '{' }, 'no model is configured'],
+  ['no provider', ['--model', 'large'], {}, '"large" is no model'],
+] as const)('continue in opencode takes the model of %s', (_, args, settings, expected) => {
+  const { home, env, run } = madeHome()
+  rmSync(join(home, 'work/opencode.json'))
+  for (const [path, content] of Object.entries(settings)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+  const { stderr } = run([session, '--in', 'opencode', '--print', ...args])
+  if (typeof expected === 'string') expect(stderr).toContain(`opencode: ${expected}; --model PROVIDER/MODEL names one`)
+  else expect(readFileSync(join(env.HOME, 'imported.json'), 'utf8')).toContain(JSON.stringify(expected).slice(1, -1))
+})
+
+it.each([
+  ['gemini', {}, {}, /^\.gemini\/tmp\/indelible-\w{8}\/chats\/[^/]+\.jsonl$/],
+  ['gemini', { '.gemini/tmp/mine/.project_root': 'WORK\n' }, {}, /^\.gemini\/tmp\/mine\/chats\//],
+  ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"listed"}}' }, {}, /^\.gemini\/tmp\/listed\/chats\//],
+  ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"../up"}}' }, {}, /^\.gemini\/tmp\/indelible-\w{8}\//],
+  ['gemini', { 'else/.gemini/x': '' }, { GEMINI_CLI_HOME: 'HOME/else' }, /^else\/\.gemini\/tmp\/indelible-/],
+  ['pi', {}, {}, /^\.pi\/agent\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
+  ['pi', { 'else/x': '' }, { PI_CODING_AGENT_DIR: '~/else' }, /^else\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
+  ['pi', { 'else/x': '' }, { PI_CODING_AGENT_SESSION_DIR: '~/else' }, /^else\/[^/]+\.jsonl$/],
+  [
+    'pi',
+    {},
+    { PI_CODING_AGENT_SESSION_DIR: '~/none' },
+    'pi has no folder HOME/none; start it once, or set PI_CODING_AGENT_DIR',
+  ],
+  ['claude-code', { 'else/x': '' }, { CLAUDE_CONFIG_DIR: 'HOME/else' }, /^else\/projects\/-.*-work\/[^/]+\.jsonl$/],
+  ['codex', { 'else/x': '' }, { CODEX_HOME: 'HOME/else' }, /^else\/sessions\/\d{4}\/\d\d\/\d\d\/rollout-[^/]+\.jsonl$/],
+] as const)('continue writes where %s looks: with %j and %j', (program, there, env, expected) => {
+  const { home, original, files, run } = madeHome()
+  const inHome = (given: string): string => given.replace('WORK', join(home, 'work')).replace('HOME', home)
+  for (const [path, content] of Object.entries(there)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), inHome(content))
+  }
+  const before = files()
+  const set = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, inHome(value)]))
+  const { stderr } = run([original, '--in', program, '--print'], set)
+  const added = files().filter((path) => !before.includes(path) && !path.endsWith('.project_root'))
+  if (typeof expected === 'string') expect([stderr, added]).toEqual([expect.stringContaining(inHome(expected)), []])
+  else expect(added).toEqual([expect.stringMatching(expected)])
+})
+
+it('only a file that can be run is a program', () => {
+  const { home, run } = madeHome()
+  mkdirSync(join(home, 'folders/codex'), { recursive: true })
+  mkdirSync(join(home, 'files'))
+  writeFileSync(join(home, 'files/codex'), script, { mode: 0o644 })
+  const statusWith = (...folders: readonly string[]) =>
+    run([session, '--in', 'codex'], { PATH: folders.map((one) => resolve(home, one)).join(':') }).status
+  expect(statusWith('folders')).toBe(127)
+  expect(statusWith('files')).toBe(127)
+  expect(statusWith('nowhere', 'folders', 'bin', '/usr/bin', '/bin')).toBe(0)
+})
+
+it('--at counts from the start or the end, up to all messages', () => {
+  const { home, files, run } = madeHome()
+  const saidUpTo = (at: string): readonly string[] | string => {
+    const before = files()
+    const { status, stderr } = run([session, '--in', 'pi', '--print', '--at', at])
+    const added = files().find((path) => !before.includes(path))
+    return status === 0 && added !== undefined ? said(readFileSync(join(home, added), 'utf8')) : stderr
+  }
+  expect(saidUpTo('1')).toEqual(all.slice(0, 1))
+  expect(saidUpTo('-1')).toEqual(all.slice(0, 4))
+  expect(saidUpTo('-3')).toEqual(all.slice(0, 1))
+  expect(saidUpTo('4')).toEqual(all)
+  expect(saidUpTo('-4')).toContain('has no message to continue from')
+  for (const at of ['5', '-5']) expect(saidUpTo(at)).toContain('has 4 messages, so --at takes 1 to 4, or a negative')
+})
+
+it('a session that its program may still write, and one with other conversations, are continued with a notice', () => {
+  const { write, run } = madeHome()
+  const ends = (): string => run([session, '--print']).stderr
+  write(lines, new Date(Date.now() + 100_000)) // a clock that is ahead
+  expect(ends()).toMatch(/: changed 0 s ago; anything that its program writes/)
+  write(lines, new Date(Date.now() - 60_000))
+  expect(ends()).not.toContain('changed')
+  const aside = (uuid: string) => ({ ...lines[0], ...at(uuid, null), isSidechain: true })
+  write([...lines, aside('v1')])
+  expect(ends()).toMatch(/has 1 other conversation, which is not in the new session; --pick N continues another/)
+  write([...lines, aside('v1'), aside('w1')])
+  expect(ends()).toMatch(/has 2 other conversations, which are not in the new session/)
 })
 
 it('continue starts the program in the given folder with the remaining arguments', () => {
