@@ -229,6 +229,18 @@ describe('fork commands', () => {
     expect(advice('far', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),--at 210 includes/)
     expect(advice('half', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),"indelible append \S+ TEXT/)
     expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
+    // Only a terminal says which rows of a head are no messages.
+    const verdict = (terminal: number | undefined): string =>
+      indelible(['verify', 'far', ...own], { ...(terminal !== undefined && { terminal }) }).stdout
+    for (const said of [
+      /: good, 210 messages, head 210:\w+…\n$/,
+      /…; 1 of its 211 rows is a note$/m,
+      /…; 2 of .* are notes$/m,
+    ]) {
+      expect(verdict(400)).toMatch(said)
+      indelible(['note', 'far', 'x', ...own])
+    }
+    expect(verdict(undefined)).not.toContain('note')
   })
   it("compare forks: where they diverge and each side's messages", () => {
     run('append', 'open', 'Stop.', '--interrupted')

@@ -166,6 +166,13 @@ describe('a conversation in a store', () => {
       status: 1,
       stderr: expect.stringContaining('truncated: it has 5 rows, but had 23') as string,
     })
+    for (const size of [5, 4])
+      expect(indelible('verify', 'other', '--head', `${size}:${'0'.repeat(64)}`)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(
+          `other: rewritten: its first ${size} rows do not have the head ${size}:0`,
+        ) as string,
+      })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('4 sessions verified, 0 damaged') as string,
@@ -281,6 +288,8 @@ describe('wrong command lines', () => {
     [['verify']],
     [['verify', 'x', '--head', 'y']],
     [['verify', 'x', '--all']],
+    [['verify', '--all', '--head', `1:${'0'.repeat(64)}`]],
+    [['verify', 'x', '--deep']],
     [['prove', 'x']],
     [['export', 'x']],
     [['export', 'x', '--to', 'nothing']],
