@@ -181,7 +181,9 @@ describe('a ledger on the command line', () => {
     [['new', 'a', 'b', '--out', 'f'], 'takes "new" and a NAME'],
     [['new', 'a'], 'needs --out FILE'],
     [['new', 'a', '--out', ''], 'needs --out FILE'],
-    ...['a b', 'a+b', 'a\n'].map((name) => [['new', name, '--out', 'f'], 'has a space or a plus sign'] as const),
+    [['new', 'a b', '--out', 'f'], 'has a space or a plus sign'],
+    [['new', 'a+b', '--out', 'f'], 'has a space or a plus sign'],
+    [['new', 'a\n', '--out', 'f'], 'has a space or a plus sign'],
   ])('refuses `key %j` as misuse', (args, text) => {
     const ended = indelible(['key', ...args], { cwd: folder })
     expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining(text)])
