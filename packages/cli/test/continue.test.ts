@@ -284,13 +284,21 @@ it('--at counts from the start or the end, up to all messages', () => {
 })
 
 it('a session that its program may still write, and one with other conversations, are continued with a notice', () => {
-  const { write, run } = madeHome()
+  const { home, write, run } = madeHome()
   const ends = (): string => run([session, '--print']).stderr
   write(lines, new Date(Date.now() + 100_000)) // a clock that is ahead
   expect(ends()).toMatch(/: changed 0 s ago; anything that its program writes/)
   write(lines, new Date(Date.now() - 60_000))
   expect(ends()).not.toContain('changed')
   const aside = (uuid: string) => ({ ...lines[0], ...at(uuid, null), isSidechain: true })
+  const pi = join(home, 'pi.jsonl')
+  writeFileSync(
+    pi,
+    `${text([{ type: 'session', id: 's', timestamp: 't' }])}{"type":"message","n":1e999,"timestamp":"t","message":{"role":"user","content":"go"}}\nnope\n`,
+  )
+  expect(run([pi, '--print']).stderr).toMatch(
+    /^pi\.jsonl: 1 damaged line skipped \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
+  )
   write([...lines, aside('v1')])
   expect(ends()).toMatch(/has 1 other conversation, which is not in the new session; --pick N continues another/)
   write([...lines, aside('v1'), aside('w1')])

@@ -9,7 +9,15 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
+import { createSession, memoryStore, openSession, orThrow, user } from 'indelible'
+import type { Store } from 'indelible/store'
+import { holdSession } from '@indelible/evidence'
 import { summaryLines } from '../src/record/record.ts'
+import { Recorders } from '../src/record/recorders.ts'
+import { removeOld } from '../src/record/retention.ts'
+import { sessionsIn } from '../src/sources/sessions.ts'
+import type { Call } from '../src/terminal/command.ts'
+import { terminalOf } from '../src/terminal/output.ts'
 import { indelible, indelibleAside, main, type CommandEnded } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-'))
@@ -323,4 +331,78 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   expect(manyOf(3, 1, 1, 2)).toEqual([1, 1, 3, 1])
   const breaks = [{ where: 'tools', because, session: 'a b', call: 9 } as const]
   expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
+})
+
+describe('--keep-days', () => {
+  const day = 86_400_000
+  const idsIn = async (store: Store): Promise<readonly string[]> =>
+    (await sessionsIn(store)).map(({ id }) => id).toSorted()
+  /** In two scopes: sessions of a recorder and one that is not. The last appends of `old` and `fresh` are 1 ms apart. */
+  const filled = async () => {
+    let now = 100 * day
+    const whole = memoryStore({ now: () => now })
+    const other = orThrow(whole.scoped('other'))
+    for (const store of [whole, other]) {
+      for (const id of ['old', 'fresh', 'edge'])
+        await createSession(store, { id, messages: [user('Hi.')], metadata: { recorder: 'openai-chat' } })
+      await createSession(store, { id: 'own', messages: [user('Hi.')] })
+      now += 1
+      await (await openSession(store, 'fresh')).append(user('And?'))
+      now -= 1
+    }
+    now += 7 * day + 1
+    for (const store of [whole, other]) await (await openSession(store, 'edge')).append(user('Now.'))
+    return { whole, other }
+  }
+  const recordersOf = (store: Store, days: number | undefined, values: Call['values'] = {}) => {
+    const told: string[] = []
+    const nowhere = { write: () => undefined }
+    const stderr = { write: (text: string) => told.push(text) }
+    const around = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
+    const call: Call = { values, positionals: [], terminal: terminalOf(around) }
+    return { told, recorders: new Recorders(store, call, { sample: 100, days, now: Date.now, marks: false }) }
+  }
+
+  it('removes sessions of the recorder whose last append is older, and no other', async () => {
+    const { whole, other } = await filled()
+    const { told, recorders } = recordersOf(whole, 7)
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual(['1 session older than 7 days removed\n'])
+    expect([await idsIn(whole), await idsIn(other)]).toEqual([
+      ['edge', 'fresh', 'own'],
+      ['edge', 'fresh', 'old', 'own'],
+    ])
+    recorders.removeOld()
+    await recorders.settled()
+    expect(told).toHaveLength(1) // nothing is said about nothing
+  })
+  it('looks at all scopes if requests name them', async () => {
+    const { whole, other } = await filled()
+    const { told, recorders } = recordersOf(other, 7, { 'scope-header': 'x-team' })
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual(['2 sessions older than 7 days removed\n'])
+    for (const store of [whole, other]) expect(await idsIn(store)).toEqual(['edge', 'fresh', 'own'])
+  })
+  it('leaves sessions under a hold, and removes the others', async () => {
+    const { whole } = await filled()
+    await createSession(whole, { id: 'last', metadata: { recorder: 'openai-chat' } })
+    await holdSession(whole, 'old')
+    expect(await removeOld(whole, 7)).toBe(0)
+    expect(await removeOld(whole, -1)).toBe(3)
+    expect(await idsIn(whole)).toEqual(['old', 'own'])
+  })
+  it('says why nothing could be removed; without it, nothing is', async () => {
+    const { whole } = await filled()
+    const none = recordersOf(whole, undefined)
+    none.recorders.begin()
+    await none.recorders.settled()
+    expect([none.told, await idsIn(whole)]).toEqual([[], ['edge', 'fresh', 'old', 'own']])
+    const { told, recorders } = recordersOf(whole, 7)
+    await whole.close()
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual([expect.stringMatching(/^indelible: old sessions could not be removed: .*closed.*\n$/)])
+  })
 })
