@@ -228,7 +228,16 @@ describe('fork commands', () => {
     )
     expect(advice('far', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),--at 210 includes/)
     expect(advice('half', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),"indelible append \S+ TEXT/)
-    expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
+    for (const at of ['5', '-5'])
+      expect(run('fork', 'mine', '--at', at).stderr).toContain(
+        'mine: has 4 messages, so --at takes 0 to 4, or -1 to -4',
+      )
+    const share = (at: string): number => {
+      const { stdout } = indelible(['fork', 'far', '--at', at, '--id', `at${at}`, ...own])
+      expect(stdout).toContain(`at${at}: `)
+      return indelible(['show', `at${at}`, '--json', ...own]).lines.length - 1
+    }
+    expect(['0', '-210', '1', '-209', '210', '-1'].map(share)).toEqual([0, 0, 1, 1, 210, 209])
     // Only a terminal says which rows of a head are no messages.
     const verdict = (terminal: number | undefined): string =>
       indelible(['verify', 'far', ...own], { ...(terminal !== undefined && { terminal }) }).stdout
