@@ -153,6 +153,20 @@ describe('a conversation in a store', () => {
       stderr: expect.stringContaining('nothing was imported') as string,
     })
   })
+  it.each([
+    [['--from', '23'], '23 to before 23'],
+    [['--from', '99'], '99 to before 23'],
+    [['--from', '5', '--until', '5'], '5 to before 5'],
+    [['--from', '-1', '--until', '3'], '22 to before 3'],
+    [['--until', '0'], '0 to before 0'],
+    [['--from', '-99', '--until', '-23'], '0 to before 0'],
+  ])('is not exported as a page without messages: %j', (range, text) => {
+    expect(indelible('export', 'coding-agent', '--to', 'html', ...range)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`coding-agent: has 23 messages, and none from ${text}; nothing was`) as string,
+    })
+  })
   it('is verified, and changes in the file are reported', () => {
     const head = indelible('head', 'coding-agent').lines[0] ?? ''
     indelible('append', 'coding-agent', 'more')
