@@ -92,6 +92,11 @@ describe('indelible context', () => {
       reason: 'instructions and rules are shortened last',
     })
   })
+  it('has no reasons without --explain', () => {
+    const { stdout } = indelible(['context', example, '--budget', '800', '--json'])
+    expect(JSON.parse(stdout)).not.toHaveProperty('pages')
+    expect(indelible(['context', example, '--budget', '800']).stdout).not.toContain('instructions and rules are')
+  })
   it.each([30, 60, 100])('fits %i columns', (columns) => {
     const lines = indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.split('\n').slice(2)
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
