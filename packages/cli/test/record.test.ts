@@ -333,7 +333,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
 })
 
-describe('--keep-days', () => {
+describe('the recorders of a command', () => {
   const day = 86_400_000
   const idsIn = async (store: Store): Promise<readonly string[]> =>
     (await sessionsIn(store)).map(({ id }) => id).toSorted()
@@ -363,7 +363,15 @@ describe('--keep-days', () => {
     return { told, recorders: new Recorders(store, call, { sample: 100, days, now: Date.now, marks: false }) }
   }
 
-  it('removes sessions of the recorder whose last append is older, and no other', async () => {
+  it('report at most 20 problems, and record no call whose scope has no valid name', () => {
+    const { told, recorders } = recordersOf(memoryStore(), undefined)
+    expect(recorders.of('team')).toBeDefined()
+    for (let call = 0; call < 25; call++) expect(recorders.of('a\nb')).toBeUndefined()
+    expect(told).toEqual(
+      Array.from({ length: 20 }, () => `indelible: a call is not recorded: "a\\nb" can't be a scope\n`),
+    )
+  })
+  it('with --keep-days remove sessions of the recorder whose last append is older, and no other', async () => {
     const { whole, other } = await filled()
     const { told, recorders } = recordersOf(whole, 7)
     recorders.begin()
@@ -377,7 +385,7 @@ describe('--keep-days', () => {
     await recorders.settled()
     expect(told).toHaveLength(1) // nothing is said about nothing
   })
-  it('looks at all scopes if requests name them', async () => {
+  it('with --keep-days look at all scopes if requests name them', async () => {
     const { whole, other } = await filled()
     const { told, recorders } = recordersOf(other, 7, { 'scope-header': 'x-team' })
     recorders.begin()
@@ -385,7 +393,7 @@ describe('--keep-days', () => {
     expect(told).toEqual(['2 sessions older than 7 days removed\n'])
     for (const store of [whole, other]) expect(await idsIn(store)).toEqual(['edge', 'fresh', 'own'])
   })
-  it('leaves sessions under a hold, and removes the others', async () => {
+  it('with --keep-days leave sessions under a hold, and remove the others', async () => {
     const { whole } = await filled()
     await createSession(whole, { id: 'last', metadata: { recorder: 'openai-chat' } })
     await holdSession(whole, 'old')
@@ -393,7 +401,7 @@ describe('--keep-days', () => {
     expect(await removeOld(whole, -1)).toBe(3)
     expect(await idsIn(whole)).toEqual(['old', 'own'])
   })
-  it('says why nothing could be removed; without it, nothing is', async () => {
+  it('with --keep-days say why nothing could be removed; without it, they remove nothing', async () => {
     const { whole } = await filled()
     const none = recordersOf(whole, undefined)
     none.recorders.begin()
