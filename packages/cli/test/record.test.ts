@@ -11,6 +11,7 @@ import { root } from '../../../scripts/run.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
 import { createSession, memoryStore, openSession, orThrow, user } from 'indelible'
 import type { Store } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { holdSession } from '@indelible/evidence'
 import { summaryLines } from '../src/record/record.ts'
 import { Recorders } from '../src/record/recorders.ts'
@@ -384,6 +385,23 @@ describe('the recorders of a command', () => {
     recorders.removeOld()
     await recorders.settled()
     expect(told).toHaveLength(1) // nothing is said about nothing
+  })
+  it('with --keep-days remove them when the command starts, with a row in the ledger', async () => {
+    const past = await sqliteStore({ path: store, now: () => 100 * day })
+    for (const id of ['a', 'b'])
+      await createSession(past, { id, messages: [user('Hi.')], metadata: { recorder: 'openai-chat' } })
+    await past.close()
+    const args = ['record', '--store', store, '--keep-days', '1', '--', '/bin/sh', '-c', ':']
+    expect(indelible(args)).toMatchObject({
+      status: 0,
+      stderr: '2 sessions older than 1 day removed\nrecorded: no calls in no sessions\n',
+    })
+    expect(listedSessions()).toEqual([])
+    expect(indelible(['ledger', 'show', '--store', store]).lines.toSorted()).toEqual(
+      ['^$', '^a .* removed by indelible record: older than 1 day$', '^b .* removed by'].map(
+        (line) => expect.stringMatching(line) as string,
+      ),
+    )
   })
   it('with --keep-days look at all scopes if requests name them', async () => {
     const { whole, other } = await filled()

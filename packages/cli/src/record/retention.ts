@@ -4,6 +4,7 @@ import { isLeft } from 'indelible/json/kit'
 import type { Store } from 'indelible/store'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { sessionsIn } from '../sources/sessions.ts'
+import { countText } from '../terminal/screen.ts'
 
 /**
  * Remove the recorder's sessions without an append in the given number of days. Other sessions stay, however old, and
@@ -18,7 +19,10 @@ export const removeOld = async (store: Store, days: number): Promise<number> => 
   )
   let removed = 0
   for (const { id } of old) {
-    const done = await removeRecorded(store, id, { reason: `older than ${days} days`, by: 'indelible record' })()
+    const done = await removeRecorded(store, id, {
+      reason: `older than ${countText(days, 'day')}`,
+      by: 'indelible record',
+    })()
     if (isLeft(done) && done.left._tag === 'LogHeld') continue
     await valueOrUnreadable(async () => done)
     removed += 1
