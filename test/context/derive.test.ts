@@ -15,7 +15,7 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { rangeDigest, type Note } from '../../src/notes/kit.ts'
+import { placeNote, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import {
   deriveContext,
   estimateTokens,
@@ -397,6 +397,35 @@ describe('notes', () => {
     const view = recordOf(messages)
     const notes: Note[] = [pin, { type: 'unpin', position: 5 }]
     expect(positionsOfMessages(derive(view, { budget: 1000, notes }))).not.toContain(5)
+  })
+  it('only the last word on a page counts, however often pages were pinned and unpinned', () => {
+    const view = recordOf(messages)
+    const noteAt = (position: number): Note => ({ type: position < 0 ? 'unpin' : 'pin', position: Math.abs(position) })
+    const shown = (...positions: number[]): readonly (readonly Message[] | boolean)[] => shownOf(positions.map(noteAt))
+    const shownOf = (notes: readonly Note[]): readonly (readonly Message[] | boolean)[] => {
+      const context = derive(view, { budget: 1000, notes })
+      const of = positionsOfMessages(context)
+      return [context.messages.toArray(), ...[5, 7, 9].map((position) => of.includes(position))]
+    }
+    const alone = shown(9)
+    expect(alone.slice(1)).toEqual([false, false, true])
+    for (const notes of [
+      [5, -5, 9],
+      [5, 7, -5, -7, 9],
+      [9, -9, 5, -5, 9],
+      [5, 9, -5, 7, -7],
+    ])
+      expect(shown(...notes)).toEqual(alone)
+    // In a session notes come between messages: one about an early page starts over, with all notes before it known.
+    for (const positions of [
+      [5, -5, 9],
+      [5, 7, -5, -7, 9],
+      [9, 5, -9, -5, 9],
+    ]) {
+      const notes = positions.map(noteAt)
+      for (const [index, note] of notes.entries()) placeNote(note, 20 + 4 * index)
+      expect([positions, ...shownOf(notes).slice(1)]).toEqual([positions, false, false, true])
+    }
   })
   it("a summary replaces its range while the range's content is unchanged", () => {
     const view = recordOf([...messages, ...steps(7, 'docs')])
