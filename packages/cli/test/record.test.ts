@@ -120,6 +120,15 @@ describe('indelible record', () => {
     expect(stderr).toContain('1 failed')
   })
 
+  it('names an address that it cannot listen on', () => {
+    const { host } = new URL(server.url)
+    expect(indelible(['record', '--store', store, '--listen', host])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^indelible: can't listen on ${host}: .*EADDRINUSE`, 'm')) as string,
+    })
+  })
+
   it("returns the exit code of a killed program's signal", async () => {
     expect((await recordedAside('/bin/sh', '-c', 'kill -9 $$')).status).toBe(137)
   })
