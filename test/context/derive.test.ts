@@ -15,9 +15,10 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { rangeDigest, type Note } from '../../src/notes/kit.ts'
+import { placeNote, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import {
   deriveContext,
+  estimateTokens,
   manageHistory,
   paged,
   prepareSummaries,
@@ -229,6 +230,30 @@ describe('a record that does not fit', () => {
     )
     expect(said({ budget: 5 })).toContain('but the budget is 5; the largest part')
   })
+  it('needs the fewest tokens: short messages stay shown, and longer ones share a marker', () => {
+    const policy: Policy = {
+      name: 'least',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(({ levels }) => levels.at(-1) ?? 'full'),
+    }
+    const needs = (length: number): readonly [needed: number, all: number] => {
+      const short = user('a'.repeat(length))
+      const three = [short, short, short]
+      const kinds = ['plan', 'evidence', 'conversation', undefined] as const
+      const view = recordOf(
+        [...three, system('Be kind.'), ...three, system('Be exact.'), user('What is the answer?')],
+        [...kinds, ...kinds],
+      )
+      const derived = deriveContext(view, { budget: 40, policy })
+      if (!isLeft(derived)) throw new Error('it fits')
+      return [derived.left.needed, [...view].reduce((sum, message) => sum + estimateTokens(message), 0)]
+    }
+    const [withMarkers] = needs(400)
+    for (let length = 1; length <= 60; length += 3) {
+      const [needed, all] = needs(length)
+      expect([length, needed]).toEqual([length, Math.min(all, withMarkers)])
+    }
+  })
   it('fits at exactly the token count that the fault names', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })
@@ -372,6 +397,35 @@ describe('notes', () => {
     const view = recordOf(messages)
     const notes: Note[] = [pin, { type: 'unpin', position: 5 }]
     expect(positionsOfMessages(derive(view, { budget: 1000, notes }))).not.toContain(5)
+  })
+  it('only the last word on a page counts, however often pages were pinned and unpinned', () => {
+    const view = recordOf(messages)
+    const noteAt = (position: number): Note => ({ type: position < 0 ? 'unpin' : 'pin', position: Math.abs(position) })
+    const shown = (...positions: number[]): readonly (readonly Message[] | boolean)[] => shownOf(positions.map(noteAt))
+    const shownOf = (notes: readonly Note[]): readonly (readonly Message[] | boolean)[] => {
+      const context = derive(view, { budget: 1000, notes })
+      const of = positionsOfMessages(context)
+      return [context.messages.toArray(), ...[5, 7, 9].map((position) => of.includes(position))]
+    }
+    const alone = shown(9)
+    expect(alone.slice(1)).toEqual([false, false, true])
+    for (const notes of [
+      [5, -5, 9],
+      [5, 7, -5, -7, 9],
+      [9, -9, 5, -5, 9],
+      [5, 9, -5, 7, -7],
+    ])
+      expect(shown(...notes)).toEqual(alone)
+    // In a session notes come between messages: one about an early page starts over, with all notes before it known.
+    for (const positions of [
+      [5, -5, 9],
+      [5, 7, -5, -7, 9],
+      [9, 5, -9, -5, 9],
+    ]) {
+      const notes = positions.map(noteAt)
+      for (const [index, note] of notes.entries()) placeNote(note, 20 + 4 * index)
+      expect([positions, ...shownOf(notes).slice(1)]).toEqual([positions, false, false, true])
+    }
   })
   it("a summary replaces its range while the range's content is unchanged", () => {
     const view = recordOf([...messages, ...steps(7, 'docs')])

@@ -101,6 +101,35 @@ describe('a custom policy that keeps messages', () => {
       'full',
     ])
   })
+  it.each([
+    ['a longer cut', { tokens: 300 }, 'same'],
+    ['its level', 'compressed', 'same'],
+    ['all of it', 'full', 'same'],
+    ['a shorter cut', { tokens: 70 }, 'shorter'],
+  ] as const)('with epochs, never shows more of a message that was cut: it then chooses %s', (_, then, expected) => {
+    const policy: Policy = {
+      name: 'cutting',
+      choose: 'epochs',
+      select: ({ candidates }) =>
+        candidates.map(({ active, levels, level, messages }) => {
+          if (active || messages[0]?.content.length !== 2) return levels.at(-1) ?? 'full'
+          return level === 'full' ? { tokens: 120 } : then
+        }),
+    }
+    const long = 'The quick brown fox jumps over it. '.repeat(60)
+    const said: Message[] = [user('Read it.'), assistant('Here:', long)]
+    const lengths: number[][] = []
+    let previous: DerivedContext | undefined
+    for (let turn = 0; turn < 14; turn++) {
+      said.push(assistant(`${turn} ${long.slice(0, 900)}`), user(`What about number ${turn} of the list?`))
+      previous = derive(recordOf(said), { budget: 1000, policy, previous })
+      const at = [...previous.sources].findIndex((source) => source.type === 'representation' && source.from === 1)
+      ;(lengths[previous.epoch] ??= []).push(JSON.stringify(previous.messages.at(at)).length)
+    }
+    const [, first, second] = lengths.map((each) => each[0] as number)
+    expect(first).toBeLessThan(600)
+    expect(second === first ? 'same' : (second as number) < (first as number) ? 'shorter' : 'longer').toBe(expected)
+  })
   it('keeps its choices above the active turn, with the calls of late answers', () => {
     const late = [
       assistant(toolCall('a', 'read_file', {})),

@@ -77,6 +77,27 @@ describe('a conversation without tools', () => {
     }
     expect(previous?.epoch).toBeGreaterThan(2)
   })
+  it('keeps a marker whose lines all stay, so that the cached prefix still matches', () => {
+    const said = recordOf(
+      Array.from({ length: 58 }, (_, index) => {
+        const fact = `Last spring Anna ${index} bought a violin for ${100 + index * 3} euros.`
+        const text = index % 3 === 0 ? fact : `Fine, thanks. Remark ${index}.`
+        if (index % 2 === 0) return assistant(text)
+        return user(index === 39 ? 'a long paste of Words '.repeat(30) : text)
+      }),
+    )
+    let previous: DerivedContext | undefined
+    const markers: string[][] = []
+    for (let length = 2; length <= said.length; length += 2) {
+      previous = derive(said.slice(0, length), 600, previous)
+      ;(markers[previous.epoch] ??= []).push(textOf(previous.messages.at(0) as Message))
+    }
+    // The first compaction has little room beside the paste; the second hides the paste.
+    expect(markers.map((each) => new Set(each).size)).toEqual([1, 1, 1])
+    expect(markers[1]?.[0]).toContain('[Messages 0–')
+    expect(markers[2]?.[0]).toBe(markers[1]?.[0])
+    expect(previous?.residency.at(39)).toBe('structured')
+  })
   it('switches to line compaction from its first tool call on', () => {
     const mixed = recordOf([
       ...talkOf(200),

@@ -22,15 +22,37 @@ export interface RunResult {
   readonly stderr: string
 }
 
-const sink = (): { readonly stream: Writable; readonly text: () => string } => {
+interface TextSink {
+  readonly stream: Writable
+  readonly text: () => string
+  /** How many writes that somebody waits for are not done. */
+  readonly pending: () => number
+}
+
+/** What is written is there at once, but a write is done only some turns later, as in a pipe. */
+const sink = (): TextSink => {
   const pieces: Buffer[] = []
+  let pending = 0
   const stream = new Writable({
     write: (piece: Buffer, _encoding, done) => {
       pieces.push(piece)
       done()
     },
   })
-  return { stream, text: () => Buffer.concat(pieces).toString('utf8') }
+  const write = stream.write.bind(stream) as (text: string, done?: () => void) => boolean
+  const after = (turns: number, done: () => void): void =>
+    void setImmediate(() => (turns === 0 ? done() : after(turns - 1, done)))
+  stream.write = (text: string, done?: unknown): boolean => {
+    if (typeof done !== 'function') return write(text)
+    pending += 1
+    return write(text, () =>
+      after(4, () => {
+        pending -= 1
+        done()
+      }),
+    )
+  }
+  return { stream, text: () => Buffer.concat(pieces).toString('utf8'), pending: () => pending }
 }
 
 export const runCommand = async (line: CommandLine): Promise<RunResult> => {
@@ -53,5 +75,8 @@ export const runCommand = async (line: CommandLine): Promise<RunResult> => {
       stderr.stream.write(error instanceof Error ? (error.stack ?? error.message) : String(error))
       return 1 // as a process that ends with an error
     })
+  // Its output could be cut off, and a failure to write it would not be its own.
+  if (stdout.pending() > 0)
+    return { status: 1, stdout: '', stderr: `indelible ${args.join(' ')} ended before its output was written` }
   return { status, stdout: stdout.text(), stderr: stderr.text() }
 }

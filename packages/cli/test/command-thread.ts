@@ -15,12 +15,22 @@ const run = (line: CommandLine): Promise<RunResult> => {
 }
 
 enableCompileCache(process.env['NODE_COMPILE_CACHE'])
+let answer: ((result: RunResult) => void) | undefined
+// As a process that ends with an error: whoever waits for this thread can't see it end.
+process.on('unhandledRejection', (error) =>
+  answer?.({ status: 1, stdout: '', stderr: error instanceof Error ? String(error.stack) : String(error) }),
+)
 parentPort?.on(
   'message',
   async ({ line, port, ready }: { line: CommandLine; port: MessagePort; ready: Int32Array }) => {
-    port.postMessage(await run(line))
-    port.close()
-    Atomics.store(ready, 0, 1)
-    Atomics.notify(ready, 0)
+    answer = (result) => {
+      answer = undefined
+      port.postMessage(result)
+      port.close()
+      Atomics.store(ready, 0, 1)
+      Atomics.notify(ready, 0)
+    }
+    const result = await run(line)
+    answer?.(result)
   },
 )

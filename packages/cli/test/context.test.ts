@@ -92,9 +92,27 @@ describe('indelible context', () => {
       reason: 'instructions and rules are shortened last',
     })
   })
+  it('has no reasons without --explain', () => {
+    const { stdout } = indelible(['context', example, '--budget', '800', '--json'])
+    expect(JSON.parse(stdout)).not.toHaveProperty('pages')
+    expect(indelible(['context', example, '--budget', '800']).stdout).not.toContain('instructions and rules are')
+  })
   it.each([30, 60, 100])('fits %i columns', (columns) => {
     const lines = indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.split('\n').slice(2)
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+  it('gives the content 30 columns beside the facts, or a line of its own', () => {
+    const args = ['context', example, '--budget', '800']
+    const headingAt = (columns: number): readonly [facts: string, next: string] => {
+      const { lines } = indelible(args, columns)
+      const at = lines.findIndex((line) => line.startsWith('source '))
+      return [lines[at] ?? '', lines[at + 1] ?? '']
+    }
+    const [heading] = headingAt(200)
+    const facts = heading.replace(/ {2}content$/, '')
+    const least = facts.length + 2 + 30
+    expect(headingAt(least)[0]).toBe(heading)
+    expect(headingAt(least - 1)).toEqual([facts, '  content'])
   })
   it("prints full reasons at 60 columns, below the page if they don't fit beside it", () => {
     const wide = indelible(['context', example, '--budget', '800', '--explain', '--json'], 60).stdout

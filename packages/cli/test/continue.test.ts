@@ -8,11 +8,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { lossLines } from '../src/terminal/report.ts'
@@ -22,6 +23,7 @@ import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 
 const session = '11111111-2222-4333-8444-555555555555'
+const other = '11111111-2222-4333-8444-666666666666'
 const at = (uuid: string, parentUuid: string | null) => ({
   uuid,
   parentUuid,
@@ -152,6 +154,157 @@ it.each(nativePrograms)('a Claude Code session continues in %s in a new file', (
   expect(again.map(dirname)).toEqual([dirname(file)])
 })
 
+it.each([
+  // A provider accepts only its own signed reasoning.
+  ['openai', 'codex', [], 'own'],
+  [undefined, 'codex', [], 'own'],
+  ['azure', 'codex', [], 'text'],
+  ['openai', 'pi', [], 'text'],
+  ['azure', 'codex', ['--reasoning', 'own'], 'own'],
+  ['openai', 'codex', ['--reasoning', 'omit'], 'omit'],
+] as const)('reasoning of a Codex session of %s continues in %s %j as: %s', (provider, program, args, expected) => {
+  const { home, files, run } = madeHome()
+  const item = (payload: object): object => ({ timestamp: 't', type: 'response_item', payload })
+  writeFileSync(
+    join(home, 'rollout.jsonl'),
+    text([
+      { timestamp: 't', type: 'session_meta', payload: { id: session, cwd: home, model_provider: provider } },
+      { timestamp: 't', type: 'turn_context', payload: { cwd: home, model: 'gpt-5.5' } },
+      item({ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Why?' }] }),
+      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }], encrypted_content: 'gAAAA' }),
+      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Because.' }] }),
+    ]),
+  )
+  const before = files()
+  expect(run([join(home, 'rollout.jsonl'), '--in', program, '--print', ...args])).toMatchObject({ status: 0 })
+  const added = files().find((path) => !before.includes(path)) ?? ''
+  const written = readFileSync(join(home, added), 'utf8')
+  expect(written).toContain('Because.')
+  expect(written.includes('gAAAA') ? 'own' : written.includes('I think.') ? 'text' : 'omit').toBe(expected)
+})
+
+it.each([
+  ['--model', ['--model', 'a/b/c'], {}, { providerID: 'a', modelID: 'b/c' }],
+  [
+    "the folder's settings",
+    [],
+    { 'work/opencode.json': { model: 'acme/large' } },
+    { providerID: 'acme', modelID: 'large' },
+  ],
+  [
+    "the user's settings",
+    [],
+    { '.config/opencode/opencode.json': { model: 'user/one' } },
+    { providerID: 'user', modelID: 'one' },
+  ],
+  [
+    'the last choice',
+    [],
+    { '.local/state/opencode/model.json': { recent: [{ providerID: 'last', modelID: 'x' }, {}] } },
+    { providerID: 'last', modelID: 'x' },
+  ],
+  [
+    'no setting',
+    [],
+    { 'work/opencode.json': { model: 1 }, '.local/state/opencode/model.json': { recent: [] } },
+    'no model is configured',
+  ],
+  ['settings that are no JSON', [], { '.config/opencode/opencode.json': '{' }, 'no model is configured'],
+  ['no provider', ['--model', 'large'], {}, '"large" is no model'],
+] as const)('continue in opencode takes the model of %s', (_, args, settings, expected) => {
+  const { home, env, run } = madeHome()
+  rmSync(join(home, 'work/opencode.json'))
+  for (const [path, content] of Object.entries(settings)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+  const { stderr } = run([session, '--in', 'opencode', '--print', ...args])
+  if (typeof expected === 'string') expect(stderr).toContain(`opencode: ${expected}; --model PROVIDER/MODEL names one`)
+  else expect(readFileSync(join(env.HOME, 'imported.json'), 'utf8')).toContain(JSON.stringify(expected).slice(1, -1))
+})
+
+it.each([
+  ['gemini', {}, {}, /^\.gemini\/tmp\/indelible-\w{8}\/chats\/[^/]+\.jsonl$/],
+  ['gemini', { '.gemini/tmp/mine/.project_root': 'WORK\n' }, {}, /^\.gemini\/tmp\/mine\/chats\//],
+  ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"listed"}}' }, {}, /^\.gemini\/tmp\/listed\/chats\//],
+  ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"../up"}}' }, {}, /^\.gemini\/tmp\/indelible-\w{8}\//],
+  ['gemini', { 'else/.gemini/x': '' }, { GEMINI_CLI_HOME: 'HOME/else' }, /^else\/\.gemini\/tmp\/indelible-/],
+  ['pi', {}, {}, /^\.pi\/agent\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
+  ['pi', { 'else/x': '' }, { PI_CODING_AGENT_DIR: '~/else' }, /^else\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
+  ['pi', { 'else/x': '' }, { PI_CODING_AGENT_SESSION_DIR: '~/else' }, /^else\/[^/]+\.jsonl$/],
+  [
+    'pi',
+    {},
+    { PI_CODING_AGENT_SESSION_DIR: '~/none' },
+    'pi has no folder HOME/none; start it once, or set PI_CODING_AGENT_DIR',
+  ],
+  ['claude-code', { 'else/x': '' }, { CLAUDE_CONFIG_DIR: 'HOME/else' }, /^else\/projects\/-.*-work\/[^/]+\.jsonl$/],
+  ['codex', { 'else/x': '' }, { CODEX_HOME: 'HOME/else' }, /^else\/sessions\/\d{4}\/\d\d\/\d\d\/rollout-[^/]+\.jsonl$/],
+] as const)('continue writes where %s looks: with %j and %j', (program, there, env, expected) => {
+  const { home, original, files, run } = madeHome()
+  const inHome = (given: string): string => given.replace('WORK', join(home, 'work')).replace('HOME', home)
+  for (const [path, content] of Object.entries(there)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), inHome(content))
+  }
+  const before = files()
+  const set = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, inHome(value)]))
+  const { stderr } = run([original, '--in', program, '--print'], set)
+  const added = files().filter((path) => !before.includes(path) && !path.endsWith('.project_root'))
+  if (typeof expected === 'string') expect([stderr, added]).toEqual([expect.stringContaining(inHome(expected)), []])
+  else expect(added).toEqual([expect.stringMatching(expected)])
+})
+
+it('only a file that can be run is a program', () => {
+  const { home, run } = madeHome()
+  mkdirSync(join(home, 'folders/codex'), { recursive: true })
+  mkdirSync(join(home, 'files'))
+  writeFileSync(join(home, 'files/codex'), script, { mode: 0o644 })
+  const statusWith = (...folders: readonly string[]) =>
+    run([session, '--in', 'codex'], { PATH: folders.map((one) => resolve(home, one)).join(':') }).status
+  expect(statusWith('folders')).toBe(127)
+  expect(statusWith('files')).toBe(127)
+  expect(statusWith('nowhere', 'folders', 'bin', '/usr/bin', '/bin')).toBe(0)
+})
+
+it('--at counts from the start or the end, up to all messages', () => {
+  const { home, files, run } = madeHome()
+  const saidUpTo = (at: string): readonly string[] | string => {
+    const before = files()
+    const { status, stderr } = run([session, '--in', 'pi', '--print', '--at', at])
+    const added = files().find((path) => !before.includes(path))
+    return status === 0 && added !== undefined ? said(readFileSync(join(home, added), 'utf8')) : stderr
+  }
+  expect(saidUpTo('1')).toEqual(all.slice(0, 1))
+  expect(saidUpTo('-1')).toEqual(all.slice(0, 4))
+  expect(saidUpTo('-3')).toEqual(all.slice(0, 1))
+  expect(saidUpTo('4')).toEqual(all)
+  expect(saidUpTo('-4')).toContain('has no message to continue from')
+  for (const at of ['5', '-5']) expect(saidUpTo(at)).toContain('has 4 messages, so --at takes 1 to 4, or a negative')
+})
+
+it('a session that its program may still write, and one with other conversations, are continued with a notice', () => {
+  const { home, write, run } = madeHome()
+  const ends = (): string => run([session, '--print']).stderr
+  write(lines, new Date(Date.now() + 100_000)) // a clock that is ahead
+  expect(ends()).toMatch(/: changed 0 s ago; anything that its program writes/)
+  write(lines, new Date(Date.now() - 60_000))
+  expect(ends()).not.toContain('changed')
+  const aside = (uuid: string) => ({ ...lines[0], ...at(uuid, null), isSidechain: true })
+  const pi = join(home, 'pi.jsonl')
+  writeFileSync(
+    pi,
+    `${text([{ type: 'session', id: 's', timestamp: 't' }])}{"type":"message","n":1e999,"timestamp":"t","message":{"role":"user","content":"go"}}\nnope\n`,
+  )
+  expect(run([pi, '--print']).stderr).toMatch(
+    /^pi\.jsonl: 1 damaged line skipped \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
+  )
+  write([...lines, aside('v1')])
+  expect(ends()).toMatch(/has 1 other conversation, which is not in the new session; --pick N continues another/)
+  write([...lines, aside('v1'), aside('w1')])
+  expect(ends()).toMatch(/has 2 other conversations, which are not in the new session/)
+})
+
 it('continue starts the program in the given folder with the remaining arguments', () => {
   const { home, run } = madeHome()
   mkdirSync(join(home, 'else where'))
@@ -200,7 +353,7 @@ it('continue accepts a stored session and a file of any format with --in', () =>
 })
 
 it("lists all programs' sessions by project and title", () => {
-  const { home, env, run } = madeHome()
+  const { home, env, original, write, run } = madeHome()
   run([session, '--in', 'codex', '--print'])
   run([session, '--in', 'gemini', '--print'])
   const { lines: printed } = indelible(['sessions', '--limit', '2'], { env, columns: 160 })
@@ -208,6 +361,14 @@ it("lists all programs' sessions by project and title", () => {
   for (const line of printed.slice(0, 2)) expect(line).toMatch(/ (?:codex|gemini) .* work +What is in the picture\?/)
   expect(indelible(['sessions', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(/gone +What is in/)
   expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(/found no sessions of agents/)
+  // Without a title, the first 200 characters of the conversation; of a file that can't be read, the reason.
+  write([{ ...lines[0], message: { role: 'user', content: 'long '.repeat(100) } }])
+  writeFileSync(join(dirname(original), `${other}.jsonl`), '')
+  const { lines: described } = indelible(['sessions', '--of', 'claude-code', '--json'], { env })
+  expect(described.slice(0, 2).map((line) => JSON.parse(line) as object)).toMatchObject([
+    { id: other, unreadable: 'InvalidJson' },
+    { id: session, title: 'long '.repeat(100).slice(0, 200), messages: 1 },
+  ])
 })
 
 it('sub-agent sessions are not listed but continue by id, with a notice', () => {
@@ -268,6 +429,7 @@ it('a project with a long path gets its own Claude Code folder, which is found a
 
 it('continue reports invalid input in one clear line and writes nothing', () => {
   const { home, env, original, write, files, run } = madeHome()
+  writeFileSync(join(dirname(original), `${other}.jsonl`), '')
   const before = files()
   const fails = (status: number, line: RegExp, args: readonly string[], more = {}): void => {
     const ended = run(args, more)
@@ -291,6 +453,9 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
   fails(1, /so --at takes 1 to 4, or a negative number; nothing was written$/, [session, '--at', '9'])
   fails(1, /has no message to continue from; nothing was written$/, [session, '--at', '0'])
   fails(1, /nobody/, ['nobody-knows-it'])
+  fails(1, /^indelible: the sessions 1{8}\S+, 1{8}\S+ begin with "1111"; give more of the id$/, ['1111'])
+  fails(1, /\.jsonl: the text is empty; expected a conversation$/, [other])
+  fails(1, /there is no conversation 9; the file has 1, numbered from 0$/, [session, '--pick', '9'])
   writeFileSync(join(home, 'work/opencode.json'), '{}')
   fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
   // Half a file, and one with kinds of lines that a newer version has: what can be read continues.

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
+import { signerMemory } from '../src/prove/signer-memory.ts'
 import { indelible } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-ledger-cli-'))
@@ -137,8 +138,55 @@ describe('a ledger on the command line', () => {
     indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 'c', ...store])
     indelible(['ledger', 'update', ...store])
     indelible(['append', 'b', 'grown', ...store])
-    expect(indelible(['ledger', 'verify', ...store])).toMatchObject({ status: 0 })
+    const verified = indelible(['ledger', 'verify', ...store])
+    expect(verified).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(
+        /^4:[0-9a-f]{64} {2}2 sessions as recorded, 1 removed, 0 not recorded yet\n$/,
+      ) as string,
+      stderr: 'the ledger was only compared with itself; pass a head that you know, or --trust\n',
+    })
+    const head = verified.stdout.split(' ')[0] ?? ''
+    expect(indelible(['ledger', 'verify', '--head', head, ...store])).toMatchObject({ status: 0, stderr: '' })
+    const json = indelible(['ledger', 'verify', '--head', head, '--json', ...store])
+    expect(JSON.parse(json.stdout)).toMatchObject({ headsOnly: false, good: 2, removed: 1, held: [], unrecorded: [] })
     expect(indelible(['list', ...store]).stdout).not.toContain('indelible.ledger')
+    // A terminal shows times to the minute, and the root if there is room.
+    const shown = (terminal: number) => indelible(['ledger', 'show', ...store], { terminal }).lines.at(-2)
+    expect(shown(80)).toMatch(/^c {2}19 rows {2}[0-9a-f]{12} {2}\d{4}-\d\d-\d\d \d\d:\d\d$/)
+    expect(shown(79)).toMatch(/^c {2}19 rows {2}\d{4}-\d\d-\d\d \d\d:\d\d$/)
+  })
+
+  it('the memory of a key continues only from what it has', async () => {
+    const memory = signerMemory(join(folder, 'memory.signed'), { path: (given) => given })
+    const [one, two, other] = [
+      { size: 1, root: 'a' },
+      { size: 2, root: 'b' },
+      { size: 1, root: 'c' },
+    ]
+    expect(await memory.read('x')).toBeUndefined()
+    expect(await memory.advance('x', one, two)).toBe(false)
+    expect(await memory.advance('x', undefined, one)).toBe(true)
+    for (const from of [undefined, other, { size: 2, root: 'a' }])
+      expect(await memory.advance('x', from, two)).toBe(false)
+    expect(await memory.read('x')).toEqual(one)
+    expect(await memory.advance('x', one, two)).toBe(true)
+    expect([await memory.read('x'), await memory.read('y')]).toEqual([two, undefined])
+  })
+
+  it.each([
+    [[], 'takes "new" and a NAME'],
+    [['old', 'a', '--out', 'f'], 'takes "new" and a NAME'],
+    [['new', '--out', 'f'], 'takes "new" and a NAME'],
+    [['new', 'a', 'b', '--out', 'f'], 'takes "new" and a NAME'],
+    [['new', 'a'], 'needs --out FILE'],
+    [['new', 'a', '--out', ''], 'needs --out FILE'],
+    [['new', 'a b', '--out', 'f'], 'has a space or a plus sign'],
+    [['new', 'a+b', '--out', 'f'], 'has a space or a plus sign'],
+    [['new', 'a\n', '--out', 'f'], 'has a space or a plus sign'],
+  ])('refuses `key %j` as misuse', (args, text) => {
+    const ended = indelible(['key', ...args], { cwd: folder })
+    expect([ended.status, ended.stderr]).toEqual([2, expect.stringContaining(text)])
   })
 
   it('reports rows altered in the database; --heads-only states that it reads none', () => {
@@ -171,6 +219,7 @@ describe('a ledger on the command line', () => {
     [['witness'], 'URL=VKEY'],
     [['witness', 'ftp://x=y'], 'URL=VKEY'],
     [['update', 'x'], 'takes nothing more'],
+    [['verify', '--trust', trustFile, '--head', `1:${'0'.repeat(64)}`], 'takes --head or --trust, not both'],
   ])('refuses `ledger %j` as misuse', (args, text) => {
     const told = indelible(['ledger', ...args, ...store])
     expect([told.status, told.stderr]).toEqual([2, expect.stringContaining(text)])

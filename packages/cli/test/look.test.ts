@@ -117,6 +117,9 @@ describe('show of one message', () => {
     [['stats', '--by', 'size']],
     [['prove', 'mine', '--consistency']],
     [['prove', 'mine', '1', '--head', `1:${'0'.repeat(64)}`]],
+    [['prove', 'mine', '1', '--consistency', '--head', `1:${'0'.repeat(64)}`]],
+    [['prove', 'mine', '--consistency', '--ledger', '--head', `1:${'0'.repeat(64)}`]],
+    [['prove', 'mine', '--consistency', '--head', `0:${'0'.repeat(64)}`]],
   ])('refuses %j', (args) => expect(run(...args).status).toBe(2))
   it('writes no note about a missing message', () => {
     for (const args of [
@@ -203,7 +206,50 @@ describe('fork commands', () => {
       /^the fork ends inside a turn: 1 call without a result \(look\); --at 3 includes the results; "indelible append open TEXT --interrupted --store \S+" first appends error results\n$/,
     )
     expect(run('fork', 'mine', '--at', '3', '--id', 'whole').stderr).toBe('')
-    expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
+    const own = ['--store', join(folder, 'far.db')]
+    // Far from the beginning, with several calls; and where one of them never got its result.
+    const call = (id: string) => ({ id, type: 'function', function: { name: `do_${id}`, arguments: '{}' } })
+    const long = [
+      ...Array.from({ length: 205 }, (_, at) => ({ role: 'user', content: `${at}` })),
+      { role: 'assistant', content: null, tool_calls: ['a', 'b', 'c', 'd'].map(call) },
+      ...['b', 'a', 'd', 'c'].map((id) => ({ role: 'tool', tool_call_id: id, content: id })),
+    ]
+    for (const [id, said] of [
+      ['far', long],
+      ['half', long.slice(0, -1)],
+    ] as const)
+      indelible(['import', writeTestFile(`${id}.json`, JSON.stringify(said)), ...own])
+    const advice = (session: string, at: string): string =>
+      indelible(['fork', session, '--at', at, ...own])
+        .stderr.split('; ', 2)
+        .join()
+    expect(advice('far', '207')).toBe(
+      'the fork ends inside a turn: 3 calls without a result (do_a, do_c, do_d),--at 210 includes the results',
+    )
+    expect(advice('far', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),--at 210 includes/)
+    expect(advice('half', '206')).toMatch(/: 4 calls without a result \(do_a, do_b, do_c\),"indelible append \S+ TEXT/)
+    for (const at of ['5', '-5'])
+      expect(run('fork', 'mine', '--at', at).stderr).toContain(
+        'mine: has 4 messages, so --at takes 0 to 4, or -1 to -4',
+      )
+    const share = (at: string): number => {
+      const { stdout } = indelible(['fork', 'far', '--at', at, '--id', `at${at}`, ...own])
+      expect(stdout).toContain(`at${at}: `)
+      return indelible(['show', `at${at}`, '--json', ...own]).lines.length - 1
+    }
+    expect(['0', '-210', '1', '-209', '210', '-1'].map(share)).toEqual([0, 0, 1, 1, 210, 209])
+    // Only a terminal says which rows of a head are no messages.
+    const verdict = (terminal: number | undefined): string =>
+      indelible(['verify', 'far', ...own], { ...(terminal !== undefined && { terminal }) }).stdout
+    for (const said of [
+      /: good, 210 messages, head 210:\w+…\n$/,
+      /…; 1 of its 211 rows is a note$/m,
+      /…; 2 of .* are notes$/m,
+    ]) {
+      expect(verdict(400)).toMatch(said)
+      indelible(['note', 'far', 'x', ...own])
+    }
+    expect(verdict(undefined)).not.toContain('note')
   })
   it("compare forks: where they diverge and each side's messages", () => {
     run('append', 'open', 'Stop.', '--interrupted')
@@ -472,6 +518,15 @@ describe('a proof of growth', () => {
     })
     const other = `${head.slice(0, -1)}${head.endsWith('0') ? '1' : '0'}`
     expect(indelible(['check-proof', proof, '--head', other]).status).toBe(1)
+    // Also a head of as many rows as there are.
+    const now = run('head', 'failing').lines[0]?.split(':')[0]
+    for (const size of [now, 1])
+      expect(run('prove', 'failing', '--consistency', '--head', `${size}:${'0'.repeat(64)}`)).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(
+          new RegExp(`: its first ${size} rows? do(?:es)? not have that head: they were changed, or`),
+        ) as string,
+      })
     const [message] = [writeTestFile('message.json', run('prove', 'failing', '0').stdout)]
     run('note', 'failing', 'later')
     const later = run('head', 'failing', '--full').stdout.trim()

@@ -116,6 +116,14 @@ it('when the recording thread dies, calls continue, are counted as unrecorded, a
   expect(told.join('')).toMatch(
     /the thread that records has ended \(.+\): nothing is recorded any more until the next start/,
   )
+  const none = { sessions: [], moreSessions: 0, calls: 0, failed: 0, silent: 0, passed: 0, breaks: [], moreBreaks: 0 }
+  const free = {
+    usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    models: new Map(),
+    dollars: 0,
+    unpriced: 0,
+  }
+  expect(summaries).toEqual([{ ...none, ...free, lost: 4, unanswered: 0 }])
   expect(summaryLines(summaries).join('\n')).toBe('4 calls not recorded')
   const left = readdirSync(folder).filter((name) => name.includes('-spool-'))
   expect(left).toHaveLength(2) // a file and its lock

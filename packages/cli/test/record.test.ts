@@ -9,7 +9,16 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
+import { createSession, memoryStore, openSession, orThrow, user } from 'indelible'
+import type { Store } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { holdSession } from '@indelible/evidence'
 import { summaryLines } from '../src/record/record.ts'
+import { Recorders } from '../src/record/recorders.ts'
+import { removeOld } from '../src/record/retention.ts'
+import { sessionsIn } from '../src/sources/sessions.ts'
+import type { Call } from '../src/terminal/command.ts'
+import { terminalOf } from '../src/terminal/output.ts'
 import { indelible, indelibleAside, main, type CommandEnded } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-'))
@@ -109,6 +118,15 @@ describe('indelible record', () => {
     const { status, stderr } = indelible(['record', '--store', store, ...to, '--', process.execPath, client, 'one'])
     expect(status).toBe(9)
     expect(stderr).toContain('1 failed')
+  })
+
+  it('names an address that it cannot listen on', () => {
+    const { host } = new URL(server.url)
+    expect(indelible(['record', '--store', store, '--listen', host])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^indelible: can't listen on ${host}: .*EADDRINUSE`, 'm')) as string,
+    })
   })
 
   it("returns the exit code of a killed program's signal", async () => {
@@ -213,8 +231,17 @@ describe('indelible record', () => {
   it.each([
     [[], 'needs a COMMAND'],
     [['--listen', 'x'], 'HOST:PORT'],
+    [['--listen', '127.0.0.1:65536'], 'HOST:PORT'],
     [['--listen', '0.0.0.0:0'], '--token'],
-    [['--token', 'short', '--', 'x'], 'at least 8'],
+    [['--listen', '[::]:0'], '--token'],
+    [['--token', '1234567', '--', 'x'], 'at least 8'],
+    // The first and last values that each of them takes: what is refused is the option after it.
+    [['--listen', '127.0.0.1:65535', '--upstream', 'x=y'], '--upstream takes'],
+    [['--listen', '[::1]:0', '--upstream', 'x=y'], '--upstream takes'],
+    [['--token', '12345678', '--sample', '101', '--', 'x'], 'percentage'],
+    [['--sample', '0', '--keep-days', '0', '--', 'x'], 'at least 1'],
+    [['--sample', '100', '--keep-days', '0', '--', 'x'], 'at least 1'],
+    [['--sample', '-1', '--', 'x'], 'percentage'],
     [['--upstream', 'x=y', '--', 'x'], '--upstream takes'],
     [['--sample', '101', '--', 'x'], 'percentage'],
     [['--keep-days', '0', '--', 'x'], 'at least 1'],
@@ -301,6 +328,116 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     unpriced: 0,
   }
   expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
+  const ids = Array.from({ length: 11 }, (_, index) => `s${index}`)
+  const many = ids.map((session, call) => ({ where: 'tools', because, session, call }) as const)
+  const manyOf = (sessions: number, breaks: number, moreSessions: number, moreBreaks: number) => {
+    const of = { sessions: ids.slice(0, sessions), breaks: many.slice(0, breaks), moreSessions, moreBreaks }
+    const said = summaryLines([{ ...scoped, ...of }])
+    const count = (start: string): number => said.filter((line) => line.startsWith(start)).length
+    return [count('cache break in'), count('and 2 more cache breaks'), count('  indelible show'), count('  …')]
+  }
+  expect(manyOf(10, 5, 0, 0)).toEqual([5, 0, 10, 0])
+  expect(manyOf(11, 7, 0, 0)).toEqual([5, 1, 10, 1])
+  expect(manyOf(3, 1, 1, 2)).toEqual([1, 1, 3, 1])
   const breaks = [{ where: 'tools', because, session: 'a b', call: 9 } as const]
   expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
+})
+
+describe('the recorders of a command', () => {
+  const day = 86_400_000
+  const idsIn = async (store: Store): Promise<readonly string[]> =>
+    (await sessionsIn(store)).map(({ id }) => id).toSorted()
+  /** In two scopes: sessions of a recorder and one that is not. The last appends of `old` and `fresh` are 1 ms apart. */
+  const filled = async () => {
+    let now = 100 * day
+    const whole = memoryStore({ now: () => now })
+    const other = orThrow(whole.scoped('other'))
+    for (const store of [whole, other]) {
+      for (const id of ['old', 'fresh', 'edge'])
+        await createSession(store, { id, messages: [user('Hi.')], metadata: { recorder: 'openai-chat' } })
+      await createSession(store, { id: 'own', messages: [user('Hi.')] })
+      now += 1
+      await (await openSession(store, 'fresh')).append(user('And?'))
+      now -= 1
+    }
+    now += 7 * day + 1
+    for (const store of [whole, other]) await (await openSession(store, 'edge')).append(user('Now.'))
+    return { whole, other }
+  }
+  const recordersOf = (store: Store, days: number | undefined, values: Call['values'] = {}) => {
+    const told: string[] = []
+    const nowhere = { write: () => undefined }
+    const stderr = { write: (text: string) => told.push(text) }
+    const around = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
+    const call: Call = { values, positionals: [], terminal: terminalOf(around) }
+    return { told, recorders: new Recorders(store, call, { sample: 100, days, now: Date.now, marks: false }) }
+  }
+
+  it('report at most 20 problems, and record no call whose scope has no valid name', () => {
+    const { told, recorders } = recordersOf(memoryStore(), undefined)
+    expect(recorders.of('team')).toBeDefined()
+    for (let call = 0; call < 25; call++) expect(recorders.of('a\nb')).toBeUndefined()
+    expect(told).toEqual(
+      Array.from({ length: 20 }, () => `indelible: a call is not recorded: "a\\nb" can't be a scope\n`),
+    )
+  })
+  it('with --keep-days remove sessions of the recorder whose last append is older, and no other', async () => {
+    const { whole, other } = await filled()
+    const { told, recorders } = recordersOf(whole, 7)
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual(['1 session older than 7 days removed\n'])
+    expect([await idsIn(whole), await idsIn(other)]).toEqual([
+      ['edge', 'fresh', 'own'],
+      ['edge', 'fresh', 'old', 'own'],
+    ])
+    recorders.removeOld()
+    await recorders.settled()
+    expect(told).toHaveLength(1) // nothing is said about nothing
+  })
+  it('with --keep-days remove them when the command starts, with a row in the ledger', async () => {
+    const past = await sqliteStore({ path: store, now: () => 100 * day })
+    for (const id of ['a', 'b'])
+      await createSession(past, { id, messages: [user('Hi.')], metadata: { recorder: 'openai-chat' } })
+    await past.close()
+    const args = ['record', '--store', store, '--keep-days', '1', '--', '/bin/sh', '-c', ':']
+    expect(indelible(args)).toMatchObject({
+      status: 0,
+      stderr: '2 sessions older than 1 day removed\nrecorded: no calls in no sessions\n',
+    })
+    expect(listedSessions()).toEqual([])
+    expect(indelible(['ledger', 'show', '--store', store]).lines.toSorted()).toEqual(
+      ['^$', '^a .* removed by indelible record: older than 1 day$', '^b .* removed by'].map(
+        (line) => expect.stringMatching(line) as string,
+      ),
+    )
+  })
+  it('with --keep-days look at all scopes if requests name them', async () => {
+    const { whole, other } = await filled()
+    const { told, recorders } = recordersOf(other, 7, { 'scope-header': 'x-team' })
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual(['2 sessions older than 7 days removed\n'])
+    for (const store of [whole, other]) expect(await idsIn(store)).toEqual(['edge', 'fresh', 'own'])
+  })
+  it('with --keep-days leave sessions under a hold, and remove the others', async () => {
+    const { whole } = await filled()
+    await createSession(whole, { id: 'last', metadata: { recorder: 'openai-chat' } })
+    await holdSession(whole, 'old')
+    expect(await removeOld(whole, 7)).toBe(0)
+    expect(await removeOld(whole, -1)).toBe(3)
+    expect(await idsIn(whole)).toEqual(['old', 'own'])
+  })
+  it('with --keep-days say why nothing could be removed; without it, they remove nothing', async () => {
+    const { whole } = await filled()
+    const none = recordersOf(whole, undefined)
+    none.recorders.begin()
+    await none.recorders.settled()
+    expect([none.told, await idsIn(whole)]).toEqual([[], ['edge', 'fresh', 'old', 'own']])
+    const { told, recorders } = recordersOf(whole, 7)
+    await whole.close()
+    recorders.begin()
+    await recorders.settled()
+    expect(told).toEqual([expect.stringMatching(/^indelible: old sessions could not be removed: .*closed.*\n$/)])
+  })
 })

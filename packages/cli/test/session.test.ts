@@ -153,6 +153,20 @@ describe('a conversation in a store', () => {
       stderr: expect.stringContaining('nothing was imported') as string,
     })
   })
+  it.each([
+    [['--from', '23'], '23 to before 23'],
+    [['--from', '99'], '99 to before 23'],
+    [['--from', '5', '--until', '5'], '5 to before 5'],
+    [['--from', '-1', '--until', '3'], '22 to before 3'],
+    [['--until', '0'], '0 to before 0'],
+    [['--from', '-99', '--until', '-23'], '0 to before 0'],
+  ])('is not exported as a page without messages: %j', (range, text) => {
+    expect(indelible('export', 'coding-agent', '--to', 'html', ...range)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`coding-agent: has 23 messages, and none from ${text}; nothing was`) as string,
+    })
+  })
   it('is verified, and changes in the file are reported', () => {
     const head = indelible('head', 'coding-agent').lines[0] ?? ''
     indelible('append', 'coding-agent', 'more')
@@ -166,6 +180,13 @@ describe('a conversation in a store', () => {
       status: 1,
       stderr: expect.stringContaining('truncated: it has 5 rows, but had 23') as string,
     })
+    for (const size of [5, 4])
+      expect(indelible('verify', 'other', '--head', `${size}:${'0'.repeat(64)}`)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(
+          `other: rewritten: its first ${size} rows do not have the head ${size}:0`,
+        ) as string,
+      })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('4 sessions verified, 0 damaged') as string,
@@ -205,6 +226,11 @@ describe('open calls', () => {
     )
     expect(stderr).toContain('"indelible fork open --at 2')
     expect(stderr).not.toContain('--interrupted appends error results')
+    const calls = ['c2', 'c3'].map((id) => ({ type: 'tool_call', id, name: 'f', arguments: '{}' }))
+    piped(home, JSON.stringify({ role: 'assistant', content: calls }), 'append', 'again')
+    expect(indelible('append', 'again', 'stop').stderr).toMatch(
+      /^2 calls without a result, .* so an append can't add them; .*;\n.*"indelible fork again --at 5"/m,
+    )
     expect(indelible('fork', 'open', '--at', '2', '--id', 'third').status).toBe(0)
     expect(indelible('append', 'third', '--role', 'assistant', 'x').stderr).not.toContain('without a result')
   })
@@ -276,9 +302,14 @@ describe('wrong command lines', () => {
     [['verify']],
     [['verify', 'x', '--head', 'y']],
     [['verify', 'x', '--all']],
+    [['verify', '--all', '--head', `1:${'0'.repeat(64)}`]],
+    [['verify', 'x', '--deep']],
     [['prove', 'x']],
     [['export', 'x']],
     [['export', 'x', '--to', 'nothing']],
+    [['export', 'x', '--to', 'anthropic', '--from', '1']],
+    [['export', 'x', '--to', 'indelible', '--until', '1']],
+    [['export', 'x', '--to', 'openai-chat', '--redact']],
     [['list', 'x']],
     [['list', '--store', '']],
   ])('%j is refused', (args) => {

@@ -74,7 +74,19 @@ describe('scopes of a store', () => {
       stdout: 'no sessions verified, 0 damaged\n',
       stderr: 'not verified: the sessions in the scopes "ann", "bob"; --all-scopes verifies all\n',
     })
-    expect(run('verify', '--all', '--all-scopes', ...store).stdout).toContain('2 sessions verified, 0 damaged')
+    const all = run('verify', '--all', '--all-scopes', ...store)
+    expect(all).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(
+        /^hello: good, 2 messages.*\nhello: good, 1 message.*\n2 sessions verified, 0 damaged\n$/,
+      ) as string,
+      stderr: '',
+    })
+    for (const scope of ['ann', 'bob'])
+      expect(run('verify', '--all', '--scope', scope, ...store)).toMatchObject({
+        stdout: expect.stringMatching(/\n1 session verified, 0 damaged\n$/) as string,
+        stderr: `not verified: the sessions in the scope "${scope === 'ann' ? 'bob' : 'ann'}"; --all-scopes verifies all\n`,
+      })
     expect(run('show', 'hello', '--scope', 'bob', ...store).stdout).toContain('I am bob.')
   })
   it('without sessions are not listed', () => {

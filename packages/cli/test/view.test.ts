@@ -100,3 +100,21 @@ it.each([
   shell.kill('SIGTERM')
   await closed
 })
+
+it('an exported page says on standard error whether its messages are encrypted', () => {
+  const [store, keys] = [join(folder, 'keyed.db'), join(folder, 'keys')]
+  const example = join(root, 'examples/coding-agent.json')
+  indelible(['encryption', 'new', keys])
+  indelible(['import', example, '--id', 'secret', '--store', store, '--key-file', keys])
+  indelible(['import', example, '--id', 'plain', '--store', store])
+  const told = (id: string, ...more: readonly string[]): string => {
+    const args = ['export', id, '--to', 'html', '--out', join(folder, 'page.html'), '--force', '--store', store]
+    const { status, stderr } = indelible([...args, ...more])
+    return `${status} ${stderr}`
+  }
+  expect(told('plain')).toMatch(/^0 plain: written to .* as html\n$/)
+  expect(told('secret', '--key-file', keys)).toMatch(/^0 secret: written to .* as html\n$/)
+  expect(told('secret')).toMatch(
+    /^0 secret: the page contains the messages in encrypted form: .*\nsecret: written to .* as html\n$/,
+  )
+})

@@ -57,8 +57,9 @@ const openCallAdvice = async (store: Store, id: string, at: number): Promise<(fo
   const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
   const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
   const missing = `the fork ends inside a turn: ${countText(open.length, 'call')} without a result (${names})`
-  const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
-  const whole = ends.every((end) => end !== undefined) ? `--at ${after} includes the results; ` : ''
+  const whole = ends.every((end) => end !== undefined)
+    ? `--at ${first + Math.max(...ends) + 1} includes the results; `
+    : ''
   return (fork) => [
     `${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`,
   ]

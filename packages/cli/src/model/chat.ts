@@ -133,11 +133,7 @@ const printOpenCalls = async (session: Session, terminal: Terminal): Promise<voi
 }
 
 /** One turn: the user's message, and everything until the model has answered. */
-const turn = async (
-  talk: Talk,
-  said: string,
-  going: (stream: RunStream<TurnFault> | undefined) => void,
-): Promise<void> => {
+const turn = async (talk: Talk, said: string, going: (stream: RunStream<TurnFault>) => void): Promise<void> => {
   const { model, tools, budget, terminal } = talk
   const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()
@@ -154,7 +150,6 @@ const turn = async (
         dim(`\n[interrupted; ${event.partialText === '' ? 'no text had arrived' : 'the text so far is kept'}]\n`),
       )
   }
-  going(undefined)
   const ended = await stream.result()()
   await terminal.print(['', ...(isLeft(ended) ? [faultMessage(ended.left)] : [])])
 }
@@ -168,6 +163,7 @@ const summaryOf = (text: string): string => {
 const converse = async (talk: Talk): Promise<void> => {
   const { terminal } = talk
   const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
+  /** The latest turn. One that has ended accepts no interrupt. */
   let stream: RunStream<TurnFault> | undefined
   let quitting = false
   /** The answer that Ctrl-C interrupted: it may not be stored yet at the next Ctrl-C. */
@@ -218,10 +214,9 @@ const demoLines: readonly Message[] = [
 /** The demo: two questions; the user's next message interrupts the second answer. */
 const play = async (talk: Talk): Promise<void> => {
   talk.terminal.say('\nyou> What is in this folder?\n')
-  await turn(talk, 'What is in this folder?', () => undefined)
+  await turn(talk, 'What is in this folder?', () => {})
   talk.terminal.say('\nyou> Tell me its story.\n')
   await turn(talk, 'Tell me its story.', (stream) => {
-    if (stream === undefined) return
     setTimeout(() => {
       talk.terminal.say('\n\nyou (interrupting)> In one sentence, please.\n')
       stream.interrupt({ behavior: 'saveMarked', message: 'In one sentence, please.' })

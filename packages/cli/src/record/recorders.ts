@@ -145,7 +145,8 @@ export class Recorders {
         const others = names?.filter((name) => name !== this.#store.scope).map((name) => scopeOf(this.#store, name))
         let removed = 0
         for (const store of [this.#store, ...(others ?? [])]) removed += await removeOld(store, days)
-        if (removed > 0) this.#terminal.tell([`${countText(removed, 'session')} older than ${days} days removed`])
+        if (removed > 0)
+          this.#terminal.tell([`${countText(removed, 'session')} older than ${countText(days, 'day')} removed`])
       } catch (cause) {
         this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
       }

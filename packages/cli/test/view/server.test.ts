@@ -208,9 +208,13 @@ describe('the served page', () => {
       expect((await ask('', { method })).status).toBe(405)
     for (const path of ['../package.json', '%2e%2e/package.json', 'page/../../cli/main.js', 'nothing', 'api/nothing'])
       expect([404, 401]).toContain((await ask(path)).status)
-    expect((await ask('api/sessions', { method: 'POST', headers: { authorization: `Bearer ${key}` } })).status).toBe(
-      405,
-    )
+    for (const [name, method, takes] of [
+      ['sessions', 'POST', 'GET'],
+      ...['enter', 'overviews', 'blocks', 'html'].map((name) => [name, 'GET', 'POST'] as const),
+    ] as const) {
+      const { status, body } = await ask(`api/${name}`, { method, headers: { authorization: `Bearer ${key}` } })
+      expect([status, body.toString()]).toEqual([405, expect.stringContaining(`api/${name} takes ${takes} only`)])
+    }
   })
 })
 
