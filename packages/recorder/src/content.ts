@@ -40,12 +40,13 @@ export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
   const change = typeof redact === 'function' ? redact : undefined
-  const { quiet, message: counted = change } = redactor ?? {}
+  const asked = redactor === undefined ? change : redactor.quiet.message
+  const answered = redactor === undefined ? change : redactor.message
   const plain = <T extends Json>(value: T): T => (redactor === undefined ? value : redactor.quiet.json(value))
   return {
-    asked: (message) => recordedForm(message, quiet?.message ?? change, content),
+    asked: (message) => recordedForm(message, asked, content),
     count: (message) => void redactor?.message(message),
-    answered: (message) => recordedForm(message, counted, content),
+    answered: (message) => recordedForm(message, answered, content),
     client: (name) => (plain(name) === name ? name : digestOf(name)),
     name: plain,
     system: content ? plain : textLength,
