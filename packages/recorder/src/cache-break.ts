@@ -150,12 +150,17 @@ const withoutDescription = (tool: unknown): string | undefined => {
 const systemChanged = (before: string | undefined, now: string | undefined): string => {
   if (before === undefined || now === undefined)
     return before === undefined ? '`system` was added' : '`system` was removed'
-  const [old, current] = [textIn(before).split('\n'), textIn(now).split('\n')]
-  const line = old.findIndex((text, index) => text !== current[index])
-  if (old.length === 1 && current.length === 1)
-    return `\`system\` changed at character ${firstDifference(old[0] ?? '', current[0] ?? '')}`
+  const [text, current] = [textIn(before), textIn(now)]
+  if (text === current)
+    return before.includes('"cache_control"') && !now.includes('"cache_control"')
+      ? '`system` lost its `cache_control`, so the provider no longer caches it'
+      : '`system` is written differently'
+  const [old, lines] = [text.split('\n'), current.split('\n')]
+  if (old.length === 1 && lines.length === 1) return `\`system\` changed at character ${firstDifference(text, current)}`
+  const line = old.findIndex((one, index) => one !== lines[index])
+  const more = lines.length - old.length
   return line === -1
-    ? `\`system\` changed: it has ${current.length - old.length} more lines`
+    ? `\`system\` changed: it has ${more} more ${more === 1 ? 'line' : 'lines'}`
     : `\`system\` changed in line ${line + 1}`
 }
 

@@ -15,7 +15,7 @@ export interface SentAgain {
   readonly isUpperBound: boolean
   /** The model of the previous call, if different. */
   readonly other: string | undefined
-  /** Whether most of the previous request was no longer in the cache. */
+  /** Whether most of the previous request was no longer in the cache, where it had been. */
   readonly broke: boolean
 }
 
@@ -34,6 +34,8 @@ export const missedText = 'nothing changed, but the prefix was no longer in the 
 export class CacheWatch {
   #last: { readonly model: string; readonly input: number } | undefined
   #hasCache = false
+  /** Whether the last counted call left something in the cache, as far as its counts say. */
+  #leftCache = true
   /** Whether a call without counts named a break, which is then that of the call that repeats it. */
   #isNamed = false
 
@@ -46,7 +48,9 @@ export class CacheWatch {
     const grown = last === undefined ? input : Math.max(0, input - last.input)
     const again = Math.max(0, input - cacheRead - grown)
     const isKnown = named || again >= smallest
-    const broke = named || (isKnown && this.#hasCache && last !== undefined && again * 2 > last.input)
+    const isLost = isKnown && this.#hasCache && last !== undefined && again * 2 > last.input
+    const broke = this.#leftCache && (named || isLost)
+    this.#leftCache = cacheWrite === undefined || cacheRead + cacheWrite > 0
     this.#hasCache ||= cacheRead > 0 || (cacheWrite ?? 0) > 0
     const other = last === undefined || last.model === model ? undefined : last.model
     const isUpperBound = last !== undefined && (input <= last.input || other !== undefined)
@@ -59,7 +63,7 @@ export class CacheWatch {
     const sent = usage && this.next(model, usage, named !== undefined || wasNamed)
     this.#isNamed = usage === undefined && (named !== undefined || wasNamed)
     const other = sent?.other === undefined ? undefined : otherModelText(sent.other)
-    if (named !== undefined)
+    if (named !== undefined && sent?.broke !== false)
       return other === undefined ? named : { ...named, where: 'model', because: `${other}; ${named.because}` }
     if (sent?.broke !== true || wasNamed) return undefined
     return other === undefined ? { where: 'missed', because: missedText } : { where: 'model', because: other }

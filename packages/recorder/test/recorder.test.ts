@@ -742,7 +742,7 @@ describe('recording an Anthropic client', () => {
       [[[0, 1]], undefined],
       [[[0, 3]], undefined],
       [[[0, 5]], '`system` changed in line 3'],
-      [[[0, 7]], '`system` changed: it has 1 more lines'],
+      [[[0, 7]], '`system` changed: it has 1 more line'],
     ])
     expect(fetch.summary().usage).toEqual({ input: 36, output: 8, cacheRead: 20, cacheWrite: 4 })
     expect(session?.id).toMatch(/^abc-/)

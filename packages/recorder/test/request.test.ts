@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible'
 import { hasTooManyValues, isIdentity, mostValues } from '../src/body.ts'
 import { cacheBreak, editOf } from '../src/cache-break.ts'
+import { CacheWatch } from '../src/cache-watch.ts'
 import type { IndexedMessages } from '../src/compaction.ts'
 import { formsOf } from '../src/content.ts'
 import type { SentBefore } from '../src/conversation.ts'
@@ -185,6 +186,13 @@ describe('a change since the call before', () => {
     ['"a\\nb"', '"a\\nc"', '`system` changed in line 2'],
     ['"a"', '"a\\nb\\nc"', '`system` changed: it has 2 more lines'],
     ['"a\\nb"', '"a"', '`system` changed in line 2'],
+    ['"a"', '[{"text":"a"},{"text":"b"}]', '`system` changed: it has 1 more line'],
+    [
+      '[{"text":"a","cache_control":{"type":"ephemeral"}}]',
+      '"a"',
+      '`system` lost its `cache_control`, so the provider no longer caches it',
+    ],
+    ['"a"', '[{"text":"a"}]', '`system` is written differently'],
     ['[{"text":"a"},{"text":"b"}]', '[{"text":"a"},{"text":"c"},5]', '`system` changed in line 2'],
     ['{"parts":[{"text":"a"}]}', '{"parts":[{"text":"b"}]}', '`system` changed at character 1'],
     ['{"a":1}', '{"a":2}', '`system` changed at character 6'],
@@ -193,6 +201,21 @@ describe('a change since the call before', () => {
   ])('of the system text from %s to %s is described', (before, now, words) =>
     expect(because({ system: before }, { system: now })).toEqual({ where: 'system', because: words }),
   )
+
+  it('is none where the call before left nothing in the cache, by its counts', () => {
+    const watch = new CacheWatch()
+    const named = { where: 'system', because: '`system` changed in line 2' } as const
+    const at = (cacheRead: number, cacheWrite: number | undefined, broke?: typeof named): unknown =>
+      watch.breakAt('m', { input: 9000, output: 1, cacheRead, ...(cacheWrite !== undefined && { cacheWrite }) }, broke)
+    expect(at(0, 9000)).toBeUndefined()
+    expect(at(9000, 0)).toBeUndefined()
+    expect(at(0, 0, named)).toEqual(named) // the marks are gone: nothing is cached from here on
+    expect([at(0, 0), at(0, 0, named), at(0, 0)]).toEqual([undefined, undefined, undefined])
+    expect(at(0, 9000)).toBeUndefined()
+    expect(at(0, 9000)).toMatchObject({ where: 'missed' })
+    expect(at(0, undefined)).toMatchObject({ where: 'missed' })
+    expect(at(0, undefined)).toMatchObject({ where: 'missed' }) // this provider counts no writes
+  })
 
   it('of the tools is described before that of the system text', () => {
     const named = (...names: readonly string[]): string => JSON.stringify(names.map((name) => ({ name })))
