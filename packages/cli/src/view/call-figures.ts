@@ -275,7 +275,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
     .filter(({ input }) => input > 0)
     .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
   const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
-  const isUndercounted = figures.some((one) => one.isUndercounted)
+  const isUndercounted = figures.some((one) => one.isUndercounted || (!one.isCounted && one.failed === undefined))
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 

@@ -45,5 +45,7 @@ it('sums count own calls, and say what is not known', () => {
     output: 10,
     dollars: 1,
   })
-  expect(sumsOf([priced, call(2, { isUndercounted: true })]).isUndercounted).toBe(true)
+  for (const least of [{ isUndercounted: true }, { isCounted: false }])
+    expect(sumsOf([priced, call(2, least)]).isUndercounted).toBe(true)
+  expect(sumsOf([priced, call(2, { isCounted: false, failed: 'overloaded' })]).isUndercounted).toBe(false)
 })
