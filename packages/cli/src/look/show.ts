@@ -42,8 +42,8 @@ With --calls each model call of a session is a line: the message that answered i
 prices, and why the provider's cache broke. "?" is a number that nobody counted, or a cost whose price is unknown; "+ ?" means at
 least; * marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of
 its input was cached, whether the provider's cache broke and why, and how its request differs from that of the call before.
-With --sent its messages, tools and system text are printed as they were recorded. Of a run of this library the messages are
-derived again. Both are printed only if the receipt's digest proves them.
+With --sent its messages are printed in the form of the record, without cache marks, its tools and system text as they were sent.
+Of a run of this library the messages are derived again. Both are printed only if the receipt's digest proves them.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,
