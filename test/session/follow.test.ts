@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Pool } from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSession, memoryStore, user, verifySession, type Store } from 'indelible'
 import { follow } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
@@ -176,17 +176,21 @@ describe('cost of an idle follower', () => {
     }
   }
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
+  const real = globalThis.setTimeout
+  afterEach(() => {
+    vi.useRealTimers()
+    expect(globalThis.setTimeout).toBe(real)
+  })
   /** Where stores and what follows them set timers from now on: earlier files of this process may set others. */
   const timersOfStores = (): readonly string[] => {
     const stacks: string[] = []
     const fake = globalThis.setTimeout
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((...given: Parameters<typeof fake>) => {
+    // Ends with the fake timers, which put the real function back.
+    globalThis.setTimeout = Object.assign((...given: Parameters<typeof fake>) => {
       const { stack = '' } = new Error('a timer')
       if (/\/src\/(?:store|session\/opening)\//.test(stack)) stacks.push(stack)
       return fake(...given)
-    }) as typeof fake)
-    onTestFinished(() => void vi.restoreAllMocks())
+    }, fake)
     return stacks
   }
 
