@@ -17,14 +17,15 @@ import type { Settings } from './settings.ts'
 export interface Chapter {
   /** The number of chapters before. */
   number: number
-  /** The number of messages that are only counted, and by which message that is done. */
+  /** The number of messages that are only counted. */
   counted: number
+  /** The number of messages that are read before they are counted: a long unit is read first, and not counted. */
   countedAt: number
   /** The number of messages before the latest chapter. */
   from: number
   /** The tokens of the latest chapter so far. */
   tokens: number
-  /** Where its latest unit begins of which the start is in the part that only this chapter reads closely. */
+  /** Where the last unit begins that starts before the part which the next chapter reads closely too. */
   unitFrom?: number | undefined
   /** What is only counted after this chapter, once that is known. */
   next?: Pick<Chapter, 'counted' | 'countedAt'> | undefined
@@ -39,7 +40,7 @@ export const latestChapter = (view: View<Message>, settings: Settings): Chapter 
   for (let index = 0; index < length; index++) {
     const message = view.at(index) as Message
     if (!addToChapter(chapter, message, index, tokensOf(message, view.positionAt(index)), limit))
-      Object.assign(chapter, { unitFrom: undefined, next: undefined }, chapterAfter(chapter, index))
+      Object.assign(chapter, chapterAfter(chapter, index))
   }
   return { ...chapter, tokens: 0, unitFrom: undefined, next: undefined }
 }
@@ -78,6 +79,8 @@ export const chapterAfter = ({ number, unitFrom, next }: Chapter, index: number)
   ...(next ?? { counted: unitFrom ?? index, countedAt: index }),
   from: index + 1,
   tokens: 0,
+  unitFrom: undefined,
+  next: undefined,
 })
 
 /** Epochs are numbered from here, so that no two contexts of a record with different beginnings have the same. */
