@@ -57,7 +57,9 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),
-    ...(uses.some(({ undercounted }) => undercounted !== undefined) && { undercounted: true as const }),
+    ...(uses.some((use) => use.undercounted !== undefined || (use.usage === undefined && use.calls > use.failed)) && {
+      undercounted: true as const,
+    }),
     ...(counted.some(isPriced) && {
       dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
     }),

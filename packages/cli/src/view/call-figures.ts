@@ -242,6 +242,8 @@ export interface CallSums {
   readonly output: number
   /** Whether answers hold more tokens than were counted: the output and the cost are more. */
   readonly isUndercounted: boolean
+  /** How many answered calls have no token counts: tokens and cost are more. */
+  readonly uncounted: number
   readonly breaks: number | undefined
   readonly failed: number
   /** US dollars of the calls whose price is known; undefined if none is. */
@@ -255,7 +257,7 @@ export interface CallSums {
 /** The sums of a session's own calls: a fork does not count those that it shares with its original. */
 export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const figures = all.filter(({ isShared }) => !isShared)
-  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0, uncounted: 0 }
   let cached: number | undefined
   let dollars: number | undefined
   for (const one of figures) {
@@ -265,7 +267,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
       sums.output += one.output
       if (one.dollars === undefined) sums.unpriced++
       else dollars = (dollars ?? 0) + one.dollars
-    }
+    } else if (one.failed === undefined) sums.uncounted++
     // The call that repeats a failed one has the same break.
     if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
@@ -275,7 +277,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
     .filter(({ input }) => input > 0)
     .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
   const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
-  const isUndercounted = figures.some((one) => one.isUndercounted || (!one.isCounted && one.failed === undefined))
+  const isUndercounted = figures.some((one) => one.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 
@@ -290,15 +292,16 @@ const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
 
 /** The sums as facts, for people. */
 export const sumsText = (sums: CallSums): string => {
-  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
   return [
     countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
-    costText(dollars, unpriced, isUndercounted),
+    costText(dollars, unpriced, isUndercounted || uncounted > 0),
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
+    uncounted === 0 ? [] : `${groupedNumber(uncounted)} without token counts`,
   ]
     .flat()
     .join(' · ')
