@@ -72,6 +72,16 @@ it.each(fields)('list: the first sessions by %s match the full list', async (fie
 it('list: sorts by tokens, and finds a session by each model of its calls', async () => {
   expect((await listed('--sort', 'tokens', '--limit', '2')).ids).toEqual(['s7', 'grown'])
   expect((await listed('--where', 'model=m-2')).ids).toEqual(['grown'])
+  expect((await listed('--where', 'tokens>1001')).ids).toEqual(['s7', 'grown'])
+  expect((await listed('--where', 'tokens<5001', '--where', 'tokens>0')).ids).toEqual(['grown'])
+  for (const asked of [
+    ['--sort', 'tokens', '--limit', '1'],
+    ['--where', 'tokens>5000'],
+  ])
+    expect((await counted(['list', ...asked])).stdout).toMatch(
+      /^last activity +messages +tokens +session +about\n\S+ \S+ +0 +5,001 +s7 +Session 7\n$/,
+    )
+  expect((await counted(['list', '--sort', 'cost'])).stderr).toContain('for cost: "indelible stats --by session')
   expect((await listed('--where', 'model=m-1', '--where', 'messages>2')).ids).toEqual(['grown'])
 })
 

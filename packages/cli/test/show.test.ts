@@ -362,6 +362,11 @@ describe('show --call', () => {
     expect(narrow.stdout).toContain('\n   3  $0.085  tools changed\n')
     expect(show('--calls', '2').status).toBe(2)
   })
+  it('of a session says how many calls it has, and with which command to look at them', () => {
+    expect(show().stdout).toMatch(
+      new RegExp(`^4 model calls: "indelible show ${id} --calls --store .*calls\\.db"$`, 'm'),
+    )
+  })
   it('finds the call that cost most', () => {
     const costs = ['1', '2', '3', '4'].map((number) => {
       const [line] = show('--call', number, '--json').lines
@@ -417,9 +422,11 @@ describe('show --call', () => {
       { input: 11_000, cached: 0, how: 'model' },
     ])
     await store.close()
-    expect(indelible(['show', name, '--call', '2', '--store', other], { columns: 300 }).stdout).toMatch(
+    const { stdout } = indelible(['show', name, '--call', '2', '--store', other], { columns: 300 })
+    expect(stdout).toMatch(
       /^ {2}cache {4}broke\n {2}why {6}The previous call went to gpt-5\.5, and each model has its own cache\. The tool list changed: -bash\. Up to 11K tokens were sent again\.$/m,
     )
+    expect(stdout).toMatch(/^compared with call 1:\n {2}model\n {4}- gpt-5\.5\n {4}\+ \S+\n/m)
   })
   it('--json has the same, and a negative number counts from the end', () => {
     const [line] = show('--call', '-2', '--json').lines

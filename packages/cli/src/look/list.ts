@@ -41,7 +41,8 @@ id, except those that can't be undone.`,
   run: async (call) => {
     const { values, terminal } = call
     const order = orders[String(values['sort'] ?? 'activity')]
-    if (order === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
+    if (order === undefined)
+      throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}; for cost: "indelible stats --by session"`)
     const passes = filterOf(values)
     const limit = wholeNumber('--limit', values['limit'], undefined, 0)
     await withScopes(call, async (scopes, all) => {
@@ -71,7 +72,7 @@ id, except those that can't be undone.`,
           ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scopeField(store) })),
         ])
       }
-      await printTable(listed, terminal, all)
+      await printTable(listed, terminal, all, order === orders['tokens'] || passes.readsTokens)
       if (listed.length > 0 || damaged.length > 0) return
       if (hasSessions)
         return terminal.tell([
@@ -149,7 +150,12 @@ class FirstSessions {
 /** The largest limit for which a page of matching size is read; beyond it, all sessions are read. */
 const mostOfFirst = 499
 
-const printTable = async (listed: readonly ListedSession[], terminal: Terminal, all: boolean): Promise<void> => {
+const printTable = async (
+  listed: readonly ListedSession[],
+  terminal: Terminal,
+  all: boolean,
+  hasTokens: boolean,
+): Promise<void> => {
   if (listed.length === 0) return
   const { columns, paint, shows } = terminal
   const short = new Map<Store, (id: string) => string>()
@@ -174,8 +180,13 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       )
     : 0
   const timeWidth = columns < 60 ? 10 : 16 // the date alone
-  const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
-    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
+  const line = (
+    [time, messages, tokens]: readonly [string, string, string],
+    scope: string,
+    id: string,
+    about: string,
+  ): readonly string[] => {
+    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}${hasTokens ? `  ${padStart(tokens, 11)}` : ''}`
     const inScope = all ? `  ${padEnd(fitColumns(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
     // On a narrow terminal the description gets its own line.
@@ -183,7 +194,12 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       return [fitColumns(facts.trimEnd(), columns), fitColumns(`  ${about}`, columns)]
     return [fitColumns(`${facts}  ${about}`.trimEnd(), columns)]
   }
-  const heading = line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')
+  const heading = line(
+    [timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'tokens'],
+    'scope',
+    'session',
+    'about',
+  )
   await terminal.print(heading.map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += sessionsAtOnce) {
@@ -191,7 +207,9 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       listed.slice(start, start + sessionsAtOnce).map(async ({ store, info, marks }, index) => {
         const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
         const about = `${marksText(marks)}${await aboutOf(store, info)}`
-        return line(time, groupedNumber(info.len), oneLine(store.scope), ids[start + index] as string, about)
+        const tokens = info.tokens === undefined ? '?' : groupedNumber(info.tokens)
+        const cells = [time, groupedNumber(info.len), tokens] as const
+        return line(cells, oneLine(store.scope), ids[start + index] as string, about)
       }),
     )
     bar.at(start)

@@ -110,7 +110,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     await terminal.print(timeline(view, options))
     if (session === undefined) return
     const state = stateLines(session, lease, terminal.columns, terminal.paint)
-    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append])))
+    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append, show])))
   },
 }
 

@@ -6,13 +6,14 @@ import { activityOf, importedFrom, titleOf } from '../view/about.ts'
 import type { Marks } from './session-badges.ts'
 
 export const whereHelp =
-  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, tokens (of the call records), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. */
 export interface ListFilter {
   /** `models`: those of its calls; needed only if `readsModels`. */
   (info: SessionInfo, marks: Marks, models: readonly string[]): boolean
   readonly readsModels: boolean
+  readonly readsTokens: boolean
   /** The names of metadata that no session had so far. */
   readonly unknown: ReadonlySet<string>
 }
@@ -37,7 +38,8 @@ export const filterOf = (values: Call['values']): ListFilter => {
   })
   const passes = (info: SessionInfo, marks: Marks, models: readonly string[]): boolean =>
     tests.map((test) => test(info, marks, models)).every((result) => result)
-  return Object.assign(passes, { unknown, readsModels: given.some((text) => /^\s*model\s*[=~<>]/.test(text)) })
+  const asks = (name: string): boolean => given.some((text) => new RegExp(`^\\s*${name}\\s*[=~<>]`).test(text))
+  return Object.assign(passes, { unknown, readsModels: asks('model'), readsTokens: asks('tokens') })
 }
 
 /** The values of a field; several if the metadata has a list. */
@@ -53,6 +55,7 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   id: ({ id }) => [id],
   title: (info) => [titleOf(info) ?? ''],
   messages: ({ len }) => [len],
+  tokens: ({ tokens }) => (tokens === undefined ? [] : [tokens]),
   activity: (info) => [new Date(activityOf(info)).toISOString()],
   created: ({ created }) => [new Date(created).toISOString()],
   fork: ({ forkedFrom }) => (forkedFrom === undefined ? [] : [forkedFrom.id]),
@@ -72,7 +75,7 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
 export const fieldNames: readonly string[] = Object.keys(fields)
 
 /** The fields that are whole numbers. */
-const numbers: ReadonlySet<string> = new Set(['messages', 'erased'])
+const numbers: ReadonlySet<string> = new Set(['messages', 'tokens', 'erased'])
 
 const matchesCondition = (value: Json, operator: string, wanted: string): boolean => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -48,6 +48,6 @@ it('sums count own calls, and say what is not known', () => {
   expect(sumsOf([priced, call(2, { isUndercounted: true })]).isUndercounted).toBe(true)
   const uncounted = { isCounted: false, output: 0 }
   expect(sumsText(sumsOf([priced, call(2, uncounted), call(3, { ...uncounted, failed: 'overloaded' })]))).toBe(
-    '3 calls · 2.0K tokens in · 10 out · at least $1.00 · 1 failed · 1 without token counts',
+    '3 calls · 2K tokens in · 25 % cached · 10 out · at least $1.00 · 1 failed · 1 without token counts',
   )
 })
