@@ -22,6 +22,7 @@ import {
 } from './format-text.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
+import { projectOf } from '../../src/view/about.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -373,7 +374,9 @@ const rowFacts = (session: ViewedSession, overview: Overview | undefined): strin
   const { models = [], own, breaks } = overview ?? {}
   const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
   const tokens = tokensOf(session, overview)
+  const project = projectOf(session)
   return [
+    project === undefined ? [] : oneLine(project, 32),
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
     tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,

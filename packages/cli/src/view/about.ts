@@ -16,6 +16,14 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
 }
 
+/** The folder that a program worked in, its last name alone; undefined if its file does not say it. */
+export const projectOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
+  const said = importedFrom(info)['metadata']
+  const { cwd, directory } = { ...info.metadata, ...(isObject(said) && said) }
+  const folder = cwd ?? directory
+  return typeof folder === 'string' ? folder.split(/[/\\]/).findLast((name) => name !== '') : undefined
+}
+
 /** How to read a session that the Claude Agent SDK wrote, which has no messages; undefined for other sessions. */
 export const claudeAgentText = ({ metadata, len }: Pick<SessionInfo, 'metadata' | 'len'>): string | undefined =>
   len === 0 && isObject(metadata['claude-agent'])

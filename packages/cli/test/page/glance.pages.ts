@@ -363,6 +363,8 @@ describe('tokens and costs of a session', () => {
     await page.getByText('42 hashed: 27 messages, 14 call records, 1 other note').waitFor()
     await page.goto(page.url().replace(/#.*/, '#/saw/imported'))
     await page.getByText('2 messages · 50.5K tokens · $0.263').waitFor()
+    await page.goto(page.url().replace(/#.*/, '#/s/from-a-file'))
+    await page.getByText('work · 7 messages').waitFor()
     await page.close()
   })
   it('are in the list, where titles are not repeated and a fork has its own words', async () => {
@@ -370,6 +372,7 @@ describe('tokens and costs of a session', () => {
     const row = page.locator(`[href="${path()}"]`)
     await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
     await page.getByText('a-model-without-a-price · 3.1K tokens · price unknown').waitFor()
+    await page.getByText(/^work · 7 messages · claude-sonnet-4-5/).waitFor()
     expect(await row.locator('.session-words').textContent()).toMatch(/^…\S+ · … (?!Add a test)/)
     expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toMatch(
       /^….*\.fork-[0-9a-f]{8} · Look into the git log\.$/,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
 import { storeTask } from 'indelible/store/kit'
-import { firstWordsOf } from '../../src/view/about.ts'
+import { firstWordsOf, projectOf } from '../../src/view/about.ts'
 import { overviewsOf } from '../../src/view/overview.ts'
 
 /** A store that counts how often a log is looked up. */
@@ -95,4 +95,12 @@ it('an overview tells who erased and why, how often the cache broke, and how man
   expect(await overviews(['calls'])).toMatchObject([
     { erased: 1, erasures: [{ by: 'ann', reason: 'a request', rows: [3], at: expect.any(Number) as number }] },
   ])
+})
+
+it('the project is the folder that a file names', () => {
+  const imported = (metadata: object): string | undefined => projectOf({ metadata: { from: { metadata } } } as never)
+  expect(imported({ cwd: '/home/ann/calendar/' })).toBe('calendar')
+  expect(imported({ directory: 'C:\\work\\notes' })).toBe('notes')
+  expect(projectOf({ metadata: { cwd: '/srv/app' } })).toBe('app')
+  for (const none of [{}, { cwd: '/' }, { cwd: 5 }]) expect(imported(none)).toBeUndefined()
 })
