@@ -13,7 +13,7 @@ import {
   type RequestParts,
   type UnchangedTools,
 } from '../../src/view/changed-parts.ts'
-import { pairsWithCall, pairsWithRecord, comparedText, valueText, type Pair } from '../../src/view/sent-pairs.ts'
+import { pairsWithCall, pairsWithRecord, comparedTexts, valueText, type Pair } from '../../src/view/sent-pairs.ts'
 import type { ShownContext } from './sent-context.ts'
 import { countText, groupedNumber, oneLine, visibleText } from './format-text.ts'
 import { sidesOf, type Piece } from './text-sides.ts'
@@ -160,10 +160,11 @@ const PairRow = ({
   const old =
     earlier ?? (range !== undefined && range.to - range.from === 1 ? record.entries[range.from]?.message : undefined)
   const isChange = old !== undefined && sent !== undefined && !pair.isSame
-  const sides = useMemo(
-    () => (isChange ? sidesOf(visibleText(comparedText(old)), visibleText(comparedText(sent))) : undefined),
-    [isChange, old, sent],
-  )
+  const sides = useMemo(() => {
+    if (!isChange) return undefined
+    const { before, after } = comparedTexts(old, sent)
+    return sidesOf(visibleText(before), visibleText(after))
+  }, [isChange, old, sent])
   return (
     <>
       <Cell

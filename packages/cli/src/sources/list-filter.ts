@@ -2,11 +2,11 @@
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
-import { activityOf, importedFrom, titleOf } from '../view/about.ts'
+import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '../view/about.ts'
 import type { Marks } from './session-badges.ts'
 
 export const whereHelp =
-  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, tokens (of the call records), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, project (its folder), messages, tokens (in and out), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. */
 export interface ListFilter {
@@ -24,9 +24,10 @@ export const filterOf = (values: Call['values']): ListFilter => {
   const given = (values['where'] ?? []) as readonly string[]
   const tests = given.map((text) => {
     const [, name, operator, wanted] = /^([^=~<>]+)([=~<>])(.*)$/s.exec(text) ?? []
-    if (name === undefined || operator === undefined || wanted === undefined)
+    if (name === undefined || operator === undefined || wanted === undefined || /^[<>]=/.test(`${operator}${wanted}`))
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
     const field = name.trim()
+    if (field === 'cost') throw new Misuse('a list has no costs: "indelible stats --by session" prints them')
     if (numbers.has(field) && operator !== '~' && !/^-?\d+$/.test(wanted.trim()))
       throw new Misuse(`--where ${field} takes a whole number, not "${wanted.trim()}"`)
     if (!Object.hasOwn(fields, field)) unknown.add(field)
@@ -55,7 +56,8 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   id: ({ id }) => [id],
   title: (info) => [titleOf(info) ?? ''],
   messages: ({ len }) => [len],
-  tokens: ({ tokens }) => (tokens === undefined ? [] : [tokens]),
+  tokens: (info) => listOf(tokensOf(info)),
+  project: (info) => listOf(workFolderOf(info)),
   activity: (info) => [new Date(activityOf(info)).toISOString()],
   created: ({ created }) => [new Date(created).toISOString()],
   fork: ({ forkedFrom }) => (forkedFrom === undefined ? [] : [forkedFrom.id]),
@@ -70,6 +72,8 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
     ].flat() as Json[]
   },
 }
+
+const listOf = (value: Json | undefined): readonly Json[] => (value === undefined ? [] : [value])
 
 /** The fields that every session has. */
 export const fieldNames: readonly string[] = Object.keys(fields)

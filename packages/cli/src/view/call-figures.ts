@@ -65,6 +65,8 @@ export interface CallFigures {
   readonly parts: ReadonlyMap<Cause, number>
   /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
   readonly cached: number | undefined
+  /** Of `input`: written to the provider's cache; undefined if nobody counted them. */
+  readonly written: number | undefined
   /** Why the cached prefix ended; undefined where it did not. */
   readonly broke: string | undefined
   /** Why there is no whole answer; undefined where there is one. */
@@ -143,6 +145,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,
+      written: usage?.cacheWrite,
       broke,
       failed,
       repeats,
@@ -209,7 +212,7 @@ const costReason = (
     answer: usage.output * output,
   }
   if (paid.answer > paid.cached + paid.fresh)
-    return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+    return `Mostly the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
   if (broke !== undefined && elsewhere)
@@ -218,13 +221,12 @@ const costReason = (
     return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
   if (paid.answer > Math.max(paid.cached, paid.fresh))
     return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
-  const most = prices === undefined ? 'were most of the input' : 'cost most'
-  if (paid.cached > paid.fresh) return `The cached tokens ${most}: ${compactNumber(cached)}.`
+  if (paid.cached > paid.fresh) return `Mostly cached tokens: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
-    : `The new tokens ${most}: ${compactNumber(fresh)}.`
+    : `Mostly new tokens: ${compactNumber(fresh)}.`
 }
 
 const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
@@ -317,8 +319,10 @@ export const sharedText = (
 }
 
 /** The end of the sentence about the dearest call, after its name. */
-export const dearestText = ({ dearest, dollars, calls, unpriced }: CallSums): string => {
+export const dearestText = ({ dearest, dollars, calls, unpriced, uncounted }: CallSums): string => {
   if (dearest === undefined) return ''
+  if (dearest.dollars !== undefined && unpriced === 0 && uncounted > 0)
+    return ` cost most of those with token counts: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}.`
   if (dearest.dollars !== undefined && unpriced === 0)
     return ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all.`
   const without =

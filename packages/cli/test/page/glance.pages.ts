@@ -373,6 +373,14 @@ describe('tokens and costs of a session', () => {
     await row.getByText('407.7K tokens · $1.05 · 3 cache breaks').waitFor()
     await page.getByText('a-model-without-a-price · 3.1K tokens · price unknown').waitFor()
     await page.getByText(/^work · 7 messages · claude-sonnet-4-5/).waitFor()
+    const order = page.getByRole('combobox', { name: 'order' })
+    await order.selectOption('Cost')
+    await page.locator('.session').first().click()
+    await page.locator('.top h1').waitFor()
+    await page.goBack()
+    expect(await order.evaluate((one) => (one as HTMLSelectElement).selectedOptions[0]?.text)).toBe('Cost')
+    await page.reload()
+    expect(await order.evaluate((one) => (one as HTMLSelectElement).selectedOptions[0]?.text)).toBe('Cost')
     expect(await row.locator('.session-words').textContent()).toMatch(/^…\S+ · … (?!Add a test)/)
     expect(await page.locator('[href*=".fork-"] .session-words').textContent()).toMatch(
       /^….*\.fork-[0-9a-f]{8} · Look into the git log\.$/,
