@@ -403,7 +403,7 @@ describe('the recorders of a command', () => {
     const args = ['record', '--store', store, '--keep-days', '1', '--', '/bin/sh', '-c', ':']
     expect(indelible(args)).toMatchObject({
       status: 0,
-      stderr: '2 sessions older than 1 day removed\nrecorded: no calls in no sessions\n',
+      stderr: '2 sessions older than 1 day removed\nnothing was recorded\n',
     })
     expect(listedSessions()).toEqual([])
     expect(indelible(['ledger', 'show', '--store', store]).lines.toSorted()).toEqual(

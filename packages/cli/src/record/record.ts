@@ -232,7 +232,9 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     calls === 0 && lost > 0
       ? []
       : [
-          `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}${removed === 0 ? '' : `; ${countText(removed, 'session')} ${removed === 1 ? 'was' : 'were'} removed since`}`,
+          calls === 0 && count === 0
+            ? 'nothing was recorded'
+            : `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}${removed === 0 ? '' : `; ${countText(removed, 'session')} ${removed === 1 ? 'was' : 'were'} removed since`}`,
         ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
