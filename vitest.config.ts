@@ -56,8 +56,8 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     env: { NODE_OPTIONS: '--conditions=@indelible/source' }, // for processes that tests start from sources
     // Only to end what hangs: no test's result depends on how long it takes.
-    testTimeout: isShort ? 1_800_000 : 6 * 3_600_000,
-    hookTimeout: 1_800_000,
+    testTimeout: isShort ? 900_000 : 6 * 3_600_000,
+    hookTimeout: isShort ? 900_000 : 1_800_000,
     expect: { poll: { timeout: 600_000 } },
     slowTestThreshold: 60_000,
     execArgv: ['--max-semi-space-size=32'], // fewer collections of what properties make and drop: 5 to 10 % of their time
