@@ -35,6 +35,7 @@ import {
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 import { rounds } from '../rounds.ts'
+import { thawed } from '../thawed.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
   const derived = deriveContext(view, options)
@@ -545,6 +546,14 @@ describe('arguments stay the caller’s', () => {
     ])
       expect(Object.isFrozen(value)).toBe(true)
   })
+})
+
+it('a fault is frozen, all the way down', () => {
+  const view = createHistory<Message>({ from: [user('a '.repeat(100)), assistant('b'), user('c '.repeat(900))] }).view()
+  const derived = deriveContext(view, { budget: 5 })
+  if (!isLeft(derived)) throw new Error('it fits')
+  expect(derived.left._tag).toBe('MinimumDoesNotFit')
+  expect(thawed(derived.left)).toBeUndefined()
 })
 
 const view = createHistory<Message>({ from: [user('a')] }).view()
