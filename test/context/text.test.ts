@@ -263,7 +263,7 @@ describe('a line in a marker', () => {
       positions: [3, 4],
     })
     expect(brief([])).toEqual({ from: 3, to: 3, text: '3 nothing: …', tokens: 6, positions: [] })
-    expect(brief([user('repair this'), assistant('')]).text).toBe('3 user: repair this')
+    expect(brief([user('vendored'), assistant('')]).text).toBe('3 user: vendored')
     const outside = [{ message: user('a'), position: 2 }, { message: user('b'), position: 3 }, { message: user('c'), position: 4 }] // oxfmt-ignore
     expect(briefOf(outside, { from: 3, to: 4 }).positions).toEqual([3])
   })

@@ -1,7 +1,7 @@
 /** The checks of the contract suites: a wrong answer must fail, and its message must say how. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { memoryStore, orThrow } from 'indelible'
+import { assistant, memoryStore, orThrow, toolCall } from 'indelible'
 import { scriptedModel, type Model } from 'indelible/run'
 import type { KeyValueStore, Store, StoreFault } from 'indelible/store'
 import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
@@ -49,6 +49,14 @@ it('a key-value store that keeps the bytes of its caller fails with that reason'
   const name = 'a map: the bytes passed in and the bytes returned belong to the caller'
   const keeping = keyValueContract('a map', async () => ({ store })).find((one) => one.name === name)
   await expect(keeping?.run()).rejects.toThrow('expected that mset and mget copy the bytes')
+})
+
+it('a model whose parallel calls share an id fails with that reason', async () => {
+  const calls = assistant('Reading.', toolCall('c', 'read', { path: 'a' }), toolCall('c', 'read', {}))
+  const name = 'a model: parallel calls arrive complete and in order, in the blocks and in the answer'
+  const cases = modelContract('a model', async () => ({ model: scriptedModel([calls]) }))
+  const found = cases.find((one) => one.name === name)
+  await expect(found?.run()).rejects.toThrow('the number of ids is 1, expected 2')
 })
 
 describe('checks of a result', () => {

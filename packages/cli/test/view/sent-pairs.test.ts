@@ -1,5 +1,5 @@
 /** What a call was sent, beside the record and beside the call before it: against what the pairs must add up to. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { assistant, user, type Message } from 'indelible'
 import type { BlockId } from 'indelible/proof/kit'
@@ -17,7 +17,7 @@ import { sentRequest } from '../../src/view/sent-request.ts'
 
 const wordOf = ({ message }: ContextMessage): string => (message.content[0] as { readonly text: string }).text
 const foreign = (word: string): ContextMessage => ({ message: user(word), source: { type: 'foreign' } })
-const clone = (position: number, mended?: boolean): ContextMessage => ({
+const clone = (position: number, mended?: true): ContextMessage => ({
   message: user(`${position}`),
   source: { type: 'clone', position, ...(mended !== undefined && { mended }) },
 })
@@ -114,7 +114,7 @@ it('a message that was sent in another form has the position of the recorded one
   const recorded = [user('a'), assistant('b'), user('c'), user('d')]
   const record: CallRecord = {
     info: { value: { created: 0, metadata: {} } },
-    entries: recorded.map((message, position) => ({ position, row: position, at: 0, message, state: 'good' })),
+    entries: recorded.map((message, position) => ({ position, row: position, at: 0, message, state: undefined })),
     notes: [],
   }
   const texts = new Map([user('a'), assistant('b'), user('else')].map((message, index) => [`${index}`.repeat(64), JSON.stringify(message)])) // oxfmt-ignore
