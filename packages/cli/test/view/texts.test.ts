@@ -1,5 +1,7 @@
 /** The words of figures, changes and requests: each at the values where they change. */
 import { describe, expect, it } from 'vitest'
+import type { CallUse } from 'indelible/session/kit'
+import { activityOf, claudeAgentText, placeText, spendingOf, titleOf } from '../../src/view/about.ts'
 import { changedParts } from '../../src/view/changed-parts.ts'
 import {
   atLeast,
@@ -154,4 +156,48 @@ it('a token is exchanged once, for a key that opens', () => {
     expect(keys.opens(wrong)).toBe(false)
   expect(keys.exchange(unused)).not.toBe(key)
   expect(keys.opens(`Bearer ${key}`)).toBe(true)
+})
+
+describe('a session in words', () => {
+  it.each([
+    [{}, undefined],
+    [{ title: 'Mine', from: { title: 'File' } }, 'Mine'],
+    [{ from: { title: 'File' } }, 'File'],
+    [{ title: ' ', from: { title: 'File' } }, undefined],
+    [{ title: 5 }, undefined],
+    [{ from: 'no object' }, undefined],
+  ])('has of %j the title %s', (metadata, title) => expect(titleOf({ metadata })).toBe(title))
+  it('was last active when its file says, until something was appended', () => {
+    const imported = { created: 2000, appended: 2000, metadata: { from: { ended: '1970-01-01T00:00:01Z' } } }
+    expect(activityOf(imported)).toBe(1000)
+    expect(activityOf({ ...imported, appended: 1999 })).toBe(1000)
+    expect(activityOf({ ...imported, appended: 2001 })).toBe(2001)
+    expect(activityOf({ ...imported, forkedFrom: { id: 'a' } })).toBe(2000)
+    for (const ended of ['1970-01-01T00:00:03Z', 'yesterday', 1000])
+      expect(activityOf({ ...imported, metadata: { from: { ended } } })).toBe(2000)
+  })
+  it('names a place by its row, and by its message where it has one', () => {
+    expect([placeText({ row: 3 }), placeText({ row: 3, position: 0 })]).toEqual(['row 3', 'row 3 (message 0)'])
+  })
+  it('names its reader only if the Claude Agent SDK wrote it, and it has no messages', () => {
+    const metadata = { 'claude-agent': {} }
+    expect(claudeAgentText({ metadata, len: 0 })).toMatch(/^the Claude Agent SDK wrote this session/)
+    expect([claudeAgentText({ metadata, len: 1 }), claudeAgentText({ metadata: {}, len: 0 })]).toEqual([undefined, undefined]) // oxfmt-ignore
+  })
+  it('has the sums of the calls that somebody counted', () => {
+    const usage = { input: 10, output: 1 }
+    const use = (more: object) => ({ model: 'nobody-knows', calls: 2, usage, ...more }) as unknown as CallUse
+    expect(spendingOf([])).toEqual({ input: 0, output: 0 })
+    expect(spendingOf([use({}), use({ calls: 0 }), use({ usage: undefined })])).toEqual({
+      input: 20,
+      output: 2,
+      unpriced: 3,
+    })
+    expect(spendingOf([use({ model: 'gpt-5.5', undercounted: true })])).toEqual({
+      input: 10,
+      output: 1,
+      undercounted: true,
+      dollars: expect.any(Number) as number,
+    })
+  })
 })
