@@ -15,7 +15,7 @@ import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { holdSession } from '@indelible/evidence'
 import type { ObservedCall } from '@indelible/recorder'
-import { summaryLines } from '../src/record/record.ts'
+import { record, summaryLines } from '../src/record/record.ts'
 import { Recorders } from '../src/record/recorders.ts'
 import { removeOld } from '../src/record/retention.ts'
 import { sessionsIn } from '../src/sources/sessions.ts'
@@ -161,6 +161,13 @@ describe('indelible record', () => {
       stdout: '',
       stderr: expect.stringMatching(new RegExp(`^indelible: can't listen on ${host}: .*EADDRINUSE`, 'm')) as string,
     })
+  })
+
+  it('ends if its addresses cannot be printed', async () => {
+    const closed = { write: () => { throw new Error('closed') } } // oxfmt-ignore
+    const around = { stdin: process.stdin, stdout: closed, stderr: { write: () => undefined }, env: {}, cwd: '.' }
+    const terminal = terminalOf({ ...around, onInterrupt: () => () => {} })
+    await expect(record.run({ values: { store, listen: '127.0.0.1:0' }, positionals: [], terminal })).rejects.toThrow('closed') // oxfmt-ignore
   })
 
   it("returns the exit code of a killed program's signal", async () => {

@@ -1,6 +1,6 @@
 /** `indelible replay` as a person runs it. */
 import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
@@ -128,13 +128,17 @@ describe('replay threads', () => {
       history.append(assistant(`Answer ${index}.`))
     }
     const view = history.view()
-    const jobs = ['paged', 'window'].map((policy) => ({ policy, budget: 1500 }))
+    // More than there are threads: a thread's end begins the next.
+    const jobs = Array.from({ length: availableParallelism() + 1 }, (_, index) => ({
+      policy: index % 2 === 0 ? 'paged' : 'window',
+      budget: 1500 + 100 * index,
+    }))
     const told: number[] = []
     const replays = []
     for await (const replay of replaysOf(view, jobs, (done) => told.push(done))) replays.push(replay)
     const timeless = (replay: object): object => ({ ...replay, median: 0, p99: 0 })
     expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(doReplay(view, job, () => undefined))))
-    expect(told.at(-1)).toBe(2 * view.length)
+    expect(told.at(-1)).toBe(jobs.length * view.length)
   })
   it('report that no budget was reached', () => {
     expect(indelible(['replay', example, '--budget', '16k']).stderr).toMatch(/^no budget was reached/)
