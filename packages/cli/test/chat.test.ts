@@ -77,6 +77,9 @@ describe('indelible chat', () => {
     const text = shown()
     for (const expected of [
       'scripted (a demonstration, no model)',
+      'you> What is in this folder?',
+      'you> Tell me its story.',
+      'you (interrupting)> In one sentence, please.',
       '▸ list {"path":"."}',
       '"../secrets" is outside the folder',
       '[interrupted; the text so far is kept]',

@@ -66,6 +66,8 @@ describe('a conversation in a store', () => {
       expect.stringContaining('line 2 is not a message: role should be one of'),
     ])
     expect(piped(home, '{"role":"user",', 'append', 'coding-agent').stderr).toContain('line 1 is not JSON')
+    for (const none of ['null', '5', '"x"', '[]', '{}'])
+      expect(piped(home, `\n${none}`, 'append', 'coding-agent').stderr).toContain('line 2 is not a message: ')
     expect(indelible('append', 'coding-agent', 'late', '--at', '19')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
