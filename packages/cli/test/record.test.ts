@@ -167,7 +167,7 @@ describe('indelible record', () => {
     const closed = { write: () => { throw new Error('closed') } } // oxfmt-ignore
     const around = { stdin: process.stdin, stdout: closed, stderr: { write: () => undefined }, env: {}, cwd: '.' }
     const terminal = terminalOf({ ...around, onInterrupt: () => () => {} })
-    await expect(record.run({ values: { store, listen: '127.0.0.1:0' }, positionals: [], terminal })).rejects.toThrow('closed') // oxfmt-ignore
+    await expect(record.run({ values: { store, listen: '127.0.0.1:0' }, positionals: [], terminal }, [])).rejects.toThrow('closed') // oxfmt-ignore
   })
 
   it("returns the exit code of a killed program's signal", async () => {
