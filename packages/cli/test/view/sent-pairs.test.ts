@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { assistant, user, type Message } from 'indelible'
 import type { BlockId } from 'indelible/proof/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
-import type { CallRecord } from '../../src/view/model-calls.ts'
+import type { CallRecord, ModelCall } from '../../src/view/model-calls.ts'
 import {
   comparedText,
   pairsWithCall,
@@ -119,8 +119,9 @@ it('a message that was sent in another form has the position of the recorded one
   }
   const texts = new Map([user('a'), assistant('b'), user('else')].map((message, index) => [`${index}`.repeat(64), JSON.stringify(message)])) // oxfmt-ignore
   const [a = '', b = '', other = ''] = texts.keys()
-  const sourcesOf = async (sent: readonly (string | readonly [number, number])[]) => {
-    const details = { api: 'openai-chat', at: 1, duration: 1, sent }
+  type Sent = readonly (string | readonly [number, number])[]
+  const callOf = (sent: Sent, more: object = {}): ModelCall => {
+    const details = { api: 'openai-chat', at: 1, duration: 1, sent, ...more }
     const note = {
       type: 'receipt',
       len: 4,
@@ -128,15 +129,26 @@ it('a message that was sent in another form has the position of the recorded one
       model: 'm',
       details,
     } as unknown as ReceiptNote
-    const call = { len: 4, answer: 4, isAnswered: false, receipt: { row: 4, index: 0, after: 3, at: 0, note } }
-    const blocks = async (ids: readonly BlockId[]) => ids.map((id) => Buffer.from(texts.get(id) ?? ''))
-    const found = await sentRequest(record, { blocks, missing: 'missing' }, call, undefined)
-    return found?.messages.map(({ source }) => (source.type === 'clone' ? source.position : source.type))
+    return { len: 4, answer: 4, isAnswered: false, receipt: { row: 4, index: 0, after: 3, at: 0, note } }
   }
+  const blocks = async (ids: readonly BlockId[]) => ids.map((id) => Buffer.from(texts.get(id) ?? ''))
+  const requestOf = (sent: Sent, before?: Sent, more?: object) =>
+    sentRequest(record, { blocks, missing: 'missing' }, callOf(sent, more), before && callOf(before))
+  const sourcesOf = async (sent: Sent) =>
+    (await requestOf(sent))?.messages.map(({ source }) => (source.type === 'clone' ? source.position : source.type))
   expect(await sourcesOf([a, b, [2, 4]])).toEqual([0, 1, 2, 3])
   expect(await sourcesOf([[0, 1], b])).toEqual([0, 1])
   expect(await sourcesOf([other, a, other, b])).toEqual(['foreign', 0, 'foreign', 1])
   expect(await sourcesOf([b, a])).toEqual(['foreign', 0])
+  const prefixOf = async (sent: Sent, before?: Sent, more?: object) => (await requestOf(sent, before, more))?.prefix
+  expect(await prefixOf([a, [1, 3]])).toBe(0)
+  expect(await prefixOf([a, [1, 3]], [a, [1, 3]])).toBe(3)
+  expect(await prefixOf([a, [1, 4]], [a, [1, 3]])).toBe(3)
+  expect(await prefixOf([a, [1, 2]], [a, [1, 3]])).toBe(2)
+  expect(await prefixOf([b, [1, 3]], [a, [1, 3]])).toBe(0)
+  const broke = (where: string) => ({ broke: { where, because: 'it changed' } })
+  expect(await prefixOf([a, [1, 3]], [a, [1, 3]], broke('messages'))).toBe(3)
+  expect(await prefixOf([a, [1, 3]], [a, [1, 3]], broke('tools'))).toBe(0)
 })
 
 it('messages and values are compared as their texts', () => {
