@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, orThrow, toolCall } from 'indelible'
 import { scriptedModel, type Model } from 'indelible/run'
-import type { KeyValueStore, Store, StoreFault } from 'indelible/store'
+import type { Append, KeyValueStore, ListQuery, Store, StoreFault } from 'indelible/store'
 import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
 import { keyValueMap } from '../../../test/store/key-value-map.ts'
@@ -182,6 +182,60 @@ it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store
   ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
   ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
   ['asks nobody to stop', 'asked to stop', (store) => ({ requestStop: (id) => store.leaseOf(id) })],
+  ['lists in any order', 'an unknown order', (store) => ({ list: () => store.list() })],
+  [
+    'lists from any cursor',
+    'an invalid cursor',
+    (store) => ({ list: ({ after: _, ...query } = {}) => store.list(query) }),
+  ],
+  [
+    'lists each log',
+    'with the wanted metadata',
+    (store) => ({ list: ({ where: _, ...query } = {}) => store.list(query) }),
+  ],
+  [
+    'lists each log',
+    'matches the metadata under',
+    (store) => ({ list: ({ where: _, ...query } = {}) => store.list(query) }),
+  ],
+  ...[
+    'when they were last appended',
+    'the number of their entries',
+    'the bytes of their ids',
+    'a cursor of one order',
+  ].map(
+    (title) =>
+      [
+        'lists in one order',
+        title,
+        (store: Store) => ({ list: ({ by: _, ...query }: ListQuery = {}) => store.list(query) }),
+      ] as const,
+  ),
+  [
+    'lists pages of any size',
+    'up to 1,000 logs',
+    (store) => ({ list: ({ limit: _, ...query } = {}) => store.list(query) }),
+  ],
+  ...['retried operation returns', 'with other rows is a fault', 'many concurrent tries of one'].map(
+    (title) =>
+      [
+        'knows no operations',
+        title,
+        (store: Store) => ({ append: (id: string, { operation: _, ...rest }: Append) => store.append(id, rest) }),
+      ] as const,
+  ),
+  [
+    'forks at the start',
+    'only be forked at a position',
+    (store) => ({ fork: (id, { id: to }) => store.fork(id, { id: to, at: 0 }) }),
+  ],
+  [
+    'removes nothing',
+    'a removed log is gone',
+    () => ({ remove: () => storeTask(async () => right(undefined), 'remove') }),
+  ],
+  ['updates nothing', 'metadata is replaced', (store) => ({ update: (id) => store.info(id) })],
+  ['reads the whole log', 'a range equals the result', (store) => ({ read: (id) => store.read(id) })],
 ])('a store that %s fails a case: %s', async (_, title, breaks) => {
   const cases = storeContract('broken', async () => {
     const store = memoryStore()
