@@ -407,10 +407,11 @@ it('a conversation of exactly --budget tokens is whole; each program has a defau
     status: 1,
     stderr: expect.stringMatching(/^indelible: chat\.json: .*; nothing was written\n$/) as string,
   })
-  writeFileSync(file, JSON.stringify([{ role: 'user', content: 'x'.repeat(1_400_000) }]))
   const budgets = { 'claude-code': 150, codex: 200, gemini: 800, opencode: 150, pi: 150 }
-  for (const program of nativePrograms)
+  for (const program of nativePrograms) {
+    writeFileSync(file, JSON.stringify([{ role: 'user', content: 'x'.repeat(1700 * budgets[program]) }]))
     expect(written(program).stderr).toContain(` tokens, more than the ${budgets[program]},000 of --budget; `)
+  }
 })
 
 it('continue accepts a stored session and a file of any format with --in', () => {
