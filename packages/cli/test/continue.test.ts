@@ -18,8 +18,10 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { isOfSubAgent } from '../src/agents/machine-sessions.ts'
 import { lossLines } from '../src/terminal/report.ts'
-import { faultMessage, type Message } from 'indelible'
-import { estimateTokens } from 'indelible/context'
+import { faultMessage, user, type Message } from 'indelible'
+import { estimateTokens, modelSummarizer, prepareSummaries } from 'indelible/context'
+import { openSession } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { nativePrograms, readTranscript, type NativeProgram, type Transcript } from '@indelible/transcripts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
@@ -412,6 +414,52 @@ it('a conversation of exactly --budget tokens is whole; each program has a defau
     writeFileSync(file, JSON.stringify([{ role: 'user', content: 'x'.repeat(1700 * budgets[program]) }]))
     expect(written(program).stderr).toContain(` tokens, more than the ${budgets[program]},000 of --budget; `)
   }
+})
+
+it('a stored session continues with its notes, and without reasoning that only its provider may read', async () => {
+  const { home, env, files, run } = madeHome()
+  const store = ['--store', join(home, 'sessions.db')]
+  const item = (payload: object): object => ({ timestamp: 't', type: 'response_item', payload })
+  const said = (at: number): object =>
+    item({
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text: `${'and so on '.repeat(100)}end of ${at}.` }],
+    })
+  writeFileSync(
+    join(home, 'long.jsonl'),
+    text([
+      { timestamp: 't', type: 'session_meta', payload: { id: session, cwd: home, model_provider: 'openai' } },
+      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }], encrypted_content: 'gAAAA' }),
+      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Because.' }] }),
+      ...Array.from({ length: 40 }, (_, at) => said(at)),
+    ]),
+  )
+  indelible(['import', join(home, 'long.jsonl'), '--id', 'long', ...store], { env })
+  const written = (...args: readonly string[]): string => {
+    const before = files()
+    expect(run(['long', ...store, '--in', 'codex', '--print', ...args])).toMatchObject({ status: 0 })
+    return readFileSync(join(home, files().find((path) => !before.includes(path)) ?? ''), 'utf8')
+  }
+  const whole = written()
+  expect([whole.includes('I think.'), whole.includes('gAAAA'), whole.includes('end of 3.')]).toEqual([
+    true,
+    false,
+    true,
+  ])
+  expect(written('--budget', '3000')).not.toContain('end of 3.')
+  const opened = await sqliteStore({ path: store[1] as string })
+  const stored = await openSession(opened, 'long')
+  const summarizer = modelSummarizer('m', () => 'They went on and on.')
+  await stored.append({
+    messages: [],
+    notes: await prepareSummaries(stored.view(), [], summarizer, { chunkTokens: 1000, keepTokens: 500 }),
+  })
+  await stored.append(Array.from({ length: 12 }, () => user('and so on '.repeat(100))))
+  await opened.close()
+  expect(written('--budget', '3000')).toContain('They went on and on.')
+  indelible(['pin', 'long', '4', ...store], { env })
+  expect(written('--budget', '3000')).toContain('end of 3.')
 })
 
 it('continue accepts a stored session and a file of any format with --in', () => {
