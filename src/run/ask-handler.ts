@@ -1,13 +1,19 @@
 /** Calls a user function; an exception or a missing answer becomes a refusal. */
-import { after } from '../task/index.ts'
+import type { Clock } from '../task/index.ts'
 
 /** A handler's refusal. */
 export interface Refusal {
   readonly cause: unknown
 }
 
+/** How long an answer may take. */
+export interface HandlerLimit {
+  readonly milliseconds: number
+  readonly clock: Clock
+}
+
 /** Asks a handler. A `Left`, an exception, an unreadable answer or a timeout is a refusal; any other answer is not. */
-export const askHandler = async (ask: () => unknown, within: number): Promise<Refusal | undefined> => {
+export const askHandler = async (ask: () => unknown, within: HandlerLimit): Promise<Refusal | undefined> => {
   try {
     const asked = ask()
     const answer: unknown = isObject(asked) ? await settleWithin(asked, within) : asked
@@ -21,15 +27,17 @@ export const askHandler = async (ask: () => unknown, within: number): Promise<Re
   }
 }
 
-/** Calls a user function whose answer does not matter, and waits at most `within` milliseconds. */
-export const notifyHandler = async (work: () => unknown, within: number): Promise<void> => {
+/** Calls a user function whose answer does not matter, and waits for it no longer than its limit. */
+export const notifyHandler = async (work: () => unknown, within: HandlerLimit): Promise<void> => {
   await askHandler(work, within)
 }
 
-const settleWithin = (asked: unknown, within: number): Promise<unknown> => {
-  if (within === Infinity) return Promise.resolve(asked)
+const settleWithin = (asked: unknown, { milliseconds, clock }: HandlerLimit): Promise<unknown> => {
+  if (milliseconds === Infinity) return Promise.resolve(asked)
   return new Promise((resolve, reject) => {
-    const timer = after(within, () => reject(new Error(`the handler did not answer within ${within} ms`)))
+    const timer = clock.after(milliseconds, () =>
+      reject(new Error(`the handler did not answer within ${milliseconds} ms`)),
+    )
     Promise.resolve(asked).then(resolve, reject).finally(timer.cancel)
   })
 }

@@ -1,6 +1,6 @@
 /** Outside signals during a run: interrupts, cancellation, timeouts. The loop checks them where it can stop. */
 import type { Message } from '../message/index.ts'
-import { after, type Timer } from '../task/index.ts'
+import type { Clock, Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { StopReason } from './result.ts'
 
@@ -29,10 +29,13 @@ export class Control {
   onCut: (() => void) | undefined
   readonly #onOutside = (): void => void this.cancel()
 
-  constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
+  readonly #clock: Clock
+
+  constructor(timeout: number, clock: Clock, outside: AbortSignal | undefined, released: () => void) {
+    this.#clock = clock
     this.#released = released
     this.#outside = outside
-    this.#runTimer = after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
+    this.#runTimer = clock.after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
     if (outside?.aborted === true) this.#onOutside()
     else outside?.addEventListener('abort', this.#onOutside) // no options: Node reads them from prototypes, too
   }
@@ -70,7 +73,7 @@ export class Control {
 
   beginStep(timeout: number): void {
     if (this.#cut === undefined) this.#abort = new AbortController()
-    this.#stepTimer = after(timeout, () => this.#timeOut(`The step's limit of ${timeout} ms was reached.`))
+    this.#stepTimer = this.#clock.after(timeout, () => this.#timeOut(`The step's limit of ${timeout} ms was reached.`))
   }
 
   endStep(): void {

@@ -4,7 +4,7 @@ import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
 import { sideEffects } from '../session/kit.ts'
-import { after, reasonOf } from '../task/index.ts'
+import { reasonOf, systemClock, type Clock } from '../task/index.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
@@ -13,12 +13,14 @@ import { ToolOutput, type Tool } from './tool.ts'
  *
  * @param tools the tools, by name
  * @param signal aborts the call
+ * @param clock times the tool's limit. Default: the system's
  * @returns the result; a failure is an error result
  */
 export const invoke = async (
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   signal: AbortSignal,
+  clock: Clock = systemClock,
 ): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
   if (found === undefined)
@@ -28,7 +30,7 @@ export const invoke = async (
     )
   const { timeout } = found
   const limit = new AbortController()
-  const timer = after(timeout ?? Infinity, () =>
+  const timer = clock.after(timeout ?? Infinity, () =>
     limit.abort(new Error(`The tool was given up after ${String(timeout)} ms.`)),
   )
   const given = AbortSignal.any([signal, limit.signal])

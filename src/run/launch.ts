@@ -17,7 +17,7 @@ import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, choice, taskOf, thrownFault, type Task, type TaskOf } from '../task/index.ts'
+import { amount, choice, systemClock, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import type { RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -71,12 +71,8 @@ export interface RunOptions extends ContextOptions, Decisions {
   readonly id?: string
   /** The number of events buffered for a slow reader before the loop waits. Default: 256. */
   readonly buffer?: number
-  /**
-   * The clock that times steps and tools. Default: `performance.now`.
-   *
-   * @returns milliseconds
-   */
-  readonly now?: () => number
+  /** The clock that times steps, tools and waits. Default: the system's. */
+  readonly clock?: Clock
 }
 
 /** How to interrupt a run, and how it continues. */
@@ -142,7 +138,7 @@ export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   handlers: true,
   signal: true,
   buffer: true,
-  now: true,
+  clock: true,
 }
 
 /** The result of a run that has nothing to do. */
@@ -178,7 +174,8 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
   const limits = limitsOf(options.limits)
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
-  const control = new Control(limits.timeout, options.signal, () => channel.release())
+  const clock = options.clock ?? systemClock
+  const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
   const settings = {
     id: options.id ?? crypto.randomUUID(),
@@ -190,7 +187,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
     parameters: frozenParameters(options.parameters ?? {}),
     context: derivingOf(options, options.tools ?? [], model.name),
     receipts: options.receipts ?? false,
-    now: options.now ?? (() => performance.now()),
+    clock,
   }
   const handlers = [...(options.handlers ?? [])]
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
@@ -211,10 +208,10 @@ export const launchRun = <F extends { readonly _tag: string }>(
       : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
     if (isLeft(start))
       for (const handler of handlers)
-        await notifyHandler(
-          () => handler(last, { id: settings.id, together: false, events: [] }),
-          limits.handlerTimeout,
-        )
+        await notifyHandler(() => handler(last, { id: settings.id, together: false, events: [] }), {
+          milliseconds: limits.handlerTimeout,
+          clock,
+        })
     await channel.push(last, false)
     channel.close()
     return isLeft(start) ? start : right((start.right as NothingToRun).over)

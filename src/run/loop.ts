@@ -24,7 +24,7 @@ import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
-import { callCallback, reasonOf } from '../task/index.ts'
+import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
@@ -40,7 +40,7 @@ import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
 import type { Tool } from './tool.ts'
-import { askHandler, notifyHandler } from './ask-handler.ts'
+import { askHandler, notifyHandler, type HandlerLimit } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with all defaults. */
@@ -60,7 +60,7 @@ export interface LoopOptions {
   readonly open: OpenAnswer | undefined
   readonly decisions: Decisions
   readonly handlers: readonly RunHandler[]
-  readonly now: () => number
+  readonly clock: Clock
 }
 
 type EventWithoutSeq = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
@@ -99,6 +99,7 @@ export class Loop {
   /** The finished work that no delta has yet: a handler that fails must not lose it. */
   #unrecorded: (() => { readonly delta: HistoryDelta<Message>; readonly unfinished?: boolean }) | undefined
   readonly #lookAhead: number
+  readonly #within: HandlerLimit
   /** The handlers that receive events: all, unless the run ended before some had begun. */
   #told: readonly RunHandler[]
 
@@ -109,6 +110,7 @@ export class Loop {
     this.#work = workingCopy(options.view)
     this.#told = options.handlers
     this.#open = options.open && snapshot(options.open)
+    this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
     this.#callIds = new Set(options.callIds)
     for (const { content } of options.view)
@@ -141,7 +143,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await notifyHandler(() => handler.end?.(result), this.#options.limits.handlerTimeout)
+    for (const handler of begun) await notifyHandler(() => handler.end?.(result), this.#within)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -156,7 +158,7 @@ export class Loop {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
-      const asked = askHandler(() => handler.begin?.(stop), Infinity) // no timeout: it may wait for a lease
+      const asked = askHandler(() => handler.begin?.(stop), { milliseconds: Infinity, clock: this.#options.clock }) // no timeout: it may wait for a lease
       const refused = await Promise.race([asked, untilCut(this.#control.signal)])
       if (refused === 'cut') {
         // When it resolves later, end what it began.
@@ -198,8 +200,8 @@ export class Loop {
 
   /** Runs one step. Returns a stop reason, or undefined to continue. */
   async #once(): Promise<StopReason | undefined> {
-    const { limits, now } = this.#options
-    const began = now()
+    const { limits, clock } = this.#options
+    const began = clock.now()
     await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
     this.#control.beginStep(limits.stepTimeout)
     try {
@@ -235,7 +237,7 @@ export class Loop {
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
-      this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
+      this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
       await this.#tell({
         type: 'step_complete',
         step: this.#step,
@@ -316,7 +318,7 @@ export class Loop {
         coming ??= events.next()
         const next = await this.#nextOrCut(
           coming,
-          held.length === 0 ? undefined : Math.max(0, since + this.#lookAhead - performance.now()),
+          held.length === 0 ? undefined : Math.max(0, since + this.#lookAhead - this.#options.clock.now()),
         )
         if (next === 'cut') break
         if (next === 'waited') {
@@ -336,7 +338,7 @@ export class Loop {
         partial.take(event)
         held.push(event)
         if (event.type === 'finish') return { response: this.#admitted(event), held }
-        if (held.length === 1) since = performance.now()
+        if (held.length === 1) since = this.#options.clock.now()
         if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#tellHeld(held)
       }
       await this.#tellHeld(held)
@@ -395,11 +397,11 @@ export class Loop {
     wait: number | undefined,
   ): Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'> {
     return new Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'>((resolve, reject) => {
-      const timer = wait === undefined ? undefined : setTimeout(() => resolve('waited'), wait)
+      const timer = wait === undefined ? undefined : this.#options.clock.after(wait, () => resolve('waited'))
       const whenDone =
         <T>(done: (value: T) => void) =>
         (value: T): void => {
-          clearTimeout(timer)
+          timer?.cancel()
           done(value)
         }
       this.#control.onCut = () => whenDone(resolve)('cut')
@@ -476,7 +478,7 @@ export class Loop {
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
   ): Promise<readonly ToolResultPart[] | 'approval'> {
-    const { tools, toolConcurrency, now } = this.#options
+    const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
@@ -488,16 +490,18 @@ export class Loop {
       if (denial !== undefined) return errorResult(call, denial)
       if (signal.aborted) return errorResult(call, notRunText(reasonOf(signal.reason)))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? errorResult(call, notRunText(reasonOf(signal.reason))) : invoke(call, tools, signal)
+      return signal.aborted
+        ? errorResult(call, notRunText(reasonOf(signal.reason)))
+        : invoke(call, tools, signal, clock)
     }
     const queue = todo.values()
     let stopped: unknown
     const runCall = async (call: ToolCallPart): Promise<void> => {
-      const began = now()
+      const began = clock.now()
       const result = await resultOf(call)
       results.set(call.id, result)
       const ahead = results.size === calls.length ? { delta: announceResults(inOrder()) } : undefined
-      await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began }, undefined, ahead)
+      await this.#tell({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
@@ -618,7 +622,7 @@ export class Loop {
   async #handle(told: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
     let problem: RunFault | undefined
     for (const handler of this.#told) {
-      const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
+      const refused = await askHandler(() => handler(told, ahead), this.#within)
       if (refused !== undefined)
         problem ??= { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
       if (problem !== undefined && told.type !== 'history_delta') break

@@ -25,7 +25,7 @@ import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
-import { amount } from '../task/index.ts'
+import { amount, systemClock, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
@@ -43,6 +43,8 @@ export interface SessionHandlerOptions {
     /** Bytes of UTF-8 text. */
     readonly bytes?: number
   }
+  /** The clock for `journalEvery`. Default: the system's. */
+  readonly clock?: Clock
   /** How the run holds the session. `false`: not at all, so other runs can write at the same time. */
   readonly lease?: RunLeaseOptions | false
   /**
@@ -88,18 +90,10 @@ export const sessionHandler = (session: RecordingSession, options: SessionHandle
 /** The same with a lease that is already held and is not released here. The last delta marks `input` as answered. */
 export const recordingHandler = (
   session: RecordingSession,
-  journalEvery: SessionHandlerOptions['journalEvery'],
+  options: Pick<SessionHandlerOptions, 'journalEvery' | 'clock'>,
   lease: RunLease,
   input: string | undefined,
-): SessionHandler =>
-  handlerOf(
-    new Recording(
-      session,
-      optionsOf('sessionHandler', journalEvery === undefined ? {} : { journalEvery }),
-      lease,
-      input,
-    ),
-  )
+): SessionHandler => handlerOf(new Recording(session, optionsOf('sessionHandler', options, optionNames), lease, input))
 
 const handlerOf = (recording: Recording): SessionHandler =>
   Object.freeze(
@@ -178,7 +172,8 @@ class Recording {
   #writing: Promise<Answer> | undefined
   /** A failure that no caller was waiting for. */
   #failed: Answer | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #clock: Clock
+  #timer: Timer | undefined
   #flushed = 0
   /** Bytes of text received since the last flush, if they are limited. */
   #came = 0
@@ -196,6 +191,7 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
+    this.#clock = options.clock ?? systemClock
     if (options.lease) checkRunLease(options.lease)
     const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', options.journalEvery, everyNames)
     this.#every = {
@@ -216,7 +212,7 @@ class Recording {
   }
 
   async end(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#timer?.cancel()
     if (this.#step?.discarded === true) await this.#close()
     if (this.#given === undefined) await this.#lease?.release()
   }
@@ -265,7 +261,7 @@ class Recording {
       discarded: false,
       appended: undefined,
     }
-    this.#flushed = performance.now()
+    this.#flushed = this.#clock.now()
   }
 
   /** Handles a model event, and the events known to follow it. */
@@ -315,11 +311,13 @@ class Recording {
     if (bytes < Infinity) this.#came += new TextEncoder().encode(text).length
     if (bytes < Infinity && this.#came >= bytes) return this.#flushText(step)
     if (this.#timer === undefined && Number.isFinite(ms))
-      this.#timer = setTimeout(() => this.#flushText(step), Math.max(0, ms - (performance.now() - this.#flushed)))
+      this.#timer = this.#clock.after(Math.max(0, ms - (this.#clock.now() - this.#flushed)), () =>
+        this.#flushText(step),
+      )
   }
 
   #flushText(step: Step): void {
-    clearTimeout(this.#timer)
+    this.#timer?.cancel()
     this.#timer = undefined
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
@@ -346,7 +344,7 @@ class Recording {
       this.#entry.said.push({ index, text })
     }
     this.#came = 0
-    this.#flushed = performance.now()
+    this.#flushed = this.#clock.now()
     if (any) void this.#unasked(this.#write(() => undefined))
   }
 
@@ -420,7 +418,7 @@ class Recording {
     if (this.#step !== step) return
     this.#step = undefined
     this.#entry = emptyEntry()
-    clearTimeout(this.#timer)
+    this.#timer?.cancel()
     this.#timer = undefined
   }
 
@@ -537,4 +535,4 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
 
 const everyNames: OptionNames<NonNullable<SessionHandlerOptions['journalEvery']>> = { ms: true, bytes: true }
 
-const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, lease: true, redact: true }
+const optionNames: OptionNames<SessionHandlerOptions> = { journalEvery: true, clock: true, lease: true, redact: true }

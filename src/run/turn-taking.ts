@@ -43,6 +43,7 @@ export class TurnTaking {
   readonly #continuation: Continuation
   readonly #taking: HoldOptions
   readonly #clock: Clock
+  readonly #journaling: Pick<SessionHandlerOptions, 'journalEvery' | 'clock'>
   #lease: RunLease | undefined
   /** Of the turn that holds the session. */
   #control: Control | undefined
@@ -61,6 +62,7 @@ export class TurnTaking {
     this.#continuation = continuation
     this.#taking = taking
     this.#clock = taking.clock ?? systemClock
+    this.#journaling = present({ journalEvery: taking.journalEvery, clock: taking.clock })
   }
 
   /**
@@ -179,7 +181,7 @@ export class TurnTaking {
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),
     })
-    return { ...start, handlers: [recordingHandler(this.#session, this.#taking.journalEvery, lease, input), finishing] }
+    return { ...start, handlers: [recordingHandler(this.#session, this.#journaling, lease, input), finishing] }
   }
 
   /** Acts on the current record, and again whenever another writer was first. */
@@ -198,7 +200,7 @@ export class TurnTaking {
   async answer(input: Input): Promise<Either<StartFault, Retry | void>> {
     const start = await this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
     if (!isLeft(start) && start.right === 'anew') return right('anew')
-    const handlers = [recordingHandler(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
+    const handlers = [recordingHandler(this.#session, this.#journaling, this.#lease as RunLease, input.id)]
     const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
     const going = launchRun<TurnFault>({ ...this.#settings, handlers: [] }, found, turnFaultText)
     this.#going = going

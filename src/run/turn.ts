@@ -28,7 +28,7 @@ export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<Session
   readonly holder?: string
   /** Milliseconds until another process may take over from a dead one. Default: 10,000. */
   readonly ttl?: number
-  /** The clock for the lease and for waits. Default: the system clock. */
+  /** The clock of the run, its lease and its journal. Default: the system's. */
   readonly clock?: Clock
   /**
    * Called with each run that answers the queued input of another turn: read its events or its result, or cancel it.

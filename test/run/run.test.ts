@@ -759,7 +759,7 @@ describe('a run failure', () => {
       }),
     ).toBe('error: step 0: a handler refused the event history_delta: full')
     expect(await said({ model: scriptedModel([assistant('a')]), handlers: [async () => { throw new Error('gone') }] })).toBe('error: step 0: a handler refused the event step_start: gone') // oxfmt-ignore
-    expect(await said({ model: scriptedModel([assistant('a')]), now: () => { throw new Error('no clock') } })).toMatch(/^error: .*no clock$/) // oxfmt-ignore
+    expect(await said({ model: scriptedModel([assistant('a')]), clock: { now: () => { throw new Error('no clock') }, after: () => ({ cancel: () => undefined }) } })).toMatch(/^error: .*no clock$/) // oxfmt-ignore
     const { events, result } = await all({
       model: scriptedModel([assistant('a', toolCall('c', 'add', '{}'))]),
       tools: [add],

@@ -108,6 +108,8 @@ class Process {
       return (async function* () {
         if (!(await wait())) throw new Error('the provider is down')
         const message = assistant(`re: ${questionOf([...request.messages])}`)
+        yield { type: 'text_delta', index: 0, block: 'text', text: 're' } // for the journal, at a time that the schedule chooses
+        if (!(await wait())) throw new Error('the provider is down')
         yield { type: 'block_end', index: 0, block: 'text', part: message.content[0] as never }
         yield { type: 'finish', message, reason: 'end_turn', usage: { input: 1, output: 1 } }
       })()
@@ -128,7 +130,7 @@ class Process {
         whenBusy,
         clock,
         ttl,
-        journalEvery: { ms: Infinity },
+        journalEvery: { ms: 1 },
       }).result()()
       this.world.ended.push({ id, answer })
       if (!isLeft(answer) && answer.right.response !== undefined) break

@@ -20,7 +20,8 @@ beforeAll(async () => {
   for (let index = 0; index < sessions; index++) {
     // Each fifth is imported: its file ended before, in another order.
     const ended = new Date(Date.UTC(2025, 11, 1) + ((index * 7919) % sessions) * 600_000).toISOString()
-    const metadata = { title: `Session ${index}`, ...(index % 5 === 0 && { from: { ended } }) }
+    const file = index === 0 && { usage: { input: 6000, output: 1 }, metadata: { cwd: '/home/ann/calendar' } }
+    const metadata = { title: `Session ${index}`, ...(index % 5 === 0 && { from: { ended, ...file } }) }
     const session = await createSession(store, { id: `s${index}`, metadata })
     if (index % 5 !== 0) await session.append(Array.from({ length: (index * 31) % 7 }, () => user('Hello.')))
   }
@@ -70,16 +71,35 @@ it.each(fields)('list: the first sessions by %s match the full list', async (fie
 })
 
 it('list: sorts by tokens, and finds a session by each model of its calls', async () => {
-  expect((await listed('--sort', 'tokens', '--limit', '2')).ids).toEqual(['s7', 'grown'])
+  expect((await listed('--sort', 'tokens', '--limit', '2')).ids).toEqual(['s0', 's7'])
   expect((await listed('--where', 'model=m-2')).ids).toEqual(['grown'])
+  expect((await listed('--where', 'tokens>1001')).ids).toEqual(['s7', 'grown', 's0'])
+  expect((await listed('--where', 'tokens<5001', '--where', 'tokens>0')).ids).toEqual(['grown'])
+  for (const asked of [
+    ['--sort', 'tokens', '--limit', '1'],
+    ['--where', 'tokens>5001'],
+    ['--where', 'project~calendar', '--where', 'tokens>0'],
+  ])
+    expect((await counted(['list', ...asked])).stdout).toMatch(
+      /^last activity +messages +tokens +session +about\n\S+ \S+ +0 +6,001 +s0 +calendar: Session 0\n$/,
+    )
+  expect((await counted(['list', '--where', 'cost>1'])).stderr).toContain('a list has no costs')
+  expect((await counted(['list', '--where', 'tokens>=1'])).stderr).toContain('--where takes FIELD=VALUE')
+  expect((await counted(['list', '--sort', 'cost'])).stderr).toMatch(
+    /; "indelible stats --by session .*" orders by cost\n/,
+  )
   expect((await listed('--where', 'model=m-1', '--where', 'messages>2')).ids).toEqual(['grown'])
 })
 
 it('stats --by session: says of each session what list does, beside or below its figures', async () => {
   const { stdout } = await counted(['stats', '--by', 'session'])
-  expect(stdout).toMatch(/^session .* about\ns7 .* \? {2}Session 7\ngrown .* \? {2}Hello\.\nall /)
+  expect(stdout).toMatch(
+    /^session .* about\ns0 .* \? {2}calendar: Session 0\ns7 .* \? {2}Session 7\ngrown .* \? {2}Hello\.\nall /,
+  )
   const narrow = await runCommand({ args: ['stats', '--by', 'session', '--store', path], terminal: 60 })
-  expect(narrow.stdout).toMatch(/^session .* dollars\ns7 .* \?\n {2}Session 7\ngrown .* \?\n {2}Hello\.\nall /)
+  expect(narrow.stdout).toMatch(
+    /^session .* dollars\ns0 .* \?\n {2}calendar: Session 0\ns7 .* \?\n {2}Session 7\ngrown .* \?\n {2}Hello\.\nall /,
+  )
 })
 
 it.each(['appended', 'created', 'id'])('list: the first 20 by %s read one page of the store', async (field) => {

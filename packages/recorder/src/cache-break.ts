@@ -83,14 +83,15 @@ export type CallBefore = Pick<SentBefore, 'tools' | 'system' | 'messages'>
 /**
  * How a call differs from the one before it; undefined if it continues that one unchanged.
  *
+ * @param changes what the client did to the conversation, and how many of the request's messages have the same content
+ * as those of the conversation
  * @param original the last call of the session that this one was forked from, or that another recorder recorded. Going
  * back in a fork breaks no cache
  */
 export const cacheBreak = (
   last: SentBefore | undefined,
   now: SentBefore,
-  compacted: boolean,
-  edit: Edit | undefined,
+  { compacted, edit, taken }: { readonly compacted: boolean; readonly edit: Edit | undefined; readonly taken: number },
   original?: CallBefore,
 ): CacheBreak | undefined => {
   const before = last ?? original
@@ -111,7 +112,7 @@ export const cacheBreak = (
       ? 'the client compacted the conversation'
       : index >= now.messages.length
         ? `the conversation was cut back to ${now.messages.length} messages`
-        : `message ${index} was replaced, or is written differently`,
+        : `message ${index} ${index < taken ? 'is written differently' : 'was replaced'}`,
   }
 }
 

@@ -117,7 +117,8 @@ export class Calls {
       const isKnown = !whole || last !== undefined || original !== undefined
       const recorded = isKnown ? undefined : await this.#lastRecorded(conversation)
       const compared = recorded === undefined ? now : { ...now, ...textsOf(asked) }
-      const broke = whole ? cacheBreak(last, compared, compaction !== undefined, edit, original ?? recorded) : undefined
+      const changes = { compacted: compaction !== undefined, edit, taken }
+      const broke = whole ? cacheBreak(last, compared, changes, original ?? recorded) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))

@@ -324,6 +324,16 @@ describe('conversations under one name', () => {
 })
 
 describe('a client that names its conversation', () => {
+  it('may write a message differently, or replace it, and the cause says which', async () => {
+    const client = new Client('/chat/completions')
+    const parts = (text: string): Wire => ({ role: 'user', content: [{ type: 'text', text }] })
+    await client.call({ messages: [user('one')] }, 'first', 'mine')
+    await client.call({ messages: [parts('one'), assistant('first'), user('two')] }, 'second', 'mine')
+    await client.call({ messages: [parts('one'), assistant('first'), user('other')] }, 'third', 'mine')
+    const [session] = await client.sessions([1, 3, 3])
+    expect(brokeAt(session)).toEqual([undefined, 'message 0 is written differently', 'message 2 was replaced'])
+  })
+
   it('may drop its oldest messages and keeps its session', async () => {
     const client = new Client('/chat/completions')
     const all = ['one', 'two', 'three', 'four'].flatMap((word) => [user(word), assistant(`heard ${word}`)])

@@ -177,8 +177,8 @@ describe('a change since the call before', () => {
     entries: [],
     ...more,
   })
-  const because = (before: Partial<SentBefore>, now: Partial<SentBefore>, compacted = false): unknown =>
-    cacheBreak(sent(before), sent(now), compacted, undefined)
+  const because = (before: Partial<SentBefore>, now: Partial<SentBefore>, compacted = false, taken = 0): unknown =>
+    cacheBreak(sent(before), sent(now), { compacted, edit: undefined, taken })
 
   it.each<readonly [string | undefined, string | undefined, string]>([
     [undefined, '"a"', '`system` was added'],
@@ -245,7 +245,10 @@ describe('a change since the call before', () => {
     expect(because({}, { messages: ['1', '3'] })).toEqual({
       where: 'messages',
       index: 1,
-      because: 'message 1 was replaced, or is written differently',
+      because: 'message 1 was replaced',
+    })
+    expect(because({}, { messages: ['1', '3'] }, false, 2)).toMatchObject({
+      because: 'message 1 is written differently',
     })
     expect(because({}, { messages: ['1'] })).toMatchObject({ because: 'the conversation was cut back to 1 messages' })
     expect(because({}, { messages: ['3'] }, true)).toMatchObject({
@@ -253,16 +256,19 @@ describe('a change since the call before', () => {
       because: 'the client compacted the conversation',
     })
     const edit = { index: 1, because: 'edited' }
+    const unchanged = { compacted: false, edit: undefined, taken: 0 }
     const original = sent({ messages: ['1', '9'] })
     const edited = { where: 'messages', index: 1, because: 'edited' }
-    expect(cacheBreak(undefined, sent(), false, edit, original)).toEqual(edited)
-    expect(cacheBreak(undefined, sent(), false, edit)).toEqual(edited)
-    expect(cacheBreak(sent(), sent(), false, edit)).toEqual(edited)
-    expect(cacheBreak(sent({ messages: ['9'] }), sent(), false, edit)).toMatchObject({ index: 0 })
+    expect(cacheBreak(undefined, sent(), { ...unchanged, edit }, original)).toEqual(edited)
+    expect(cacheBreak(undefined, sent(), { ...unchanged, edit })).toEqual(edited)
+    expect(cacheBreak(sent(), sent(), { ...unchanged, edit })).toEqual(edited)
+    expect(cacheBreak(sent({ messages: ['9'] }), sent(), { ...unchanged, edit })).toMatchObject({ index: 0 })
     for (const one of [edit, undefined])
-      expect(cacheBreak(undefined, sent({ system: '"x"' }), false, one, original)).toMatchObject({ where: 'system' })
-    expect(cacheBreak(undefined, sent(), false, undefined, original)).toBeUndefined()
-    expect(cacheBreak(undefined, sent(), false, undefined)).toBeUndefined()
+      expect(cacheBreak(undefined, sent({ system: '"x"' }), { ...unchanged, edit: one }, original)).toMatchObject({
+        where: 'system',
+      })
+    expect(cacheBreak(undefined, sent(), unchanged, original)).toBeUndefined()
+    expect(cacheBreak(undefined, sent(), unchanged)).toBeUndefined()
   })
 
   it('of an earlier message is an edit if later answers or results are sent again', () => {

@@ -313,7 +313,7 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
     model === '' ? [] : oneLine(model, 40),
     dollars === undefined ? [] : `${atLeast(isUndercounted)}${dollarsText(dollars)}`,
     input === 0
-      ? 'no tokens were counted'
+      ? 'without token counts'
       : `${tokensText(input)} in${isCounted ? '' : ' by estimate'}${cached === undefined ? '' : `, ${cached === 0 ? 'none' : compactNumber(cached)} cached`}`,
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
@@ -344,7 +344,7 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
     ),
     [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
     [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
-    [figures.some(isEmpty), <i class="level empty-call" />, 'no tokens counted'],
+    [figures.some(isEmpty), <i class="level empty-call" />, 'without token counts'],
     [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
     [
       figures.filter(({ isShared }) => !isShared).length > 1,

@@ -50,9 +50,12 @@ export const breaksOf = (
 /** The tokens and the cost, in words, of a session's own calls: by its receipts, and by the file that it was imported from. */
 export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly cost: readonly string[] } => {
   const { forkedFrom, metadata } = record.info.value
-  const receipts = record.notes.flatMap((placed) =>
-    placed.note.type === 'receipt' && isOwn(record, placed) ? [{ ...placed.note, ...oneCall }] : [],
-  )
+  const { byReceipt } = figuresIn(record)
+  const receipts = record.notes.flatMap((placed) => {
+    if (placed.note.type !== 'receipt' || !isOwn(record, placed)) return []
+    const failed = byReceipt.get(placed.index)?.failed === undefined ? 0 : 1
+    return [{ ...placed.note, source: 'receipt' as const, calls: 1, failed }]
+  })
   // A file's figures are of all of it: a fork has a part.
   const { input, output, dollars, unpriced, undercounted } = spendingOf([
     ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),
@@ -64,15 +67,17 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
 /** The sums of the file that a session was imported from; of a fork none, whose part is not known. */
 export const sumsOfFile = (
   record: SessionRecord,
-): Pick<CallSums, 'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'unpriced' | 'isUndercounted'> => {
+): Pick<
+  CallSums,
+  'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'unpriced' | 'isUndercounted' | 'uncounted'
+> => {
   const { forkedFrom, metadata } = record.info.value
   const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
   return {
     ...{ dollars: undefined, unpriced: 0, ...spendingOf(uses) },
+    uncounted: 0,
     isUndercounted: uses.some(({ undercounted }) => undercounted !== undefined),
     calls: uses.reduce((sum, { calls }) => sum + calls, 0),
     cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),
   }
 }
-
-const oneCall = { source: 'receipt', calls: 1, failed: 0 } as const

@@ -384,8 +384,8 @@ const ShownMessages = ({
           {policy === undefined && usage !== undefined ? null : (
             <Figure
               name="cost"
-              value={tokens === undefined ? '…' : `≈ ${compactNumber(derived?.cost ?? cost)}`}
-              of="uncached input tokens"
+              value={tokens === undefined ? '…' : `≈ ${compactNumber(Math.round(derived?.cost ?? cost))}`}
+              of="in uncached input tokens"
             />
           )}
           {derived === undefined ? null : <Figure name="compactions" value={groupedNumber(derived.epoch)} />}

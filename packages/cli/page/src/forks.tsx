@@ -161,6 +161,20 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
   )
 }
 
+/** The figures of a row of the table of costs; ≥ where not all tokens were counted. */
+const cellsOf = (sums: ReturnType<typeof sumsOfFile> & { readonly errors: number }): readonly string[] => {
+  const { calls, input, cached, output, dollars, unpriced, isUndercounted, uncounted, errors } = sums
+  const isLess = isUndercounted || uncounted > 0
+  return [
+    costText(dollars, unpriced, isLess)[0]?.replace(atLeast(true), '≥ ') ?? '–',
+    groupedNumber(calls),
+    `${uncounted > 0 ? '≥ ' : ''}${compactNumber(input)}`,
+    cached === undefined || calls === 0 ? '–' : share(cached, input),
+    `${isLess ? '≥ ' : ''}${compactNumber(output)}`,
+    groupedNumber(errors),
+  ]
+}
+
 /** What each session cost, one below the other. Nothing where no calls were counted. */
 const Spent = ({
   records,
@@ -174,10 +188,12 @@ const Spent = ({
       records.map((record) => {
         const { figures } = figuresIn(record)
         const parts = record.entries.flatMap(({ message }) => message.content)
+        const toolErrors = parts.filter((part) => part.type === 'tool_result' && part.isError === true).length
+        const ofCalls = figures.length > 0 ? sumsOf(figures) : { ...sumsOfFile(record), failed: 0 }
         return {
-          ...(figures.length > 0 ? sumsOf(figures) : { ...sumsOfFile(record), failed: 0 }),
+          ...ofCalls,
+          errors: ofCalls.failed + toolErrors,
           name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork, only its own calls)'}`,
-          toolErrors: parts.filter((part) => part.type === 'tool_result' && part.isError === true).length,
         }
       }),
     [...records, version],
@@ -195,17 +211,10 @@ const Spent = ({
           </tr>
         </thead>
         <tbody>
-          {sums.map(({ name, calls, input, cached, output, dollars, unpriced, isUndercounted, failed, toolErrors }) => (
+          {sums.map((one) => (
             <tr>
-              <td>{oneLine(name, 80)}</td>
-              {[
-                costText(dollars, unpriced, isUndercounted)[0] ?? '–',
-                groupedNumber(calls),
-                compactNumber(input),
-                cached === undefined || calls === 0 ? '–' : share(cached, input),
-                `${atLeast(isUndercounted)}${compactNumber(output)}`,
-                groupedNumber(failed + toolErrors),
-              ].map((cell) => (
+              <td>{oneLine(one.name, 80)}</td>
+              {cellsOf(one).map((cell) => (
                 <td class="align-right">{cell}</td>
               ))}
             </tr>

@@ -3,7 +3,7 @@ import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
 import { embeddedSource } from './embedded-source.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
-import { exchangeToken, servedSource } from './served-source.ts'
+import { exchangeToken, hasToken, servedSource } from './served-source.ts'
 import { reasonOf } from './source.ts'
 import './style.css'
 
@@ -16,6 +16,8 @@ export const startPage = (): void => {
   }
   const embedded = embeddedSource()
   if (embedded !== undefined) return show(<App source={embedded} />)
+  // Another address that the command printed, opened in this tab, only changes what follows the #.
+  addEventListener('hashchange', () => hasToken() && location.reload())
   exchangeToken().then(
     () => show(<App source={servedSource()} />),
     (cause: unknown) => show(<Fault text={reasonOf(cause)} />),

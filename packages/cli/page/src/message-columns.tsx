@@ -6,8 +6,14 @@ import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { changedParts, requestFields, type ChangedPart, type UnchangedTools } from '../../src/view/changed-parts.ts'
-import { pairsWithCall, pairsWithRecord, comparedText, valueText, type Pair } from '../../src/view/sent-pairs.ts'
+import {
+  changedParts,
+  requestFields,
+  type ChangedPart,
+  type RequestParts,
+  type UnchangedTools,
+} from '../../src/view/changed-parts.ts'
+import { pairsWithCall, pairsWithRecord, comparedTexts, valueText, type Pair } from '../../src/view/sent-pairs.ts'
 import type { ShownContext } from './sent-context.ts'
 import { countText, groupedNumber, oneLine, visibleText } from './format-text.ts'
 import { sidesOf, type Piece } from './text-sides.ts'
@@ -71,7 +77,10 @@ export const Columns = ({
   const pairs = useMemo(
     (): readonly (Pair | ChangedPart | UnchangedTools)[] =>
       before === undefined
-        ? pairsWithRecord(context.messages, len, (position) => record.entries[position]?.message.role)
+        ? [
+            ...changedParts(undefined, systemOf(context)),
+            ...pairsWithRecord(context.messages, len, (position) => record.entries[position]?.message.role),
+          ]
         : [...changedParts(before.request, context.request), ...pairsWithCall(before.messages, context.messages)],
     [context, before, len],
   )
@@ -85,7 +94,7 @@ export const Columns = ({
       classOf={(pair) => (pair.type === 'pair' || pair.type === 'part' ? 'pair' : '')}
       render={(pair) =>
         pair.type === 'part' ? (
-          <PartRow part={pair} beforeName={beforeName} />
+          <PartRow part={pair} beforeName={before === undefined ? undefined : beforeName} />
         ) : pair.type === 'tools' ? (
           <div class="message">
             <p class="gap content">{countText(pair.count, 'unchanged tool')}</p>
@@ -99,6 +108,9 @@ export const Columns = ({
     />
   )
 }
+
+/** The system text beside the messages, which a record has in the receipt of the call. */
+const systemOf = ({ request }: ShownContext): RequestParts => ({ system: request?.system })
 
 const RestRow = ({
   record,
@@ -148,10 +160,11 @@ const PairRow = ({
   const old =
     earlier ?? (range !== undefined && range.to - range.from === 1 ? record.entries[range.from]?.message : undefined)
   const isChange = old !== undefined && sent !== undefined && !pair.isSame
-  const sides = useMemo(
-    () => (isChange ? sidesOf(visibleText(comparedText(old)), visibleText(comparedText(sent))) : undefined),
-    [isChange, old, sent],
-  )
+  const sides = useMemo(() => {
+    if (!isChange) return undefined
+    const { before, after } = comparedTexts(old, sent)
+    return sidesOf(visibleText(before), visibleText(after))
+  }, [isChange, old, sent])
   return (
     <>
       <Cell
@@ -323,7 +336,8 @@ export const BesideMessages = ({
   return (
     <>
       {requestFields.map((name) =>
-        request[name] === undefined ? null : (
+        // The model is named beside the call.
+        name === 'model' || request[name] === undefined ? null : (
           <details class="beside">
             <summary>
               {name}{' '}
@@ -352,13 +366,24 @@ const PartRow = ({
   beforeName,
 }: {
   readonly part: ChangedPart
-  readonly beforeName: string
+  /** Undefined beside the record. */
+  readonly beforeName: string | undefined
 }): VNode => {
-  const sides = useMemo(() => sidesOf(visibleText(before), visibleText(after), aroundPart), [before, after])
+  const sides = useMemo(
+    () =>
+      beforeName === undefined
+        ? { before: [], after: [{ state: 'same', text: visibleText(after) } as const] }
+        : sidesOf(visibleText(before), visibleText(after), aroundPart),
+    [before, after, beforeName],
+  )
   return (
     <>
-      <Cell name={`${name} of ${beforeName}`}>
-        {before === '' ? <p class="quiet">none</p> : <PiecesOfText pieces={sides.before} state="went" />}
+      <Cell name={beforeName === undefined ? 'record' : `${name} of ${beforeName}`}>
+        {before === '' ? (
+          <p class="quiet">{beforeName === undefined ? 'not a message of the record' : 'none'}</p>
+        ) : (
+          <PiecesOfText pieces={sides.before} state="went" />
+        )}
       </Cell>
       <Cell name={name}>
         {after === '' ? <p class="quiet">none</p> : <PiecesOfText pieces={sides.after} state="came" />}

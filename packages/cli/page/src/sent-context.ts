@@ -1,11 +1,12 @@
 /** What a call was sent, as it was recorded or as the worker of the page derives it. */
 import type { ContextSource, DerivedBy } from 'indelible/context'
+import { defaultPrices } from 'indelible/context/kit'
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'
 import { detailsOf } from '@indelible/recorder'
 import type { RequestParts } from '../../src/view/changed-parts.ts'
-import { notesOf, placeOf, type ModelCall } from '../../src/view/model-calls.ts'
+import { countedIn, notesOf, placeOf, type ModelCall } from '../../src/view/model-calls.ts'
 import type { ContextMessage } from '../../src/view/sent-pairs.ts'
 import { sentRequest } from '../../src/view/sent-request.ts'
 import type { SentContext } from '../../src/view/derive-contexts.ts'
@@ -44,8 +45,14 @@ export const sentContext = async (
     model: note.model,
     by: isObject(note.details?.['derived']) ? (note.details['derived'] as unknown as DerivedBy) : undefined,
   })
-  return again && contextOf(record, again)
+  if (again === undefined || before === undefined || modelOf(before, record) === note.model)
+    return again && contextOf(record, again)
+  // Another model has a cache of its own.
+  return contextOf(record, { ...again, prefix: 0, stableTokens: 0, cost: again.tokens * defaultPrices.fresh })
 }
+
+const modelOf = (call: ModelCall, record: SessionRecord): string | undefined =>
+  (call.receipt?.note ?? countedIn(record, call))?.model
 
 /** The messages that a recorder saw. */
 const recordedContext = async (

@@ -26,7 +26,7 @@ const keyName = 'indelible.key'
  * @throws Unread if the address was used before
  */
 export const exchangeToken = async (): Promise<void> => {
-  const given = new URLSearchParams(location.hash.slice(1))
+  const given = addressFields()
   const token = given.get('token')
   if (token === null) return
   history.replaceState(null, '', `#/${given.get('to') ?? ''}`)
@@ -35,6 +35,11 @@ export const exchangeToken = async (): Promise<void> => {
   if (response.ok) localStorage.setItem(keyName, ((await response.json()) as Entered).key)
   else if (localStorage.getItem(keyName) === null) throw await failureOfResponse(response)
 }
+
+/** Whether the address has a token. */
+export const hasToken = (): boolean => addressFields().has('token')
+
+const addressFields = (): URLSearchParams => new URLSearchParams(location.hash.slice(1))
 
 export const servedSource = (): Source => ({
   exported: false,

@@ -15,7 +15,7 @@ import { countText, groupedNumber, oneLine, sentence, visibleText, tokensText } 
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
-import { firstWordsOf } from '../../src/view/about.ts'
+import { firstWordsOf, projectIn, workFolderOf } from '../../src/view/about.ts'
 import { Verified } from './verification.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
@@ -121,6 +121,7 @@ export const SessionHead = ({
     () => (record.whole.value ? spentOf(record) : { tokens: 0, cost: [] }),
     [record, record.whole.value, version.value],
   )
+  const folder = workFolderOf(info)
   useTitle(oneLine(title))
   return (
     <header class="top">
@@ -133,7 +134,8 @@ export const SessionHead = ({
         <h1 title={info.id} dir="auto">
           {visibleText(title)}
         </h1>
-        <span class="quiet count">
+        <span class="quiet count" title={folder}>
+          {folder === undefined ? '' : `${oneLine(projectIn(folder), 32)} · `}
           {version.value >= 0 && !record.whole.value
             ? `${groupedNumber(record.entries.length)} of ${countText(info.len, 'message')}`
             : `${countText(record.entries.length, 'message')}${spentText(spent)}`}

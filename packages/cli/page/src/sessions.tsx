@@ -1,6 +1,5 @@
 /** All sessions of a store. */
-import { useSignal } from '@preact/signals'
-import { usesOf } from 'indelible/session/kit'
+import { useSignal, type Signal } from '@preact/signals'
 import type { Overview, SessionList, ViewedSession } from '../../src/view/protocol.ts'
 import type { FoundMessage } from '../../src/view/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -22,6 +21,7 @@ import {
 } from './format-text.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
+import { projectIn, tokensOf as knownTokensOf, workFolderOf } from '../../src/view/about.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -34,6 +34,13 @@ const orders: readonly (readonly [Order, string])[] = [
   ['tokens', 'Tokens'],
   ['money', 'Cost'],
 ]
+
+/** The order is kept while a session is looked at, and when the page is loaded again. */
+const orderName = 'indelible.order'
+const useOrder = (): Signal<Order> => {
+  const kept = sessionStorage.getItem(orderName)
+  return useSignal<Order>(orders.find(([order]) => order === kept)?.[0] ?? 'appended')
+}
 
 export const Sessions = ({
   source,
@@ -48,7 +55,7 @@ export const Sessions = ({
   readonly fault: string | undefined
 }): VNode => {
   const words = useSignal('')
-  const order = useSignal<Order>('appended')
+  const order = useOrder()
   const tree = useSignal(false)
   const scroller = useRef<HTMLDivElement>(null)
   const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
@@ -65,6 +72,7 @@ export const Sessions = ({
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const isAlike = useMemo(() => alikeIn(list.sessions), [list, overviews.value])
+  const projectOf = useMemo(() => projectsIn(list.sessions), [list])
   const shownList = useVirtual({
     count: lines.length,
     scroller: () => scroller.current,
@@ -124,7 +132,10 @@ export const Sessions = ({
             <select
               aria-label="order"
               value={order.value}
-              onChange={(event) => (order.value = event.currentTarget.value as Order)}
+              onChange={(event) => {
+                order.value = event.currentTarget.value as Order
+                sessionStorage.setItem(orderName, order.value)
+              }}
             >
               {orders.map(([value, text]) => (
                 <option value={value}>{text}</option>
@@ -171,6 +182,7 @@ export const Sessions = ({
                       overview={overviews.value.get(line.row.session.id)}
                       created={order.value === 'created'}
                       isAlike={isAlike(line.row.session)}
+                      project={projectOf(line.row.session)}
                     />
                   ) : line.type === 'hit' ? (
                     <Hit
@@ -320,12 +332,15 @@ const SessionRow = ({
   overview,
   created,
   isAlike,
+  project,
 }: {
   readonly row: Row
   readonly overview: Overview | undefined
   readonly created: boolean
   /** Whether another session has the same name. */
   readonly isAlike: boolean
+  /** Empty if it is not known. */
+  readonly project: string
 }): VNode => {
   const title = titleOf(session)
   const time = created ? session.created : activityOf(session)
@@ -361,19 +376,20 @@ const SessionRow = ({
       <span class="session-time" title={timeText(time)}>
         {agoText(time)}
       </span>
-      <span class="session-facts">
-        <Facts text={rowFacts(session, overview)} />
+      <span class="session-facts" title={workFolderOf(session)}>
+        <Facts text={rowFacts(session, overview, project)} />
       </span>
     </a>
   )
 }
 
-const rowFacts = (session: ViewedSession, overview: Overview | undefined): string => {
+const rowFacts = (session: ViewedSession, overview: Overview | undefined, project: string): string => {
   const { len, forkedFrom } = session
   const { models = [], own, breaks } = overview ?? {}
   const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
   const tokens = tokensOf(session, overview)
   return [
+    project === '' ? [] : oneLine(project, 32),
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
     tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,
@@ -382,6 +398,14 @@ const rowFacts = (session: ViewedSession, overview: Overview | undefined): strin
   ]
     .flat()
     .join(' · ')
+}
+
+/** The names of the sessions' projects, in which they differ; empty if a file does not say it. Cost: O(sessions) once. */
+const projectsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string) => {
+  const folders = new Set(sessions.flatMap((session) => workFolderOf(session) ?? []))
+  const alike = Map.groupBy(folders, (folder) => projectIn(folder))
+  const names = new Map(Array.from(folders, (folder) => [folder, projectIn(folder, alike.get(projectIn(folder)))]))
+  return (session) => names.get(workFolderOf(session) ?? '') ?? ''
 }
 
 /** Whether several sessions have the name of one. Cost: O(sessions) once. */
@@ -449,15 +473,10 @@ interface Row {
 /** What a session is found and ordered by. */
 const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
-  const tokens = session.tokens === undefined ? undefined : session.tokens + fileTokensOf(session)
-  return { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session), tokens }
+  const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
+  const text = `${session.id} ${title} ${workFolderOf(session) ?? ''}`.toLowerCase()
+  return { title, text, activity: activityOf(session), tokens }
 })
-
-/** The tokens in an imported file, whose figures cover the whole session. A fork has only part of it. */
-const fileTokensOf = ({ forkedFrom, metadata }: ViewedSession): number =>
-  forkedFrom === undefined
-    ? usesOf(metadata['from']).reduce((sum, { usage }) => sum + (usage?.input ?? 0) + (usage?.output ?? 0), 0)
-    : 0
 
 /** The tokens of its own calls; of an encrypted session as its overview has them. */
 const tokensOf = (session: ViewedSession, overview: Overview | undefined): number => {

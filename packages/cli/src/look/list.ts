@@ -5,7 +5,7 @@ import { readUsage } from 'indelible/session/kit'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { compareIds } from 'indelible/store/kit'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, claudeAgentText, titleOf } from '../view/about.ts'
+import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '../view/about.ts'
 import { didYouMean } from '../sources/advice.ts'
 import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
@@ -29,7 +29,7 @@ id, except those that can't be undone.`,
   options: {
     sort: {
       value: 'FIELD',
-      help: 'activity (default: the latest first), appended, created, messages, tokens (of its call records) or id',
+      help: 'activity (default: the latest first), appended, created, messages, tokens (in and out) or id',
     },
     where: { value: 'TEST', many: true, help: whereHelp },
     limit: { value: 'N', help: 'print only the first N' },
@@ -41,7 +41,10 @@ id, except those that can't be undone.`,
   run: async (call) => {
     const { values, terminal } = call
     const order = orders[String(values['sort'] ?? 'activity')]
-    if (order === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
+    if (order === undefined)
+      throw new Misuse(
+        `--sort takes ${Object.keys(orders).join(', ')}${values['sort'] === 'cost' ? '; "indelible stats --by session" orders by cost' : ''}`,
+      )
     const passes = filterOf(values)
     const limit = wholeNumber('--limit', values['limit'], undefined, 0)
     await withScopes(call, async (scopes, all) => {
@@ -71,7 +74,7 @@ id, except those that can't be undone.`,
           ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scopeField(store) })),
         ])
       }
-      await printTable(listed, terminal, all)
+      await printTable(listed, terminal, all, order === orders['tokens'] || passes.readsTokens)
       if (listed.length > 0 || damaged.length > 0) return
       if (hasSessions)
         return terminal.tell([
@@ -102,6 +105,8 @@ interface Order {
   readonly compare: (a: SessionInfo, b: SessionInfo) => number
   /** If the orders differ: a session's time, never later than its place in the store's order. */
   readonly time?: (info: SessionInfo) => number
+  /** Whether no order of a store is near it. */
+  readonly readsAll?: true
 }
 
 const orders: { readonly [field: string]: Order | undefined } = {
@@ -109,7 +114,8 @@ const orders: { readonly [field: string]: Order | undefined } = {
   appended: { by: 'appended', compare: (a, b) => b.appended - a.appended },
   created: { by: 'created', compare: (a, b) => b.created - a.created },
   messages: { by: 'entries', compare: (a, b) => b.len - a.len },
-  tokens: { by: 'tokens', compare: (a, b) => (b.tokens ?? 0) - (a.tokens ?? 0) },
+  // A store orders by receipts alone; the tokens of imported files are in their metadata.
+  tokens: { by: 'created', compare: (a, b) => (tokensOf(b) ?? 0) - (tokensOf(a) ?? 0), readsAll: true },
   id: { by: 'id', compare: (a, b) => compareIds(a.id, b.id) },
 }
 
@@ -124,7 +130,7 @@ class FirstSessions {
 
   constructor(order: Order, limit: number | undefined) {
     this.#order = order
-    this.#most = limit === undefined || limit > mostOfFirst ? Infinity : limit
+    this.#most = limit === undefined || limit > mostOfFirst || order.readsAll === true ? Infinity : limit
     // All of them are sorted here in any case, and a store sorts what is left for each page by tokens.
     this.query = this.#most < Infinity ? { by: order.by, first: this.#most + 1 } : { by: 'created' }
   }
@@ -149,7 +155,12 @@ class FirstSessions {
 /** The largest limit for which a page of matching size is read; beyond it, all sessions are read. */
 const mostOfFirst = 499
 
-const printTable = async (listed: readonly ListedSession[], terminal: Terminal, all: boolean): Promise<void> => {
+const printTable = async (
+  listed: readonly ListedSession[],
+  terminal: Terminal,
+  all: boolean,
+  hasTokens: boolean,
+): Promise<void> => {
   if (listed.length === 0) return
   const { columns, paint, shows } = terminal
   const short = new Map<Store, (id: string) => string>()
@@ -174,8 +185,13 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       )
     : 0
   const timeWidth = columns < 60 ? 10 : 16 // the date alone
-  const line = (time: string, messages: string, scope: string, id: string, about: string): readonly string[] => {
-    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}`
+  const line = (
+    [time, messages, tokens]: readonly [string, string, string],
+    scope: string,
+    id: string,
+    about: string,
+  ): readonly string[] => {
+    const start = `${padEnd(time, timeWidth)}  ${padStart(messages, 8)}${hasTokens ? `  ${padStart(tokens, 11)}` : ''}`
     const inScope = all ? `  ${padEnd(fitColumns(scope, scopeWidth), scopeWidth)}` : ''
     const facts = `${start}${inScope}  ${padEnd(id, idWidth)}`
     // On a narrow terminal the description gets its own line.
@@ -183,7 +199,12 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       return [fitColumns(facts.trimEnd(), columns), fitColumns(`  ${about}`, columns)]
     return [fitColumns(`${facts}  ${about}`.trimEnd(), columns)]
   }
-  const heading = line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')
+  const heading = line(
+    [timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'tokens'],
+    'scope',
+    'session',
+    'about',
+  )
   await terminal.print(heading.map((text) => paint('dim', text)))
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += sessionsAtOnce) {
@@ -191,7 +212,10 @@ const printTable = async (listed: readonly ListedSession[], terminal: Terminal, 
       listed.slice(start, start + sessionsAtOnce).map(async ({ store, info, marks }, index) => {
         const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
         const about = `${marksText(marks)}${await aboutOf(store, info)}`
-        return line(time, groupedNumber(info.len), oneLine(store.scope), ids[start + index] as string, about)
+        const tokens = tokensOf(info)
+        const tokenText = tokens === undefined ? '?' : groupedNumber(tokens)
+        const cells = [time, groupedNumber(info.len), tokenText] as const
+        return line(cells, oneLine(store.scope), ids[start + index] as string, about)
       }),
     )
     bar.at(start)
@@ -209,12 +233,14 @@ const modelsOf = async (store: Store, info: SessionInfo): Promise<readonly strin
   return isLeft(uses) ? [] : uses.right.flatMap(({ model }) => model ?? [])
 }
 
-/** Its title; of a fork, where it began; else the first words of its user. */
+/** The project of an imported session, and its title; of a fork, where it began; else the first words of its user. */
 export const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
   const { forkedFrom } = info
   const title = titleOf(info)
   const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
-  if (title !== undefined) return oneLine(fork === undefined ? title : `${title}, ${fork}`)
+  const folder = workFolderOf(info)
+  const project = folder === undefined ? '' : `${oneLine(projectIn(folder))}: `
+  if (title !== undefined) return `${project}${oneLine(fork === undefined ? title : `${title}, ${fork}`)}`
   if (claudeAgentText(info) !== undefined) return 'Claude Agent SDK, kept as notes'
-  return fork ?? firstWords(store, info)
+  return `${project}${fork ?? (await firstWords(store, info))}`
 }

@@ -1,18 +1,23 @@
-/** The lines of `show` below a session's timeline: unfinished runs, and failed model calls. */
+/** The lines of `show` below a session's timeline: unfinished runs, failed model calls, and where to look at calls. */
 import { isObject } from 'indelible/json/kit'
 import type { Note } from 'indelible/notes/kit'
 import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
+import { usesOf } from 'indelible/session/kit'
 import type { Lease } from 'indelible/store'
 import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
-/** The lines for a session, some in warning colors. Empty if nothing is wrong. */
+/** The lines for a session, some in warning colors. Empty if it has no calls and nothing is wrong. */
 export function* stateLines(
   session: Session | ReadonlySession | SealedSession,
   lease: Lease | undefined,
   columns: number,
   paint: (style: 'red' | 'yellow' | 'dim', text: string) => string,
 ): Generator<string> {
-  yield* failureLines([...session.notes()] as readonly Note[], columns, paint)
+  const notes = [...session.notes()] as readonly Note[]
+  yield* failureLines(notes, columns, paint)
+  const counted = usesOf(session.metadata()['from']).reduce((sum, use) => sum + use.calls, 0)
+  const all = counted + notes.filter(({ type }) => type === 'receipt').length
+  if (all > 0) yield paint('dim', `${countText(all, 'model call')}: "indelible show ${shellWord(session.id)} --calls"`)
   if (session.state !== 'open') return
   const [steps, calls] = [session.openSteps(), session.unfinished()]
   if (lease !== undefined)

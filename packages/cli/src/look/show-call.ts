@@ -39,7 +39,7 @@ import { linesOf, type Line } from '../view/line-changes.ts'
 import { sentCall } from './sent-call.ts'
 import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
 import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
-import { comparedText, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
+import { comparedTexts, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
 import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
@@ -170,7 +170,7 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
     if (values['sent'] === true) {
       const sent = sentCall(record, shown, before, request, kindOf)
       if (typeof sent === 'string')
-        throw new Unreadable(`${id}: what call ${one.number} was sent is not known exactly: ${sent}`)
+        throw new Unreadable(`${id}: what was sent with call ${one.number} is not known exactly: ${sent}`)
       return terminal.printJson([{ call: one.number, model: one.model, ...sent }])
     }
     const earlier = before && (await sentRequest(record, blocks, before, undefined))
@@ -244,10 +244,10 @@ const callJson = (
   answer: isAnswered ? answer : null,
   counted: one.isCounted,
   undercounted: one.isUndercounted,
-  input: one.input,
+  input: one.isCounted || one.input > 0 ? one.input : null,
   cached: one.cached ?? null,
   uncached: one.cached === undefined ? null : one.input - one.cached,
-  output: one.output,
+  output: one.isCounted ? one.output : null,
   dollars: one.dollars ?? null,
   inputBy: Object.fromEntries(one.parts),
   cacheBreak: one.broke ?? null,
@@ -278,8 +278,22 @@ function* figureLines(
   calls: number,
   { columns }: Terminal,
 ): Generator<string> {
-  const { number, model, at, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, broke, why } =
-    one
+  const {
+    number,
+    model,
+    at,
+    input,
+    output,
+    cached,
+    written,
+    dollars,
+    isCounted,
+    isUndercounted,
+    failed,
+    repeats,
+    broke,
+    why,
+  } = one
   const facts = [
     `call ${groupedNumber(number)} of ${groupedNumber(calls)}`,
     model === '' ? [] : oneLine(model),
@@ -295,15 +309,15 @@ function* figureLines(
           : 'not known'
         : `${atLeast(isUndercounted)}${dollarsText(dollars)} at list prices`,
     ],
+    ['why', why],
     [
       'input',
       input === 0 && !isCounted
         ? 'not counted'
-        : `${countText(input, 'token')}${isCounted ? '' : ' by estimate'}${cached === undefined ? '; the provider did not count cached ones' : `: ${groupedNumber(cached)} cached (${share(cached, input)}), ${groupedNumber(input - cached)} not`}`,
+        : `${countText(input, 'token')}${isCounted ? '' : ' by estimate'}${cached === undefined ? '; the provider did not count cached ones' : `: ${groupedNumber(cached)} cached (${share(cached, input)}), ${groupedNumber(input - cached)} not cached${written === undefined || written === 0 ? '' : `, of which ${groupedNumber(written)} were written to the cache`}`}`,
     ],
     ['output', isCounted ? `${atLeast(isUndercounted)}${countText(output, 'token')}` : 'not counted'],
     ['cache', broke !== undefined ? 'broke' : cached === undefined ? 'not known' : 'did not break'],
-    ['why', why],
     ['failed', failed ?? ''],
     ['repeats', repeats === undefined ? '' : `the failed call ${groupedNumber(repeats)}`],
   ] as const
@@ -324,7 +338,7 @@ function* differenceLines(
   yield ''
   if (compared === undefined) {
     yield* wrapHanging(
-      'It is not compared with the call before: no recorder has kept the messages of both. "indelible view" derives contexts again.',
+      'It is not compared with the call before: the messages of these calls were not recorded. "indelible view" shows what a policy would send.',
       columns,
     )
     return
@@ -354,9 +368,11 @@ function* differenceLines(
     if (pair.type === 'same') yield `  ${countText(pair.to - pair.from, 'unchanged message')}`
     if (pair.type !== 'pair') continue
     const [before, after] = [messageOf(pair.left), messageAt(compared, pair.right)]
-    if (before !== undefined && after !== undefined)
-      yield* change(`message ${pair.right} of the request`, comparedText(before), comparedText(after))
-    else if (after !== undefined) yield paint('green', fitColumns(`  + ${after.role}  ${gistOf(after)}`, columns))
+    if (before !== undefined && after !== undefined) {
+      const texts = comparedTexts(before, after)
+      const name = `message ${pair.right} of the request`
+      yield* change(texts.isForm ? `${name}, the same content in another form` : name, texts.before, texts.after)
+    } else if (after !== undefined) yield paint('green', fitColumns(`  + ${after.role}  ${gistOf(after)}`, columns))
     else if (before !== undefined) yield paint('red', fitColumns(`  - ${before.role}  ${gistOf(before)}`, columns))
   }
 }

@@ -39,7 +39,7 @@ With N the message at that position is printed whole, with the notes on it; N-M 
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
 With --calls each model call of a session is a line: the message that answered it (- for none), the tokens, the cost at list
-prices, and why the provider's cache broke. "?" is a number that nobody counted, or a cost whose price is unknown; "+ ?" means at
+prices, and why the provider's cache broke. "?" is a number that was not reported, or a cost whose price is unknown; "+ ?" means at
 least; * marks the dearest. With --call the N-th model call of a session, or the dearest, is printed: what it cost, how much of
 its input was cached, whether the provider's cache broke and why, and how its request differs from that of the call before.
 With --sent its messages are printed in the form of the record, without cache marks, its tools and system text as they were sent.
@@ -110,7 +110,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     await terminal.print(timeline(view, options))
     if (session === undefined) return
     const state = stateLines(session, lease, terminal.columns, terminal.paint)
-    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append])))
+    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append, show])))
   },
 }
 

@@ -2,17 +2,18 @@
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
-import { activityOf, importedFrom, titleOf } from '../view/about.ts'
+import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '../view/about.ts'
 import type { Marks } from './session-badges.ts'
 
 export const whereHelp =
-  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, messages, activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, project (its folder), messages, tokens (in and out), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. */
 export interface ListFilter {
   /** `models`: those of its calls; needed only if `readsModels`. */
   (info: SessionInfo, marks: Marks, models: readonly string[]): boolean
   readonly readsModels: boolean
+  readonly readsTokens: boolean
   /** The names of metadata that no session had so far. */
   readonly unknown: ReadonlySet<string>
 }
@@ -23,9 +24,10 @@ export const filterOf = (values: Call['values']): ListFilter => {
   const given = (values['where'] ?? []) as readonly string[]
   const tests = given.map((text) => {
     const [, name, operator, wanted] = /^([^=~<>]+)([=~<>])(.*)$/s.exec(text) ?? []
-    if (name === undefined || operator === undefined || wanted === undefined)
+    if (name === undefined || operator === undefined || wanted === undefined || /^[<>]=/.test(`${operator}${wanted}`))
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
     const field = name.trim()
+    if (field === 'cost') throw new Misuse('a list has no costs: "indelible stats --by session" prints them')
     if (numbers.has(field) && operator !== '~' && !/^-?\d+$/.test(wanted.trim()))
       throw new Misuse(`--where ${field} takes a whole number, not "${wanted.trim()}"`)
     if (!Object.hasOwn(fields, field)) unknown.add(field)
@@ -37,7 +39,8 @@ export const filterOf = (values: Call['values']): ListFilter => {
   })
   const passes = (info: SessionInfo, marks: Marks, models: readonly string[]): boolean =>
     tests.map((test) => test(info, marks, models)).every((result) => result)
-  return Object.assign(passes, { unknown, readsModels: given.some((text) => /^\s*model\s*[=~<>]/.test(text)) })
+  const asks = (name: string): boolean => given.some((text) => new RegExp(`^\\s*${name}\\s*[=~<>]`).test(text))
+  return Object.assign(passes, { unknown, readsModels: asks('model'), readsTokens: asks('tokens') })
 }
 
 /** The values of a field; several if the metadata has a list. */
@@ -53,6 +56,8 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   id: ({ id }) => [id],
   title: (info) => [titleOf(info) ?? ''],
   messages: ({ len }) => [len],
+  tokens: (info) => listOf(tokensOf(info)),
+  project: (info) => listOf(workFolderOf(info)),
   activity: (info) => [new Date(activityOf(info)).toISOString()],
   created: ({ created }) => [new Date(created).toISOString()],
   fork: ({ forkedFrom }) => (forkedFrom === undefined ? [] : [forkedFrom.id]),
@@ -68,11 +73,13 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   },
 }
 
+const listOf = (value: Json | undefined): readonly Json[] => (value === undefined ? [] : [value])
+
 /** The fields that every session has. */
 export const fieldNames: readonly string[] = Object.keys(fields)
 
 /** The fields that are whole numbers. */
-const numbers: ReadonlySet<string> = new Set(['messages', 'erased'])
+const numbers: ReadonlySet<string> = new Set(['messages', 'tokens', 'erased'])
 
 const matchesCondition = (value: Json, operator: string, wanted: string): boolean => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from 'indelible/json/kit'
 import { textOf, type Message } from 'indelible/message'
 import { usageDollars } from 'indelible/context/kit'
 import type { SessionInfo } from 'indelible/session'
-import type { CallUse } from 'indelible/session/kit'
+import { usesOf, type CallUse } from 'indelible/session/kit'
 import type { Overview } from './protocol.ts'
 
 /** The information from an imported session's file. */
@@ -14,6 +14,37 @@ export const importedFrom = ({ metadata }: Pick<SessionInfo, 'metadata'>): JsonO
 export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const title = info.metadata['title'] ?? importedFrom(info)['title']
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
+}
+
+/** The folder that a program worked in; undefined if its file does not say it. */
+export const workFolderOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
+  const said = importedFrom(info)['metadata']
+  const { cwd, directory } = { ...info.metadata, ...(isObject(said) && said) }
+  const folder = cwd ?? directory
+  return typeof folder === 'string' && namesIn(folder).length > 0 ? folder : undefined
+}
+
+const namesIn = (folder: string): readonly string[] => folder.split(/[/\\]/).filter((name) => name !== '')
+
+/** The name of the project in a folder: the folder's last name, and names above it where others end alike. */
+export const projectIn = (folder: string, others: Iterable<string> = []): string => {
+  const names = namesIn(folder)
+  const rest = Array.from(others, namesIn).filter((other) => other.join('/') !== names.join('/'))
+  let count = 1
+  const shown = (of: readonly string[]): string => of.slice(-count).join('/')
+  while (count < names.length && rest.some((other) => shown(other) === shown(names))) count++
+  return shown(names)
+}
+
+/** The tokens of a session's receipts and of the file that it was imported from; of a fork, its own. Undefined if not known. */
+export const tokensOf = ({
+  tokens,
+  forkedFrom,
+  metadata,
+}: Pick<SessionInfo, 'tokens' | 'forkedFrom' | 'metadata'>): number | undefined => {
+  const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
+  if (tokens === undefined && uses.length === 0) return undefined
+  return uses.reduce((sum, { usage }) => sum + (usage?.input ?? 0) + (usage?.output ?? 0), tokens ?? 0)
 }
 
 /** How to read a session that the Claude Agent SDK wrote, which has no messages; undefined for other sessions. */
@@ -57,7 +88,9 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),
-    ...(uses.some(({ undercounted }) => undercounted !== undefined) && { undercounted: true as const }),
+    ...(uses.some((use) => use.undercounted !== undefined || (use.usage === undefined && use.calls > use.failed)) && {
+      undercounted: true as const,
+    }),
     ...(counted.some(isPriced) && {
       dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
     }),

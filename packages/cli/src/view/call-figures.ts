@@ -65,6 +65,8 @@ export interface CallFigures {
   readonly parts: ReadonlyMap<Cause, number>
   /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
   readonly cached: number | undefined
+  /** Of `input`: written to the provider's cache; undefined if nobody counted them. */
+  readonly written: number | undefined
   /** Why the cached prefix ended; undefined where it did not. */
   readonly broke: string | undefined
   /** Why there is no whole answer; undefined where there is one. */
@@ -143,6 +145,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,
+      written: usage?.cacheWrite,
       broke,
       failed,
       repeats,
@@ -209,7 +212,7 @@ const costReason = (
     answer: usage.output * output,
   }
   if (paid.answer > paid.cached + paid.fresh)
-    return `The answer cost most: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+    return `Mostly the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
   const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
   if (broke !== undefined && again === 0) return broke
   if (broke !== undefined && elsewhere)
@@ -218,13 +221,12 @@ const costReason = (
     return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
   if (paid.answer > Math.max(paid.cached, paid.fresh))
     return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
-  const most = prices === undefined ? 'were most of the input' : 'cost most'
-  if (paid.cached > paid.fresh) return `The cached tokens ${most}: ${compactNumber(cached)}.`
+  if (paid.cached > paid.fresh) return `Mostly cached tokens: ${compactNumber(cached)}.`
   if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
   if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
   return again > fresh
     ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
-    : `The new tokens ${most}: ${compactNumber(fresh)}.`
+    : `Mostly new tokens: ${compactNumber(fresh)}.`
 }
 
 const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
@@ -242,6 +244,8 @@ export interface CallSums {
   readonly output: number
   /** Whether answers hold more tokens than were counted: the output and the cost are more. */
   readonly isUndercounted: boolean
+  /** How many answered calls have no token counts: tokens and cost are more. */
+  readonly uncounted: number
   readonly breaks: number | undefined
   readonly failed: number
   /** US dollars of the calls whose price is known; undefined if none is. */
@@ -255,7 +259,7 @@ export interface CallSums {
 /** The sums of a session's own calls: a fork does not count those that it shares with its original. */
 export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const figures = all.filter(({ isShared }) => !isShared)
-  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0 }
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0, uncounted: 0 }
   let cached: number | undefined
   let dollars: number | undefined
   for (const one of figures) {
@@ -265,7 +269,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
       sums.output += one.output
       if (one.dollars === undefined) sums.unpriced++
       else dollars = (dollars ?? 0) + one.dollars
-    }
+    } else if (one.failed === undefined) sums.uncounted++
     // The call that repeats a failed one has the same break.
     if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
     if (one.failed !== undefined) sums.failed++
@@ -275,7 +279,7 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
     .filter(({ input }) => input > 0)
     .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
   const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
-  const isUndercounted = figures.some((one) => one.isUndercounted || (!one.isCounted && one.failed === undefined))
+  const isUndercounted = figures.some((one) => one.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 
@@ -290,15 +294,16 @@ const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
 
 /** The sums as facts, for people. */
 export const sumsText = (sums: CallSums): string => {
-  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted } = sums
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
   return [
     countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
-    costText(dollars, unpriced, isUndercounted),
+    costText(dollars, unpriced, isUndercounted || uncounted > 0),
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
+    uncounted === 0 ? [] : `${groupedNumber(uncounted)} without token counts`,
   ]
     .flat()
     .join(' · ')
@@ -314,8 +319,10 @@ export const sharedText = (
 }
 
 /** The end of the sentence about the dearest call, after its name. */
-export const dearestText = ({ dearest, dollars, calls, unpriced }: CallSums): string => {
+export const dearestText = ({ dearest, dollars, calls, unpriced, uncounted }: CallSums): string => {
   if (dearest === undefined) return ''
+  if (dearest.dollars !== undefined && unpriced === 0 && uncounted > 0)
+    return ` cost most of those with token counts: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}.`
   if (dearest.dollars !== undefined && unpriced === 0)
     return ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all.`
   const without =

@@ -3,8 +3,8 @@ import { namedTools } from '@indelible/recorder/kit'
 import { oneLine } from './format-text.ts'
 import { valueText } from './sent-pairs.ts'
 
-/** What a request has beside its messages, in the order in which providers cache it. */
-export const requestFields = ['tools', 'system', 'parameters'] as const
+/** What a request has beside its messages, in the order in which providers cache it: another model has another cache. */
+export const requestFields = ['model', 'tools', 'system', 'parameters'] as const
 
 export type RequestParts = { readonly [name in (typeof requestFields)[number]]?: unknown }
 

@@ -1,4 +1,5 @@
 /** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
+import { toSentMessage } from '@indelible/recorder/kit'
 import { diffArrays } from 'diff'
 import type { Message } from 'indelible/message'
 import type { ContextSource } from 'indelible/context'
@@ -140,14 +141,25 @@ export const pairsWithCall = (
   return pairs
 }
 
-/** Whether two messages say the same: as the same message of the record, or as another one with the same content. */
+/** Whether two messages were sent alike: as the same message of the record, or as another one in the same form. */
 const isSame = (a: ContextMessage | undefined, b: ContextMessage | undefined): boolean =>
   a !== undefined && b !== undefined && (a.message === b.message || textOf(a) === textOf(b))
 
-const textOf = ({ message: { role, name, content } }: ContextMessage): string => JSON.stringify([role, name, content])
+/** What is cached of a message: its form counts, not only its content. */
+const textOf = ({ message }: ContextMessage): string => JSON.stringify(toSentMessage(message))
+
+/** Two messages as texts that can be compared: as JSON where only their form differs, such as a text that became a list. */
+export const comparedTexts = (
+  before: Message,
+  after: Message,
+): { readonly before: string; readonly after: string; readonly isForm: boolean } => {
+  const texts = { before: comparedText(before), after: comparedText(after) }
+  if (texts.before !== texts.after) return { ...texts, isForm: false }
+  return { before: valueText(toSentMessage(before)), after: valueText(toSentMessage(after)), isForm: true }
+}
 
 /** A message as a text that can be compared. */
-export const comparedText = ({ role, content }: Message): string =>
+const comparedText = ({ role, content }: Message): string =>
   [
     `${role}:`,
     ...content.map((part) =>

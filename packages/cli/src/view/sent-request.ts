@@ -37,7 +37,7 @@ export const sentRequest = async (
   const session = notesOf(record)
   const sent = call.receipt && sentEntries(session, call.receipt.note)
   const details = call.receipt && detailsOf(call.receipt.note, session)
-  if (sent === undefined || details === undefined) return undefined
+  if (call.receipt === undefined || sent === undefined || details === undefined) return undefined
   const earlier = before?.receipt === undefined ? [] : (sentEntries(session, before.receipt.note) ?? [])
   const { system, tools, parameters, broke } = details
   const beside = [system, tools].filter((id) => id !== undefined)
@@ -45,8 +45,10 @@ export const sentRequest = async (
   const found = await blocks(ids)
   const bytes = new Map(ids.map((id, index) => [id, found[index]]))
   let prefix = 0
-  // Providers cache tools and system first: where these changed, no message of the call before is in the cache.
-  if (broke === undefined || broke.where === 'messages')
+  // A model has a cache of its own, and providers cache tools and system first: where these changed, no message of the
+  // call before is in the cache.
+  const { model } = call.receipt.note
+  if (before?.receipt?.note.model === model && (broke === undefined || broke.where === 'messages'))
     while (prefix < sent.length && sent[prefix] === earlier[prefix]) prefix++
   const missing = messageOfText(`This message is ${missingWords}.`)
   const entries = sent.map((entry) => {
@@ -77,6 +79,7 @@ export const sentRequest = async (
     prefix,
     ...(broke !== undefined && { broke: broke.because }),
     request: {
+      ...(model !== '' && { model }),
       ...(system !== undefined && { system: valueOf(system) }),
       ...(tools !== undefined && { tools: valueOf(tools) }),
       ...(parameters !== undefined && { parameters }),

@@ -56,8 +56,8 @@ export interface RecordedCall {
   readonly input: number
   readonly cached: number
   readonly output?: number
-  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. `model`: another one, without the last tool. `unpriced`: a model without a list price. */
-  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'beside' | 'model' | 'unpriced'
+  /** `fails`: the provider is overloaded. `again`: the same request as the call before. `tools`, `shortened`: that part changes. `parts`: the first question is sent as a list. `model`: another one, without the last tool. `unpriced`: a model without a list price. */
+  readonly how?: 'fails' | 'again' | 'tools' | 'shortened' | 'parts' | 'beside' | 'model' | 'unpriced'
 }
 
 const modelFor = ({ how }: RecordedCall): string =>
@@ -102,6 +102,8 @@ export const recordCalls = async (
     if (call.how === 'tools') names.push('search')
     if (call.how === 'model') names.pop()
     if (call.how === 'shortened') messages[1] = { role: 'user', content: question }
+    if (call.how === 'parts')
+      messages[1] = { role: 'user', content: [{ type: 'text', text: String(messages[1]?.content) }] }
     const sent: Chat =
       call.how === 'beside' ? [...messages.slice(0, -1), { role: 'user', content: 'Look into the git log.' }] : messages
     const by = call.how === 'beside' ? clientOf('a sub-agent') : openai

@@ -212,7 +212,7 @@ it('a recorded answer that the program sends back as a text is the recorded mess
         id: 'msg_1',
         type: 'message',
         role: 'assistant',
-        model: 'claude-opus-4-5',
+        model: body['model'],
         content: [{ type: 'text', text: `heard ${(body['messages'] as readonly unknown[]).length}` }],
         stop_reason: 'end_turn',
         stop_sequence: null,
@@ -221,12 +221,13 @@ it('a recorded answer that the program sends back as a text is the recorded mess
     }))
     const fetch = recordingFetch({ store })
     const messages: object[] = []
+    const modelFor = (question: string): string => (question === 'three' ? 'claude-sonnet-4-5' : 'claude-opus-4-5')
     for (const question of ['one', 'two', 'three']) {
       messages.push({ role: 'user', content: question })
       const response = await fetch(`${server.url}/v1/messages`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-api-key': 'k', 'anthropic-version': '2023-06-01' },
-        body: JSON.stringify({ model: 'claude-opus-4-5', max_tokens: 100, messages }),
+        body: JSON.stringify({ model: modelFor(question), max_tokens: 100, system: 'Be brief.', messages }),
       })
       const { content } = (await response.json()) as { readonly content: readonly { readonly text: string }[] }
       messages.push({ role: 'assistant', content: content[0]?.text })
@@ -239,6 +240,14 @@ it('a recorded answer that the program sends back as a text is the recorded mess
   await page.getByText('3 of 3').waitFor()
   expect(await figures(page)).toMatch(/messages5 of 5 recorded/)
   expect(await page.getByText('written by the program').count()).toBe(0)
+  // The system text is beside the messages, and another model has nothing of them in its cache.
+  await page.getByRole('button', { name: 'Beside the record' }).click()
+  await page.getByText('not a message of the record').waitFor()
+  await page.getByRole('group', { name: 'system' }).getByText('Be brief.').waitFor()
+  expect(await figures(page)).toMatch(/cacheable0 % of these/)
+  await page.getByRole('button', { name: 'Beside the previous call' }).click()
+  await page.getByRole('group', { name: 'model of the previous call' }).getByText('claude-opus-4-5').waitFor()
+  expect(await page.getByText('not a message of the record').count()).toBe(0)
   await page.close()
   await recorded.end()
 })

@@ -228,6 +228,9 @@ describe('a server that does not answer', () => {
     const page = await here.browser.newPage()
     await page.goto(here.view.open().replace(/token=.*/, 'token=wrong'))
     await page.getByText('Open the address that "indelible view" prints', { exact: false }).waitFor()
+    const address = here.view.open()
+    await page.evaluate((given) => location.assign(given), address) // in this tab, as a user pastes it
+    await page.locator('.session').first().waitFor()
     await page.close()
   })
 })

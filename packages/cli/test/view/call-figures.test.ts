@@ -1,6 +1,6 @@
 /** The sums of a session's calls. */
 import { expect, it } from 'vitest'
-import { sumsOf, type CallFigures } from '../../src/view/call-figures.ts'
+import { sumsOf, sumsText, type CallFigures } from '../../src/view/call-figures.ts'
 
 const call = (number: number, beside: Partial<CallFigures>): CallFigures =>
   ({ number, isShared: false, isCounted: true, input: 2000, output: 10, ...beside }) as CallFigures
@@ -36,7 +36,7 @@ it.each<readonly [string, number | undefined, readonly Partial<CallFigures>[]]>(
 
 it('sums count own calls, and say what is not known', () => {
   const priced = call(1, { dollars: 1, cached: 500 })
-  expect(sumsOf([])).toEqual({ calls: 0, input: 0, output: 0, breaks: undefined, failed: 0, unpriced: 0, isUndercounted: false }) // oxfmt-ignore
+  expect(sumsOf([])).toEqual({ calls: 0, input: 0, output: 0, breaks: undefined, failed: 0, unpriced: 0, isUndercounted: false, uncounted: 0 }) // oxfmt-ignore
   expect(sumsOf([priced, call(2, { dollars: 2 })])).toMatchObject({ input: 4000, cached: 500, output: 20, dollars: 3, unpriced: 0 }) // oxfmt-ignore
   expect(sumsOf([priced, call(2, {})])).toMatchObject({ dollars: 1, unpriced: 1, breaks: undefined })
   expect(sumsOf([priced, call(2, { cached: 0, isShared: true })])).toMatchObject({ calls: 1, input: 2000, breaks: 0 })
@@ -45,7 +45,9 @@ it('sums count own calls, and say what is not known', () => {
     output: 10,
     dollars: 1,
   })
-  for (const least of [{ isUndercounted: true }, { isCounted: false }])
-    expect(sumsOf([priced, call(2, least)]).isUndercounted).toBe(true)
-  expect(sumsOf([priced, call(2, { isCounted: false, failed: 'overloaded' })]).isUndercounted).toBe(false)
+  expect(sumsOf([priced, call(2, { isUndercounted: true })]).isUndercounted).toBe(true)
+  const uncounted = { isCounted: false, output: 0 }
+  expect(sumsText(sumsOf([priced, call(2, uncounted), call(3, { ...uncounted, failed: 'overloaded' })]))).toBe(
+    '3 calls · 2K tokens in · 25 % cached · 10 out · at least $1.00 · 1 failed · 1 without token counts',
+  )
 })

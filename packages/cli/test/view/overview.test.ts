@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
 import { storeTask } from 'indelible/store/kit'
-import { firstWordsOf } from '../../src/view/about.ts'
+import { firstWordsOf, projectIn, workFolderOf } from '../../src/view/about.ts'
 import { overviewsOf } from '../../src/view/overview.ts'
 
 /** A store that counts how often a log is looked up. */
@@ -96,4 +96,17 @@ it('an overview tells who erased and why, how often the cache broke, and how man
   expect(await overviews(['calls'])).toMatchObject([
     { erased: 1, erasures: [{ by: 'ann', reason: 'a request', rows: [3], at: expect.any(Number) as number }] },
   ])
+})
+
+it('the project is the folder that a file names, longer where others end alike', () => {
+  const folder = (metadata: object): string | undefined => workFolderOf({ metadata: { from: { metadata } } } as never)
+  expect([folder({ cwd: '/home/ann/shop/' }), folder({ directory: 'C:\\notes' })]).toEqual([
+    '/home/ann/shop/',
+    'C:\\notes',
+  ])
+  expect(workFolderOf({ metadata: { cwd: '/srv/app' } })).toBe('/srv/app')
+  for (const none of [{}, { cwd: '/' }, { cwd: 5 }]) expect(folder(none)).toBeUndefined()
+  const folders = ['/home/ann/shop/', '/home/ann/work/shop', 'C:\\notes', '/shop']
+  expect(folders.map((one) => projectIn(one))).toEqual(['shop', 'shop', 'notes', 'shop'])
+  expect(folders.map((one) => projectIn(one, folders))).toEqual(['ann/shop', 'work/shop', 'notes', 'shop'])
 })
