@@ -6,7 +6,7 @@ import type { BlockId } from 'indelible/proof/kit'
 import type { ReceiptNote } from 'indelible/notes/kit'
 import type { CallRecord, ModelCall } from '../../src/view/model-calls.ts'
 import {
-  comparedText,
+  comparedTexts,
   pairsWithCall,
   pairsWithRecord,
   valueText,
@@ -151,19 +151,25 @@ it('a message that was sent in another form has the position of the recorded one
   expect(await prefixOf([a, [1, 3]], [a, [1, 3]], broke('tools'))).toBe(0)
 })
 
-it('messages and values are compared as their texts', () => {
-  expect(
-    comparedText({
-      role: 'assistant',
-      content: [
-        { type: 'reasoning', text: 'think' },
-        { type: 'text', text: 'say' },
-        { type: 'refusal', text: 'no' },
-        { type: 'tool_call', callId: 'c', id: 'c', name: 'look', arguments: '{}' } as never,
-        { type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'found' }, { type: 'odd' }] } as never,
-        { type: 'odd' } as never,
-      ],
-    }),
-  ).toBe('assistant:\nthink\nsay\nno\nlook {}\nfound\n{"type":"odd"}\n{"type":"odd"}')
+it('messages and values are compared as their texts, or as JSON where only their form differs', () => {
+  const message: Message = {
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'think' },
+      { type: 'text', text: 'say' },
+      { type: 'refusal', text: 'no' },
+      { type: 'tool_call', id: 'c', name: 'look', arguments: '{}' },
+      { type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'found' }, { type: 'odd' }] } as never,
+      { type: 'odd' } as never,
+    ],
+  }
+  expect(comparedTexts(message, user('b'))).toEqual({
+    before: 'assistant:\nthink\nsay\nno\nlook {}\nfound\n{"type":"odd"}\n{"type":"odd"}',
+    after: 'user:\nb',
+    isForm: false,
+  })
+  const refused: Message = { role: 'user', content: [{ type: 'refusal', text: 'b' }] }
+  const { before, after, isForm } = comparedTexts(refused, user('b'))
+  expect([isForm, before.includes('refusal'), after.includes('refusal')]).toEqual([true, true, false])
   expect([undefined, 'text', { a: 1 }].map(valueText)).toEqual(['', 'text', '{\n  "a": 1\n}'])
 })
