@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   faultMessage,
   assistant,
+  orThrow,
   createHistory,
   mend,
   settle,
@@ -15,11 +16,14 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { placeNote, rangeDigest, type Note } from '../../src/notes/kit.ts'
+import { placeNote, rangeDigest, type Note, type SummaryNote } from '../../src/notes/kit.ts'
 import {
   deriveContext,
   estimateTokens,
+  lexicalSearch,
   manageHistory,
+  markMessage,
+  modelSummarizer,
   paged,
   prepareSummaries,
   pricesOf,
@@ -35,6 +39,7 @@ import {
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 import { rounds } from '../rounds.ts'
+import { thawed } from '../thawed.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
   const derived = deriveContext(view, options)
@@ -545,6 +550,52 @@ describe('arguments stay the caller’s', () => {
     ])
       expect(Object.isFrozen(value)).toBe(true)
   })
+})
+
+it('whatever the room returns is frozen, all the way down', async () => {
+  const messages = Array.from({ length: 12 }, (_, at) => [markMessage(user(`Question ${at} `.repeat(50)), { mark: 'feedback' }), assistant(`Answer ${at} `.repeat(50))]).flat() // oxfmt-ignore
+  const view = createHistory<Message>({ from: messages }).view()
+  const plan: SummaryNote = { type: 'summary', from: 0, to: 4, sourceDigest: rangeDigest(view.slice(0, 4)), text: 'So far.', model: 'm' } // oxfmt-ignore
+  const budget = { window: 4000, completion: 100 }
+  const tools = [{ name: 'look', description: 'looks', parameters: {} }]
+  const contexts = [{ budget: 100_000 }, { budget: 1200 }, { budget, tools, notes: [plan] }, { budget: 5 }].map(
+    (options) => deriveContext(view, options),
+  )
+  expect(contexts.map(({ _tag }) => _tag)).toEqual(['Right', 'Right', 'Right', 'Left'])
+  const tool = recallTool(() => view)
+  const results = {
+    contexts: contexts.map((one) => Object.freeze(isLeft(one) ? one.left : one.right)),
+    recalled: [{ position: 3 }, { query: 'Question' }].map((request) => orThrow(recall(view, request))),
+    matches: lexicalSearch().search(view, 'Question', 3),
+    search: lexicalSearch(),
+    tool,
+    managed: manageHistory(view, { maxTokens: 1200 }),
+    replay: replay(view, { budget: 1200 }),
+    policies: [paged(), window],
+    summarizer: modelSummarizer('m', () => 'text'),
+    background: summariesInBackground({
+      summarizer: modelSummarizer('m', () => 'text'),
+      append: async () => undefined,
+    }),
+    summaries: await prepareSummaries(
+      view,
+      [],
+      modelSummarizer('m', () => 'text'),
+      { chunkTokens: 200 },
+    ),
+  }
+  for (const [name, result] of Object.entries(results))
+    for (const [index, one] of Array.isArray(result) && !Object.isFrozen(result)
+      ? result.entries()
+      : ([[0, result]] as const))
+      expect(thawed(one, `${name} ${index}`)).toBeUndefined()
+  const failed = await prepareSummaries(
+    view,
+    [],
+    modelSummarizer('m', () => ''),
+    { chunkTokens: 200 },
+  )()
+  expect(isLeft(failed) && [Object.isFrozen(failed.left), thawed(failed.left.done)]).toEqual([true, undefined])
 })
 
 const view = createHistory<Message>({ from: [user('a')] }).view()

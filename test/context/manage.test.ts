@@ -49,6 +49,7 @@ const view = recordOf(messages)
 
 describe('manageHistory', () => {
   it('reports the kept messages: both halves of the last call, instructions, feedback, the latest of each kind with its follow-ups, reports with proposals', () => {
+    expect(Object.isFrozen(manageHistory(view, { maxTokens: 100_000 }).retained)).toBe(true)
     expect(manageHistory(view, { maxTokens: 100_000 }).retained).toEqual([
       0, 1, 4, 7, 10, 14, 15, 16, 17, 18, 19, 20, 21,
     ])

@@ -327,3 +327,17 @@ describe('recallTool', () => {
     },
   )
 })
+
+it('a search that knows a longer record finds in a shorter one what a new search finds', () => {
+  const words = ['apple', 'pear', 'plum', 'cherry', 'fig']
+  const record = createHistory<Message>()
+  for (let index = 0; index < 60; index++)
+    record.append(
+      user(`${words[index % 5]} ${words[(index * 7 + 1) % 4]} ${index > 20 ? 'apple fig' : 'other things'}`),
+    )
+  const known = lexicalSearch()
+  known.search(record.view(), 'apple', 5)
+  for (let length = 0; length <= 60; length += 5)
+    for (const query of ['apple', 'apple fig', 'pear things'])
+      expect(known.search(record.view().slice(0, length), query, 60)).toEqual(lexicalSearch().search(record.view().slice(0, length), query, 60)) // oxfmt-ignore
+})

@@ -71,6 +71,18 @@ describe('a context derived from a saved state', () => {
     // What was said lately is read again, to know what is new.
     expect(long[1]).toBeLessThan(short[1] * 2 + (isTalk ? 1000 : 0))
   })
+  it('reads only new messages, also where a call never got its result', () => {
+    const lost = [user('Look.'), assistant('Looking.', toolCall('lost', 'read', {})), ...recordOf(80).toArray()]
+    const view = createHistory<Message>({ from: lost }).view()
+    const { state = '' } = derive(view, { budget: 1500 })
+    expect(state).toMatch(/"unanswered":\[\[/)
+    const count = (options: Partial<DeriveOptions>): number => {
+      counted = 0
+      derive(view, { budget: 1500, estimate: fresh(), ...options })
+      return counted
+    }
+    expect(count({ state })).toBeLessThan(count({}) / 2)
+  })
   it('contains no text of messages in the state', () => {
     const { state } = derive(recordOf(400), { budget: 3000 })
     expect(state).toMatch(/^[0-9a-f]{16}\n\{"key":/)

@@ -248,6 +248,25 @@ describe('a line in a marker', () => {
     const said = `${'.'.repeat(80)} //src/a.ts src/a.ts, read_file (x/ y//z/k) parseRow ../lib/b/`
     expect(lineOf(said)).toBe('0 bash ls: 142 characters, //src/a.ts src/a.ts read_file y//z/k parseRow ../lib/b')
   })
+  it('without any words has the role of the first message', () => {
+    const brief = (said: readonly Message[], from = 3) =>
+      briefOf(
+        said.map((message, index) => ({ message, position: from + index })),
+        { from, to: from + said.length },
+        () => 5,
+      )
+    expect(brief([user(''), assistant('')])).toEqual({
+      from: 3,
+      to: 5,
+      text: '3 user: …',
+      tokens: 6,
+      positions: [3, 4],
+    })
+    expect(brief([])).toEqual({ from: 3, to: 3, text: '3 nothing: …', tokens: 6, positions: [] })
+    expect(brief([user('vendored'), assistant('')]).text).toBe('3 user: vendored')
+    const outside = [{ message: user('a'), position: 2 }, { message: user('b'), position: 3 }, { message: user('c'), position: 4 }] // oxfmt-ignore
+    expect(briefOf(outside, { from: 3, to: 4 }).positions).toEqual([3])
+  })
   // A search that starts anew within a word or a path takes minutes for these.
   it.each(['a', '-', '/', 'a-', '0f'])('ends for results of %j only', { timeout: 60_000 }, (unit) => {
     for (let times = 0; times < 100; times++)

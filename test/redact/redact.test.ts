@@ -102,6 +102,11 @@ describe('secret formats', () => {
       [...new Set(secretRules.map(({ name }) => name))].toSorted(),
     )
   })
+  it('formats as rules of your own hold back no text: keys have no spaces', () => {
+    for (const rule of secretRules)
+      expect(createRedactor({ rules: [rule], secrets: false }).ready('some words ')).toBe('some words '.length)
+    expect(createRedactor({ rules: [{ name: 'own', pattern: /a b/ }] }).ready('some words ')).toBe(0)
+  })
   it('leaves other text unchanged', () => {
     const redactor = createRedactor()
     for (const harmless of [

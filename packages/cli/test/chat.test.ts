@@ -9,7 +9,8 @@ import { settle, textOf, toolCallsOf, type Message } from 'indelible'
 import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { folderTools } from '../src/model/folder-tools.ts'
-import { indelible, main } from './indelible.ts'
+import { providerServer } from '../../../test/run/provider-server.ts'
+import { indelible, indelibleAside, main } from './indelible.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
 afterAll(() => rmSync(top, { recursive: true, force: true }))
@@ -76,6 +77,9 @@ describe('indelible chat', () => {
     const text = shown()
     for (const expected of [
       'scripted (a demonstration, no model)',
+      'you> What is in this folder?',
+      'you> Tell me its story.',
+      'you (interrupting)> In one sentence, please.',
       '▸ list {"path":"."}',
       '"../secrets" is outside the folder',
       '[interrupted; the text so far is kept]',
@@ -193,6 +197,42 @@ describe('indelible chat', () => {
     await close()
   })
 
+  it('says from a pipe where it writes, and what it says to each line', () => {
+    const store = join(top, 'piped.db')
+    const chat = (input: string) =>
+      indelible(['chat', '--session', 'p', '--store', store], { input, cwd: folder }).stdout
+    const model = 'model scripted (no model, a few fixed rules); tools: list, read, search'
+    const rules = 'I am not a language model: I only know "list", "read PATH" and "search TEXT".'
+    const end = (count: number): string =>
+      `\n${count} messages in session p; continue with:\n  indelible chat --session p --store ${store}\n`
+    expect(chat('hi\n \nread a.txt\n')).toBe(
+      `new session p in ${store}\n${model}\nYou said: hi. ${rules}\nI read it.\n▸ read {"path":"a.txt"}\n◂ first line second line (3 lines)\nI see 3 lines. first line\n${end(7)}`,
+    )
+    expect(chat(`find nothing\n${'x'.repeat(201)}\n`)).toBe(
+      `session p in ${store}, after 7 messages\n${model}\nI look for it.\n▸ search {"text":"nothing"}\n◂ (no line has it)\nI see 1 line. (no line has it)\nYou said: ${'x'.repeat(200)}. ${rules}\n${end(13)}`,
+    )
+    expect(chat('')).toBe(`session p in ${store}, after 13 messages\n${model}\n${end(13)}`)
+  })
+  it('asks a compatible server, which may need no key', async () => {
+    const server = await providerServer(() => ({
+      events: [
+        JSON.stringify({
+          id: 'c',
+          model: 'm',
+          choices: [{ index: 0, delta: { role: 'assistant', content: 'Served.' } }],
+        }),
+        JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+        '[DONE]',
+      ],
+    }))
+    const args = ['chat', '--model', 'm', '--type', 'openai_compatible', '--base-url', `${server.url}/v1`]
+    const { status, stdout } = await indelibleAside([...args, '--store', join(top, 'served.db')], { input: 'hi\n' })
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/\nmodel m; tools: [^]*Served\./)])
+    expect(server.requests.map(({ path, headers, body }) => [path, headers.authorization, body['model']])).toEqual([
+      ['/v1/chat/completions', 'Bearer none', 'm'],
+    ])
+    await server.close()
+  })
   it('explains wrong arguments', () => {
     const refusalOf = (...args: readonly string[]): string => {
       const { status, stderr } = indelible(['chat', ...args], { env: { XDG_DATA_HOME: top } })
@@ -200,6 +240,12 @@ describe('indelible chat', () => {
     }
     expect(refusalOf('hello')).toBe('2: indelible: chat takes no arguments, but got hello')
     expect(refusalOf('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
+    for (const budget of ['0', '-1', '1.5']) expect(refusalOf('--budget', budget)).toContain(`not "${budget}"`)
+    expect(refusalOf('--session', '')).toBe('2: indelible: --session takes an ID')
+    expect(refusalOf('--model', 'claude-opus-5')).toMatch(/^2: .*ANTHROPIC_API_KEY/)
+    expect(refusalOf('--model', 'gpt-5.5')).toMatch(/^2: .*OPENAI_API_KEY/)
+    expect(refusalOf('--model', 'm', '--type', 'openai_compatible')).toMatch(/^2: /)
+    expect(refusalOf('--base-url', 'http://127.0.0.1:9')).toMatch(/describe a model: name it with --model$/)
     expect(refusalOf('--type', 'openai')).toBe(
       '2: indelible: --type and --base-url describe a model: name it with --model',
     )
@@ -211,8 +257,8 @@ describe('indelible chat', () => {
 })
 
 describe('the folder tools', () => {
-  const call = async (name: string, input: unknown): Promise<string> => {
-    const found = (await folderTools(folder)).find((tool) => tool.name === name)
+  const call = async (name: string, input: unknown, inside = folder): Promise<string> => {
+    const found = (await folderTools(inside)).find((tool) => tool.name === name)
     try {
       return String(
         await found?.run(input as never, {
@@ -231,6 +277,48 @@ describe('the folder tools', () => {
     expect(await call('read', { path: 'a.txt', from: 2 })).toBe('second line\n')
     expect(await call('search', { text: 'first' })).toBe('a.txt:1: first line\ninner/b.txt:1: another first line')
     expect(await call('search', { text: 'nowhere' })).toBe('(no line has it)')
+  })
+  it('show a limited part, and say how to get the rest', async () => {
+    const large = mkdtempSync(join(top, 'large-'))
+    const inLarge = (name: string, input: unknown) => call(name, input, large)
+    expect(await inLarge('list', {})).toBe('(empty)')
+    for (const name of ['.git', 'node_modules']) mkdirSync(join(large, name))
+    writeFileSync(join(large, '.git/config'), 'found')
+    writeFileSync(join(large, 'bytes'), 'found\0')
+    const write = (lines: readonly string[]): void => writeFileSync(join(large, 'a.txt'), lines.join('\n'))
+    const many = (count: number, line: string): string[] => Array.from({ length: count }, () => line)
+    expect(await inLarge('read', { path: 'bytes' })).toBe('(not a text file)')
+    write(many(100, `  found ${'x'.repeat(300)}`))
+    const match = (at: number): string => `a.txt:${at + 1}: found ${'x'.repeat(194)}`
+    const matches = Array.from({ length: 100 }, (_, at) => match(at))
+    expect(await inLarge('search', { text: 'found' })).toBe(matches.join('\n'))
+    write(many(101, `  found ${'x'.repeat(300)}`))
+    expect(await inLarge('search', { text: 'found' })).toBe(
+      [...matches, '(more than 100 matches: look for something longer)'].join('\n'),
+    )
+    // 64 lines of 1,024 bytes fit, the last without its end.
+    write(many(64, 'y'.repeat(1023)))
+    expect(await inLarge('read', { path: 'a.txt' })).toBe(many(64, 'y'.repeat(1023)).join('\n'))
+    write(many(66, 'y'.repeat(1023)))
+    const cut = (count: number, from: number): string =>
+      `${`${'y'.repeat(1023)}\n`.repeat(64)}(cut here: ${count} more lines; read on from line ${from})`
+    expect(await inLarge('read', { path: 'a.txt' })).toBe(cut(2, 65))
+    for (const from of [0, 1]) expect(await inLarge('read', { path: 'a.txt', from })).toBe(cut(2, 65))
+    expect(await inLarge('read', { path: 'a.txt', from: 2 })).toBe(cut(1, 66))
+    expect(await inLarge('read', { path: 'a.txt', from: 66 })).toBe('y'.repeat(1023))
+    expect(await inLarge('read', { path: 'a.txt', from: 67 })).toBe('')
+    write([...many(1, 'y'.repeat(64 * 1024)), 'z'])
+    expect(await inLarge('read', { path: 'a.txt' })).toBe(
+      `${'y'.repeat(64 * 1024)}\n(cut here: 1 more lines; read on from line 2)`,
+    )
+    write(['y'.repeat(64 * 1024 + 1)])
+    expect(await inLarge('read', { path: 'a.txt' })).toBe(
+      `${'y'.repeat(64 * 1024)}(cut here: the rest of this line is left out; read on from line 2)`,
+    )
+    for (let index = 0; index < 496; index++) writeFileSync(join(large, `f${index}`), '')
+    expect((await inLarge('list', {})).split('\n')).toHaveLength(500)
+    writeFileSync(join(large, 'g'), '')
+    expect((await inLarge('list', {})).split('\n').slice(-2)).toEqual([expect.stringMatching(/^\w+\/?$/), '(1 more)'])
   })
   it('read nothing outside, not even through a link', async () => {
     for (const path of [

@@ -7,6 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { openSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
+import type { ContextSource } from 'indelible/context'
+import type { PageKind, ResidencyLevel } from 'indelible/pages'
+import { residencyReason } from '../src/model/residency-reason.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 
@@ -115,6 +118,14 @@ describe('indelible context', () => {
     expect(headingAt(least - 1)).toEqual([facts, '  content'])
   })
   it("prints full reasons at 60 columns, below the page if they don't fit beside it", () => {
+    const reasonBelow = (columns: number): boolean =>
+      indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.includes(
+        '\n       instructions and rules are shortened last',
+      )
+    const beside =
+      /^ {4}0 {2}system .*$/m.exec(indelible(['context', example, '--budget', '800', '--explain'], 200).stdout)?.[0] ??
+      ''
+    expect([reasonBelow(beside.length), reasonBelow(beside.length - 1)]).toEqual([false, true])
     const wide = indelible(['context', example, '--budget', '800', '--explain', '--json'], 60).stdout
     const { pages } = JSON.parse(wide) as { readonly pages: readonly { readonly reason: string }[] }
     const narrow = indelible(['context', example, '--budget', '800', '--explain'], 60).stdout.replaceAll(
@@ -122,6 +133,38 @@ describe('indelible context', () => {
       ' ',
     )
     for (const { reason } of pages) expect(narrow).toContain(reason)
+  })
+  it('gives each level of each page its reason', () => {
+    type Of = Parameters<typeof residencyReason>[0]
+    const reason = (level: ResidencyLevel | undefined, kind: PageKind, position = 3, more: Partial<Of> = {}): string =>
+      residencyReason(
+        { epoch: 1, activeFrom: 10, residency: { at: () => level }, sources: [], ...more },
+        position,
+        kind,
+        'P',
+      )
+    expect(reason('full', 'evidence', 3, { epoch: 0 })).toBe('the whole record fits the budget')
+    const summary = { type: 'summary', from: 2, to: 4, model: 'm' } as ContextSource
+    const summarized = (position: number): string => reason('full', 'evidence', position, { sources: [summary] })
+    const replaced = 'replaced by a summary of m'
+    const kept = 'P keeps it: worth its tokens'
+    expect([1, 2, 3, 4].map(summarized)).toEqual([kept, replaced, replaced, kept])
+    expect(reason('full', 'constraint')).toBe('instructions and rules are shortened last')
+    expect([9, 10, 11].map((position) => reason('full', 'evidence', position))).toEqual([
+      kept,
+      'part of the active turn, which fits',
+      'part of the active turn, which fits',
+    ])
+    expect([9, 10, 11].map((position) => reason('compressed', 'evidence', position))).toEqual([
+      'shortened: pointer would be allowed',
+      "the user's question stays readable; only its middle may be cut",
+      'part of the active turn, which alone exceeds the budget',
+    ])
+    expect(reason('pointer', 'evidence')).toBe('at its minimum: P made room')
+    expect(reason(undefined, 'evidence')).toBe('at its minimum: P made room')
+    expect(reason('structured', 'constraint')).toBe('at its minimum: P made room')
+    expect(reason('structured', 'evidence')).toBe('a line in the marker of its range: P made room')
+    expect(reason('pointer', 'constraint')).toBe('shortened: less is not allowed')
   })
   it('reports what does not fit', () => {
     const { status, stderr } = indelible(['context', example, '--budget', '40'])

@@ -16,9 +16,13 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
+import { isOfSubAgent } from '../src/agents/machine-sessions.ts'
 import { lossLines } from '../src/terminal/report.ts'
-import { faultMessage, type Message } from 'indelible'
-import { nativePrograms, readTranscript, type NativeProgram } from '@indelible/transcripts'
+import { faultMessage, user, type Message } from 'indelible'
+import { estimateTokens, modelSummarizer, prepareSummaries } from 'indelible/context'
+import { openSession } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { nativePrograms, readTranscript, type NativeProgram, type Transcript } from '@indelible/transcripts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
 
@@ -76,7 +80,7 @@ fi
 
 const madeHome = () => {
   const home = mkdtempSync(join(folder, 'home-'))
-  for (const path of ['.claude', '.codex', '.gemini', '.pi/agent', 'bin', 'work'])
+  for (const path of ['.claude', '.codex', '.gemini', '.pi/agent', 'bin', 'work', 'temporary'])
     mkdirSync(join(home, path), { recursive: true })
   for (const command of Object.values(commands)) writeFileSync(join(home, 'bin', command), script, { mode: 0o755 })
   writeFileSync(join(home, 'work/opencode.json'), '{"model":"acme/large"}')
@@ -88,7 +92,12 @@ const madeHome = () => {
   }
   write(lines)
   // What Node compiled would be files in the home, too.
-  const env = { HOME: home, PATH: `${join(home, 'bin')}:/usr/bin:/bin`, NODE_DISABLE_COMPILE_CACHE: '1' }
+  const env = {
+    HOME: home,
+    PATH: `${join(home, 'bin')}:/usr/bin:/bin`,
+    TMPDIR: join(home, 'temporary'),
+    NODE_DISABLE_COMPILE_CACHE: '1',
+  }
   const files = (): readonly string[] =>
     readdirSync(home, { recursive: true, encoding: 'utf8' })
       .filter((path) => statSync(join(home, path)).isFile())
@@ -131,15 +140,18 @@ it.each(nativePrograms)('a Claude Code session continues in %s in a new file', (
   const { home, env, original, files, run } = madeHome()
   const before = files()
   const { status, stdout, stderr } = run([session, '--in', program, '--print'])
-  expect([status, stderr.includes('losses')]).toEqual([0, false])
-  const [, command, id] = /^cd \S+\/work && (\w+) (?:--resume|resume|-r|-s|--session) (\S+)\n$/.exec(stdout) ?? []
+  const [, command, id = ''] = /^cd \S+\/work && (\w+) (?:--resume|resume|-r|-s|--session) (\S+)\n$/.exec(stdout) ?? []
   expect([command, id === session]).toEqual([commands[program], false])
   const added = files().filter((path) => !before.includes(path))
   const file = added.find((path) => !path.endsWith('.project_root')) ?? ''
   expect(added.length).toBe(program === 'gemini' ? 2 : 1)
+  const where = program === 'opencode' ? 'the database of opencode' : join(home, file)
+  expect([status, stderr]).toEqual([0, `${session}.jsonl: written for ${program} as ${id}, 3 turns, in ${where}\n`])
   expect(said(readFileSync(join(home, file), 'utf8'))).toEqual(all)
   expect(readFileSync(original, 'utf8')).toBe(text(lines))
-  if (program !== 'opencode') expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  if (program !== 'opencode') expect(statSync(dirname(join(home, file))).mode & 0o777).toBe(0o700)
+  expect(readdirSync(join(home, 'temporary'))).toEqual([])
   // It is found again, and a second one stands beside it, in the same folder.
   if (program === 'opencode') return
   const listed = indelible(['sessions', '--of', program, '--json'], { env })
@@ -161,6 +173,7 @@ it.each([
   ['azure', 'codex', [], 'text'],
   ['openai', 'pi', [], 'text'],
   ['azure', 'codex', ['--reasoning', 'own'], 'own'],
+  ['openai', 'codex', ['--reasoning', 'text'], 'text'],
   ['openai', 'codex', ['--reasoning', 'omit'], 'omit'],
 ] as const)('reasoning of a Codex session of %s continues in %s %j as: %s', (provider, program, args, expected) => {
   const { home, files, run } = madeHome()
@@ -210,15 +223,29 @@ it.each([
     'no model is configured',
   ],
   ['settings that are no JSON', [], { '.config/opencode/opencode.json': '{' }, 'no model is configured'],
+  [
+    'settings and a choice elsewhere',
+    [],
+    { 'set/opencode/opencode.json': { model: 'else/one' } },
+    { providerID: 'else', modelID: 'one' },
+  ],
+  [
+    'a choice elsewhere',
+    [],
+    { 'state/opencode/model.json': { recent: [{ providerID: 'chosen', modelID: 'x' }] } },
+    { providerID: 'chosen', modelID: 'x' },
+  ],
+  ['a choice that is none', [], { '.local/state/opencode/model.json': { recent: 'a/b' } }, 'no model is configured'],
   ['no provider', ['--model', 'large'], {}, '"large" is no model'],
-] as const)('continue in opencode takes the model of %s', (_, args, settings, expected) => {
+] as const)('continue in opencode takes the model of %s', (what, args, settings, expected) => {
   const { home, env, run } = madeHome()
+  const elsewhere = { XDG_CONFIG_HOME: join(home, 'set'), XDG_STATE_HOME: join(home, 'state') }
   rmSync(join(home, 'work/opencode.json'))
   for (const [path, content] of Object.entries(settings)) {
     mkdirSync(dirname(join(home, path)), { recursive: true })
     writeFileSync(join(home, path), typeof content === 'string' ? content : JSON.stringify(content))
   }
-  const { stderr } = run([session, '--in', 'opencode', '--print', ...args])
+  const { stderr } = run([session, '--in', 'opencode', '--print', ...args], what.includes('elsewhere') ? elsewhere : {})
   if (typeof expected === 'string') expect(stderr).toContain(`opencode: ${expected}; --model PROVIDER/MODEL names one`)
   else expect(readFileSync(join(env.HOME, 'imported.json'), 'utf8')).toContain(JSON.stringify(expected).slice(1, -1))
 })
@@ -228,6 +255,13 @@ it.each([
   ['gemini', { '.gemini/tmp/mine/.project_root': 'WORK\n' }, {}, /^\.gemini\/tmp\/mine\/chats\//],
   ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"listed"}}' }, {}, /^\.gemini\/tmp\/listed\/chats\//],
   ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":"../up"}}' }, {}, /^\.gemini\/tmp\/indelible-\w{8}\//],
+  ['gemini', { '.gemini/projects.json': '{"projects":{"WORK":5}}' }, {}, /^\.gemini\/tmp\/indelible-\w{8}\//],
+  [
+    'gemini',
+    { '.gemini/projects.json': '{"projects":{"WORK":"odd"}}', '.gemini/tmp/odd/.project_root/x': '' },
+    {},
+    'HOME/.gemini/tmp/odd/.project_root: ',
+  ],
   ['gemini', { 'else/.gemini/x': '' }, { GEMINI_CLI_HOME: 'HOME/else' }, /^else\/\.gemini\/tmp\/indelible-/],
   ['pi', {}, {}, /^\.pi\/agent\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
   ['pi', { 'else/x': '' }, { PI_CODING_AGENT_DIR: '~/else' }, /^else\/sessions\/--.*-work--\/[^/]+\.jsonl$/],
@@ -305,6 +339,23 @@ it('a session that its program may still write, and one with other conversations
   expect(ends()).toMatch(/has 2 other conversations, which are not in the new session/)
 })
 
+it('a title continues with its conversation', () => {
+  const { home, write, run } = madeHome()
+  write([...lines, { type: 'custom-title', customTitle: 'About a cat', sessionId: session }])
+  expect(run([session, '--in', 'opencode', '--print'])).toMatchObject({ status: 0 })
+  expect(readFileSync(join(home, 'imported.json'), 'utf8')).toContain('"About a cat"')
+})
+
+it('an import that opencode does not confirm fails with the end of its words', () => {
+  const { home, run } = madeHome()
+  writeFileSync(join(home, 'bin/opencode'), `#!/bin/sh\nprintf '%0600d no' 0\n`, { mode: 0o755 })
+  expect(run([session, '--in', 'opencode', '--print'])).toMatchObject({
+    status: 1,
+    stderr: `indelible: opencode did not import the session: ${'0'.repeat(497)} no\n`,
+  })
+  expect(readdirSync(join(home, 'temporary'))).toEqual([])
+})
+
 it('continue starts the program in the given folder with the remaining arguments', () => {
   const { home, run } = madeHome()
   mkdirSync(join(home, 'else where'))
@@ -339,14 +390,96 @@ it('a conversation that is too large is shortened, with a notice', () => {
   expect([status, stderr]).toEqual([0, expect.stringContaining('more than the 3,000 of --budget; shortened to')])
 })
 
+it('a conversation of exactly --budget tokens is whole; each program has a default', () => {
+  const { home, run } = madeHome()
+  const messages: readonly Message[] = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(400) }] }]
+  const tokens = estimateTokens(messages[0] as Message)
+  const file = join(home, 'chat.json')
+  const written = (program: NativeProgram, ...args: readonly string[]) =>
+    run([file, '--in', program, '--print', ...args])
+  writeFileSync(file, JSON.stringify(messages))
+  expect(written('pi', '--budget', String(tokens))).toMatchObject({ status: 0 })
+  expect(written('pi', '--budget', String(tokens)).stderr).not.toContain('shortened')
+  expect(written('pi', '--budget', String(tokens - 1)).stderr).toMatch(
+    new RegExp(
+      `takes about ${tokens} tokens, more than the ${tokens - 1} of --budget; shortened to 1 message of about`,
+    ),
+  )
+  expect(written('pi', '--budget', '1')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^indelible: chat\.json: .*; nothing was written\n$/) as string,
+  })
+  const budgets = { 'claude-code': 150, codex: 200, gemini: 800, opencode: 150, pi: 150 }
+  for (const program of nativePrograms) {
+    writeFileSync(file, JSON.stringify([{ role: 'user', content: 'x'.repeat(1700 * budgets[program]) }]))
+    expect(written(program).stderr).toContain(` tokens, more than the ${budgets[program]},000 of --budget; `)
+  }
+})
+
+it('a stored session continues with its notes, and without reasoning that only its provider may read', async () => {
+  const { home, env, files, run } = madeHome()
+  const store = ['--store', join(home, 'sessions.db')]
+  const item = (payload: object): object => ({ timestamp: 't', type: 'response_item', payload })
+  const said = (at: number): object =>
+    item({
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text: `${'and so on '.repeat(100)}end of ${at}.` }],
+    })
+  writeFileSync(
+    join(home, 'long.jsonl'),
+    text([
+      { timestamp: 't', type: 'session_meta', payload: { id: session, cwd: home, model_provider: 'openai' } },
+      item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }], encrypted_content: 'gAAAA' }),
+      item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Because.' }] }),
+      ...Array.from({ length: 40 }, (_, at) => said(at)),
+    ]),
+  )
+  indelible(['import', join(home, 'long.jsonl'), '--id', 'long', ...store], { env })
+  const written = (...args: readonly string[]): string => {
+    const before = files()
+    expect(run(['long', ...store, '--in', 'codex', '--print', ...args])).toMatchObject({ status: 0 })
+    return readFileSync(join(home, files().find((path) => !before.includes(path)) ?? ''), 'utf8')
+  }
+  const whole = written()
+  expect([whole.includes('I think.'), whole.includes('gAAAA'), whole.includes('end of 3.')]).toEqual([
+    true,
+    false,
+    true,
+  ])
+  expect(written('--budget', '3000')).not.toContain('end of 3.')
+  const opened = await sqliteStore({ path: store[1] as string })
+  const stored = await openSession(opened, 'long')
+  const summarizer = modelSummarizer('m', () => 'They went on and on.')
+  await stored.append({
+    messages: [],
+    notes: await prepareSummaries(stored.view(), [], summarizer, { chunkTokens: 1000, keepTokens: 500 }),
+  })
+  await stored.append(Array.from({ length: 12 }, () => user('and so on '.repeat(100))))
+  await opened.close()
+  expect(written('--budget', '3000')).toContain('They went on and on.')
+  indelible(['pin', 'long', '4', ...store], { env })
+  expect(written('--budget', '3000')).toContain('end of 3.')
+})
+
 it('continue accepts a stored session and a file of any format with --in', () => {
-  const { home, env, run } = madeHome()
+  const { home, env, write, run } = madeHome()
   const store = ['--store', join(home, 'sessions.db')]
   indelible(['import', '--from', 'claude-code', ...store], { env })
   expect(run([session, ...store, '--print']).stdout).toMatch(/claude --resume/)
+  write(lines.slice(0, 1)) // from now on the two are different
+  expect(run([session, ...store, '--print']).stderr).toMatch(/, 3 turns, in /)
+  expect(run([session, '--print']).stderr).toMatch(/, 1 turn, in /)
   const file = join(home, 'chat.json')
-  writeFileSync(file, JSON.stringify([{ role: 'user', content: 'hi' }]))
-  expect(run([file, '--in', 'codex', '--print']).stdout).toMatch(/codex resume/)
+  const chat = JSON.stringify([{ role: 'user', content: 'hi' }])
+  writeFileSync(file, chat)
+  expect(run([file, '--in', 'codex', '--print'], { PATH: undefined }).stdout).toMatch(/codex resume/)
+  expect(run([file, ...store, '--in', 'codex']).stderr).toMatch(/chat\.json/)
+  const piped = (name: string) => indelible(['continue', name, '--in', 'codex', '--print'], { env, input: chat })
+  expect(piped('-').stderr).toMatch(/^standard input: written for codex as /)
+  expect(piped('').status).toBe(2)
+  indelible(['import', file, '--id', 'plain', ...store], { env })
+  expect(run(['plain', ...store]).stderr).toMatch(/^indelible: plain was not written by a program/)
   expect(run([file]).stderr).toMatch(
     /chat.json was not written by a program that can continue it; choose one with --in: claude-code/,
   )
@@ -369,6 +502,65 @@ it("lists all programs' sessions by project and title", () => {
     { id: other, unreadable: 'InvalidJson' },
     { id: session, title: 'long '.repeat(100).slice(0, 200), messages: 1 },
   ])
+})
+
+it('the list of sessions fits its terminal, and ends at --limit', () => {
+  const { env, original } = madeHome()
+  const again = join(dirname(original), 'older.jsonl')
+  writeFileSync(again, text([{ ...lines[0], cwd: '/a-long-folder' }]))
+  utimesSync(again, new Date('2025-01-01T12:34:56Z'), new Date('2025-01-01T12:34:56Z'))
+  const list = (...args: readonly string[]) => indelible(['sessions', ...args], { env, columns: 160 })
+  const newer = `2026-01-01 00:00  claude-code  ${session}  gone`
+  const older = `2025-01-01 12:34  claude-code  ${'older'.padEnd(session.length)}`
+  const title = '  What is in the picture?'
+  expect(list().lines).toEqual([`${newer}        ${title}`, `${older}  a-long-fold…${title}`, ''])
+  expect(list().stderr).toBe('')
+  expect(list('--limit', '1')).toMatchObject({
+    lines: [newer + title, ''],
+    stderr: '1 more: --limit 2\n',
+  })
+  expect(list('--limit', '0')).toMatchObject({ stdout: '', stderr: '2 more: --limit 2\n' })
+  expect(list('--of', 'vim').status).toBe(2)
+  expect(list('--of', 'pi')).toMatchObject({ stdout: '', stderr: 'found no sessions of agents on this machine\n' })
+  const narrow = (terminal: number) => indelible(['sessions', '--limit', '1'], { env, terminal }).lines[0]
+  expect([narrow(59), narrow(60)]).toEqual([
+    '2026-01-01  claude-code  11111111…  What is in the picture?',
+    '2026-01-01 00:00  claude-code  11111111…  gone  What is in …',
+  ])
+})
+
+it('a name that is the whole id of one session is that session, however many begin with it', () => {
+  const { env, original, run } = madeHome()
+  const inFolder = (folder: string, id: string): string => join(dirname(dirname(original)), folder, `${id}.jsonl`)
+  const written = (folder: string, id: string): void => {
+    mkdirSync(dirname(inFolder(folder, id)), { recursive: true })
+    writeFileSync(inFolder(folder, id), text(lines))
+  }
+  for (const id of ['run', 'run2', 'run3', 'run4', 'run5', 'run6']) written('-gone', id)
+  expect(run(['run', '--print']).stderr).toMatch(/run\.jsonl: written for/)
+  expect(run(['ru', '--print']).stderr).toMatch(
+    /^indelible: the sessions run\d?, run\d?, run\d?, run\d?, run\d? begin with "ru"; give more of the id\n$/,
+  )
+  for (let index = 0; index < 14; index++) written('-more', `more${index}`)
+  const listed = indelible(['sessions'], { env })
+  expect([listed.lines.length, listed.stderr]).toEqual([20 + 1, '2 more: --limit 22\n'])
+  written('-there', 'run6')
+  expect(run(['run6', '--print']).stderr).toMatch(/run6\.jsonl: written for/)
+})
+
+it.each([
+  [{}, false],
+  [{ isSidechain: true }, true],
+  [{ isSidechain: false }, false],
+  [{ thread_source: 'subagent' }, true],
+  [{ thread_source: 'user' }, false],
+  [{ kind: 'subagent' }, true],
+  [{ kind: 'main' }, false],
+  [{ parent_id: 'p' }, true],
+  [{ parentID: 'p' }, true],
+  [{ parent_id: null, parentID: null }, false],
+])('a session with the metadata %j is of a sub-agent: %s', (metadata, expected) => {
+  expect(isOfSubAgent({ origin: { metadata } } as unknown as Transcript)).toBe(expected)
 })
 
 it('sub-agent sessions are not listed but continue by id, with a notice', () => {
@@ -436,7 +628,11 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
     expect([ended.status, ended.stderr.trim().split('\n').at(-1)]).toEqual([status, expect.stringMatching(line)])
     expect(files()).toEqual(before)
   }
-  fails(2, /^Try: indelible continue --help$/, [session, '--in', 'vim'])
+  const misuse = /^Try: indelible continue --help$/
+  fails(2, misuse, [session, '--in', 'vim'])
+  fails(2, misuse, [session, '--reasoning', 'all'])
+  fails(2, misuse, [])
+  fails(1, /^indelible: --cwd \S+: is not a folder; nothing was written$/, [session, '--cwd', original])
   fails(1, /--cwd \/nowhere: is not a folder; nothing was written$/, [session, '--cwd', '/nowhere'])
   fails(127, /codex: found no program "codex" in PATH; nothing was written$/, [session, '--in', 'codex'], {
     PATH: '/nowhere',

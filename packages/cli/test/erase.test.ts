@@ -43,7 +43,11 @@ describe('indelible erase', () => {
       JSON.parse(receipt) as { readonly ledger: { readonly size: number; readonly root: string } }
     ).ledger
     const checked = indelible(['check-proof', file, '--head', `${size}:${root}`])
-    expect(checked.stderr).toMatch(/^2 messages erased for "a" by ann \(request 812\), in the ledger with the head 1:/)
+    const line = `2 messages erased for "a" by ann (request 812), in the ledger with the head ${size}:${root}`
+    expect(checked.stderr).toBe(`${line}\n`)
+    expect(indelible(['check-proof', file]).stderr).toBe(
+      `${line}, as the receipt itself states; pass --head to compare it with a head that you know\n`,
+    )
   })
   it('finds messages by pattern and age in every session and skips held ones', async () => {
     const store = await filled()
@@ -136,7 +140,10 @@ describe('indelible erase', () => {
     const checked = indelible(['check-proof', file, '--head', head, '--ledger-head', ledger])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
     expect(checked.stderr).toMatch(
-      /^row 1 of the record of messages and notes with the head 3:.* has this leaf, and was erased at /,
+      /^row 1 of the record of messages and notes with the head 3:\w+ has this leaf, and was erased at 20\d\d-\S+ by ann \(request 812\), according to the ledger with the head 1:\w+\n$/,
+    )
+    expect(indelible(['verify', 'a', ...store]).stdout).toMatch(
+      /^a: good, 1 of 3 messages erased \(position 1\), head 3:/,
     )
     expect(indelible(['check-proof', writeTestFile('before.json', before), '--head', head])).toMatchObject({
       status: 0,
@@ -215,6 +222,13 @@ describe('indelible erase', () => {
     indelible(['release', 'i', ...at])
     const all = indelible(['erase', 'i', '--all', '--yes', ...at])
     expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 2 notes, recorded in the ledger at 4:/)
+    const again = await sqliteStore({ path })
+    const other = await createSession(again, { id: 'j', messages: [user('Hello.')], erasable: true })
+    await other.note({ type: 'application', namespace: 'app', content: 'a title' })
+    await other.close()
+    await again.close()
+    const receipt = writeTestFile('all.json', indelible(['erase', 'j', '--all', '--yes', '--json', ...at]).stdout)
+    expect(indelible(['check-proof', receipt]).stderr).toMatch(/^1 message and 1 note erased for "j", in the ledger/)
     for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
       expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
   })

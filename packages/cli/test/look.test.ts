@@ -1,5 +1,5 @@
 /** The commands that look at sessions, and those that say something about them: diff, stats, tree, show N, note, pin … */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -512,6 +512,10 @@ describe('a proof of growth', () => {
       status: 0,
       stdout: `the record with the head ${run('head', 'failing').lines[0]} continues ${head}\n`,
     })
+    expect(indelible(['check-proof', proof]).stdout).toMatch(
+      / continues \d+:\w+; pass --head to compare one of them with a head that you know\n$/,
+    )
+    expect(run('prove', 'nobody', '--consistency', '--head', head)).toMatchObject({ status: 1, stdout: '' })
     expect(run('prove', 'mine', '--consistency', '--head', head)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('do not have that head: they were changed, or') as string,
@@ -530,9 +534,24 @@ describe('a proof of growth', () => {
     const [message] = [writeTestFile('message.json', run('prove', 'failing', '0').stdout)]
     run('note', 'failing', 'later')
     const later = run('head', 'failing', '--full').stdout.trim()
-    expect(indelible(['check-proof', message, '--head', later]).stderr).toMatch(
-      /if the session grew in between, "indelible prove SESSION --consistency --head \d+:\w{64}" proves/,
-    )
+    const [own = ''] = /(?<=the head )\d+:\w{64}/.exec(indelible(['check-proof', message]).stderr) ?? []
+    const row = `the message is row 0 of the session with the head ${own}`
+    expect(indelible(['check-proof', message])).toMatchObject({
+      status: 0,
+      stderr: `${row}; that head comes from the proof itself: pass --head to compare with one that you know\n`,
+    })
+    expect(indelible(['check-proof', message, '--head', own])).toMatchObject({ status: 0, stderr: `${row}\n` })
+    // The advice names the shorter of the two records, whichever is the proof's.
+    const advice = (proof: string, known: string): string | undefined =>
+      /if the session grew in between, "indelible prove SESSION --consistency --head (\d+:\w{64})" proves/.exec(
+        indelible(['check-proof', proof, '--head', known]).stderr,
+      )?.[1]
+    expect(advice(message, later)).toBe(own)
+    expect(advice(writeTestFile('newer.json', run('prove', 'failing', '0').stdout), own)).toBe(own)
+    expect(advice(message, own.replace(/\w{64}/, '0'.repeat(64)))).toBeUndefined()
+    expect(
+      advice(writeTestFile('bad.json', readFileSync(message, 'utf8').replace(/"row":\d+/, '"row":-1')), later),
+    ).toBeUndefined()
     expect(run('prove', 'failing', '--consistency', '--head', `99:${'0'.repeat(64)}`).stderr).toContain(
       'but the head has 99: the session was truncated',
     )

@@ -50,10 +50,10 @@ const startRecorder = async (store: string) => {
 }
 
 /** A whole call, as the proxy tells it: it throws if the traffic does not go on. */
-const goesBy = ({ recorderOf }: Recording, question: string): ObservedCall => {
+const goesBy = ({ recorderOf }: Recording, question: string, before: readonly object[] = []): ObservedCall => {
   const request = { method: 'POST', url: 'http://x/chat/completions', header: () => undefined }
   const call = recorderOf({ headers: {} } as IncomingMessage).observe(request) as ObservedCall
-  call.piece(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] })))
+  call.piece(Buffer.from(JSON.stringify({ model: 'm', messages: [...before, { role: 'user', content: question }] })))
   call.sent()
   call.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
   call.chunk(Buffer.from(answer))
@@ -103,6 +103,16 @@ it('clients are served while the recording thread is blocked: 350,000 messages i
   await new Promise((resolve) => provider.close(resolve))
 })
 
+it('a call that ended just before the recorder is recorded', async () => {
+  const { recording } = await startRecorder(join(folder, 'last.db'))
+  void goesBy(recording, 'the last word')
+  const summaries = await recording.settled()
+  expect(summaries.map(({ calls, lost }) => [calls, lost])).toEqual([
+    [1, 0],
+    [0, 0],
+  ])
+})
+
 it('when the recording thread dies, calls continue, are counted as unrecorded, and recorded at the next start', async () => {
   const store = join(folder, 's.db')
   const { recording, told, thread } = await startRecorder(store)
@@ -129,6 +139,11 @@ it('when the recording thread dies, calls continue, are counted as unrecorded, a
   expect(left).toHaveLength(2) // a file and its lock
 
   const again = await startRecorder(store)
+  // It comes at once, and continues a call that is still in the spool.
+  goesBy(again.recording, 'and on', [
+    { role: 'user', content: 'behind 0' },
+    { role: 'assistant', content: 'heard' },
+  ])
   const recorded = await again.recording.settled()
   expect(again.told.join('')).toContain('4 calls of a recorder that was killed: recorded')
   expect(recorded.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
@@ -13,6 +14,7 @@ import { createSession, memoryStore, openSession, orThrow, user } from 'indelibl
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { holdSession } from '@indelible/evidence'
+import type { ObservedCall } from '@indelible/recorder'
 import { summaryLines } from '../src/record/record.ts'
 import { Recorders } from '../src/record/recorders.ts'
 import { removeOld } from '../src/record/retention.ts'
@@ -71,8 +73,15 @@ const recorded = (
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
 /** The same without a process of its own, where nothing is said that passes through. */
-const recordedAside = (...args: readonly string[]): Promise<CommandEnded> =>
-  indelibleAside(['record', '--store', store, '--', ...args], { env: { OPENAI_BASE_URL: `${server.url}/v1` } })
+const recordedAside = (...args: readonly string[]): Promise<CommandEnded> => recordedWith([], {}, ...args)
+const recordedWith = (
+  options: readonly string[],
+  env: { readonly [name: string]: string },
+  ...args: readonly string[]
+): Promise<CommandEnded> =>
+  indelibleAside(['record', '--store', store, ...options, '--', ...args], {
+    env: { OPENAI_BASE_URL: `${server.url}/v1`, ...env },
+  })
 /** A program that says nothing. */
 const silent = ['/bin/sh', '-c', 'exec "$0" "$@" > /dev/null', process.execPath] as const
 
@@ -98,10 +107,29 @@ describe('indelible record', () => {
 
   it('puts the address where an argument names the variable', async () => {
     const program = `const { OPENAI_BASE_URL: url, GOOGLE_GEMINI_BASE_URL: gemini } = process.env
-      const right = process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini')
+      const right = process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini') &&
+        /^http:\\/\\/127\\.0\\.0\\.1:\\d{4,5}\\/[0-9a-f]{24}\\/openai$/.test(url)
       process.exit(right && process.argv[2] === '{HOME} {}' ? 7 : 8)`
     const args = ['-e', program, 'url={OPENAI_BASE_URL}', '{HOME} {}']
     expect((await recordedAside(process.execPath, ...args)).status).toBe(7)
+  })
+
+  it('is reached directly by its program, beside what NO_PROXY has', async () => {
+    const program = ['/bin/sh', '-c', '[ "$NO_PROXY" = a,127.0.0.1,localhost ]']
+    expect((await recordedWith([], { NO_PROXY: 'a', no_proxy: 'b' }, ...program)).status).toBe(0)
+  })
+
+  it('with --strict a call that could not be recorded is exit code 1', async () => {
+    const program = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-team': 'x'.repeat(300) },
+      body: JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'hi' }] }),
+    })`
+    const one = await recordedWith(['--scope-header', 'X-Team', '--strict'], {}, process.execPath, '-e', program)
+    expect([one.status, one.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^indelible: a call is not recorded: "x{300}" can't be a scope\n1 call not recorded\n$/),
+    ])
   })
 
   it("starts a new session for a program that asks the same as an earlier one, and passes a provider's error to it", async () => {
@@ -135,6 +163,7 @@ describe('indelible record', () => {
 
   it('serves programs started separately, reads compressed requests, and ends on SIGTERM', async () => {
     let asked = false
+    let shown = ''
     const raw = createServer((incoming, outgoing) => {
       incoming.resume().on('end', () => {
         outgoing.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -145,11 +174,12 @@ describe('indelible record', () => {
     const upstream = `openai=http://127.0.0.1:${(raw.address() as AddressInfo).port}/v1`
     const { code, stderr } = await recorded(
       ['--listen', '127.0.0.1:0', '--scope-header', 'x-team', '--upstream', upstream],
-      {},
+      { ANTHROPIC_BASE_URL: 'http://me:secret@host.example/base//' },
       (child, stdout) => {
         const url = /^(http:\S+\/openai) /m.exec(stdout)?.[1]
         if (url === undefined || asked) return
         asked = true
+        shown = stdout.replaceAll(/127\.0\.0\.1:\d{4,5}/g, 'HOST')
         void (async () => {
           const body = JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'packed' }] })
           const headers = { 'content-type': 'application/json', 'content-encoding': 'zstd', 'x-team': 'blue' }
@@ -162,6 +192,14 @@ describe('indelible record', () => {
     )
     expect(code).toBe(0)
     expect(stderr).toContain('recorded: 2 calls in 2 sessions')
+    expect(shown.split('\n')).toEqual([
+      'http://HOST/openai  goes to http://HOST/v1',
+      'http://HOST/anthropic  goes to http://host.example/base',
+      'http://HOST/gemini  goes to https://generativelanguage.googleapis.com',
+      'http://HOST/vertex  goes to https://aiplatform.googleapis.com',
+      'http://HOST/codeassist  goes to https://cloudcode-pa.googleapis.com',
+      '',
+    ])
     expect(listedSessions()).toEqual([])
     raw.close()
   })
@@ -306,6 +344,34 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     expect.not.stringContaining('show'),
   ])
   expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, price unknown')
+  expect(lines(0.0001, 0)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.00010')
+  const plain = {
+    ...summary,
+    failed: 0,
+    silent: 0,
+    usage: { ...usage(0), output: 0 },
+    models: new Map(),
+    dollars: 0,
+    unpriced: 0,
+  }
+  expect(summaryLines([plain])).toEqual(['recorded: 3 calls in 1 session', '  indelible show a'])
+  expect(summaryLines([{ ...plain, removed: 2 }])).toEqual([
+    'recorded: 3 calls in 3 sessions; 2 sessions were removed since',
+    '  indelible show a',
+  ])
+  expect(summaryLines([{ ...plain, usage: usage(0), silent: 1, passed: 1 }, plain])).toEqual([
+    'recorded: 6 calls in 2 sessions',
+    'tokens: 0 in (0 % from cache), 1 out',
+    '1 call without token counts: the provider sent none',
+    '1 other request forwarded',
+    ...['  indelible show a', '  indelible show a'],
+  ])
+  // A thread that died reports nothing.
+  expect(summaryLines([{ ...plain, sessions: [], calls: 0, lost: 1 }])).toEqual(['1 call not recorded'])
+  expect(summaryLines([{ ...plain, sessions: [], calls: 0, lost: 1, unanswered: 1 }])).toEqual([
+    '1 call recorded without the answer',
+  ])
+  expect(summaryLines([])).toEqual(['recorded: no calls in no sessions'])
   const lost = summaryLines([
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
   ])
@@ -344,6 +410,16 @@ it('the summary reports calls without usage, and no cost if none was counted', (
 })
 
 describe('the recorders of a command', () => {
+  const request = { method: 'POST', url: 'http://x/chat/completions', header: () => undefined }
+  /** The rest of a call, as the proxy reports it. */
+  const answered = async (call: ObservedCall | undefined, question: string): Promise<void> => {
+    call?.piece(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] })))
+    call?.sent()
+    call?.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
+    call?.chunk(Buffer.from(JSON.stringify(answer('heard').body)))
+    call?.end()
+    await call?.over
+  }
   const day = 86_400_000
   const idsIn = async (store: Store): Promise<readonly string[]> =>
     (await sessionsIn(store)).map(({ id }) => id).toSorted()
@@ -364,13 +440,13 @@ describe('the recorders of a command', () => {
     for (const store of [whole, other]) await (await openSession(store, 'edge')).append(user('Now.'))
     return { whole, other }
   }
-  const recordersOf = (store: Store, days: number | undefined, values: Call['values'] = {}) => {
+  const recordersOf = (store: Store, days: number | undefined, values: Call['values'] = {}, sample = 100) => {
     const told: string[] = []
     const nowhere = { write: () => undefined }
     const stderr = { write: (text: string) => told.push(text) }
     const around = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
     const call: Call = { values, positionals: [], terminal: terminalOf(around) }
-    return { told, recorders: new Recorders(store, call, { sample: 100, days, now: Date.now, marks: false }) }
+    return { told, recorders: new Recorders(store, call, { sample, days, now: Date.now, marks: false }) }
   }
 
   it('report at most 20 problems, and record no call whose scope has no valid name', () => {
@@ -380,6 +456,51 @@ describe('the recorders of a command', () => {
     expect(told).toEqual(
       Array.from({ length: 20 }, () => `indelible: a call is not recorded: "a\\nb" can't be a scope\n`),
     )
+  })
+  it('end the scope that was not used for longest once there are 64, unless a call of it is open', async () => {
+    const { recorders } = recordersOf(memoryStore(), undefined)
+    recorders.begin()
+    const open = recorders.of('open')?.observe(request)
+    for (let index = 0; index < 62; index++) recorders.of(`s${index}`)
+    recorders.of('s0')
+    const names = (): readonly (string | undefined)[] => recorders.summaries().map(({ scope }) => scope)
+    const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => `s${first + at}`)
+    expect(names()).toEqual([undefined, 'open', ...from(1, 61), 's0'])
+    recorders.of('new')
+    expect(names()).toEqual([undefined, 'open', ...from(2, 61), 's0', 'new'])
+    await answered(open, 'open')
+    recorders.of('newer')
+    await recorders.settled()
+    expect(names()).toEqual([undefined, ...from(2, 61), 's0', 'new', 'newer', undefined])
+  })
+  it.each([
+    [{}, 100, [true, true, '']],
+    [{ 'no-content': true }, 100, [false, false, '']],
+    [{ redact: true }, 100, [false, true, 'redacted: 1 secret (openai-key 1)\n']],
+    [{}, 0, []],
+  ])('record what the options %j and a sample of %i %% allow', async (values, sample, expected) => {
+    const memory = memoryStore()
+    const { told, recorders } = recordersOf(memory, undefined, values, sample)
+    recorders.begin()
+    const secret = `sk-proj-${'aB3'.repeat(16)}`
+    await answered(recorders.of('default')?.observe(request), `use ${secret}`)
+    await recorders.settled()
+    recorders.tellRedacted()
+    const [id] = await idsIn(memory)
+    if (id === undefined) return expect(expected).toEqual([])
+    const text = JSON.stringify((await openSession(memory, id)).view().toArray())
+    expect([text.includes(secret), text.includes('heard'), told.join('')]).toEqual(expected)
+  })
+  it('a session that was removed since is counted, and not named', async () => {
+    const memory = memoryStore()
+    const { recorders } = recordersOf(memory, undefined)
+    recorders.begin()
+    for (const question of ['stays', 'goes']) await answered(recorders.of('default')?.observe(request), question)
+    const [first, ...others] = recorders.summaries()[0]?.sessions ?? []
+    await memory.remove(String(first))
+    await recorders.settled()
+    expect(recorders.summaries()).toMatchObject([{ sessions: others, removed: 1, calls: 2 }])
+    expect(others).toHaveLength(1)
   })
   it('with --keep-days remove sessions of the recorder whose last append is older, and no other', async () => {
     const { whole, other } = await filled()
@@ -401,6 +522,13 @@ describe('the recorders of a command', () => {
       await createSession(past, { id, messages: [user('Hi.')], metadata: { recorder: 'openai-chat' } })
     await past.close()
     const args = ['record', '--store', store, '--keep-days', '1', '--', '/bin/sh', '-c', ':']
+    const database = new DatabaseSync(store)
+    database.exec(`create trigger kept before delete on log begin select raise(abort, 'kept'); end`)
+    expect(indelible(args).stderr).toMatch(
+      /^indelible: old sessions could not be removed: .*kept.*\nrecorded: no calls in/,
+    )
+    database.exec('drop trigger kept')
+    database.close()
     expect(indelible(args)).toMatchObject({
       status: 0,
       stderr: '2 sessions older than 1 day removed\nnothing was recorded\n',

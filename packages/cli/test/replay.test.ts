@@ -1,11 +1,12 @@
 /** `indelible replay` as a person runs it. */
 import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
 import { createHistory } from 'indelible/history'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible/message'
+import { tokensOf } from '../src/model/replay.ts'
 import { doReplay } from '../src/model/replay-job.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { programUrl } from '../../../test/programs.ts'
@@ -76,6 +77,30 @@ describe('indelible replay', () => {
       /^paged: the minimum does not fit for 7 of 7 calls, which are not counted$/m,
     )
   })
+  it('shows as many columns as fit, and no part of one', () => {
+    const heading = (columns: number): string =>
+      indelible(['replay', example, '--budget', '800'], columns).lines.find((line) => line.startsWith('policy')) ?? ''
+    const whole = heading(200)
+    expect(whole.split(/ {2,}/)).toEqual(['policy', 'cacheable', 'cost', 'faults', 'tokens', 'epochs', 'rereads', 'median', 'p99', 'of window']) // oxfmt-ignore
+    const upTo = (last: string): string => whole.slice(0, whole.indexOf(last) + last.length)
+    for (const [last, before] of [
+      ['tokens', 'faults'],
+      ['epochs', 'tokens'],
+    ] as const)
+      // oxfmt-ignore
+      expect([heading(upTo(last).length), heading(upTo(last).length - 1)]).toEqual([upTo(last), upTo(before)])
+  })
+  it.each([
+    ['1', 1],
+    ['999999999999', 999_999_999_999],
+    ['16k', 16_000],
+    ['2K', 2000],
+    ['1m', 1_000_000],
+    ['1M', 1_000_000],
+  ])('%s are %i tokens', (given, tokens) => expect(tokensOf(given)).toBe(tokens))
+  it.each(['', 'k', '1.5k', '1kk', '-1', '1000000000000'])('"%s" is no number of tokens', (given) =>
+    expect(() => tokensOf(given)).toThrow(`--budget: "${given}" is not a number of tokens`),
+  )
   it.each([30, 60, 100])('fits %i columns', (columns) => {
     for (const line of indelible(['replay', example, '--budget', '800'], columns).stdout.split('\n').slice(1))
       expect(widthOf(line)).toBeLessThanOrEqual(columns)
@@ -103,13 +128,17 @@ describe('replay threads', () => {
       history.append(assistant(`Answer ${index}.`))
     }
     const view = history.view()
-    const jobs = ['paged', 'window'].map((policy) => ({ policy, budget: 1500 }))
+    // More than there are threads: a thread's end begins the next.
+    const jobs = Array.from({ length: availableParallelism() + 1 }, (_, index) => ({
+      policy: index % 2 === 0 ? 'paged' : 'window',
+      budget: 1500 + 100 * index,
+    }))
     const told: number[] = []
     const replays = []
     for await (const replay of replaysOf(view, jobs, (done) => told.push(done))) replays.push(replay)
     const timeless = (replay: object): object => ({ ...replay, median: 0, p99: 0 })
     expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(doReplay(view, job, () => undefined))))
-    expect(told.at(-1)).toBe(2 * view.length)
+    expect(told.at(-1)).toBe(jobs.length * view.length)
   })
   it('report that no budget was reached', () => {
     expect(indelible(['replay', example, '--budget', '16k']).stderr).toMatch(/^no budget was reached/)

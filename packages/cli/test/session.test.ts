@@ -66,6 +66,8 @@ describe('a conversation in a store', () => {
       expect.stringContaining('line 2 is not a message: role should be one of'),
     ])
     expect(piped(home, '{"role":"user",', 'append', 'coding-agent').stderr).toContain('line 1 is not JSON')
+    for (const none of ['null', '5', '"x"', '[]', '{}'])
+      expect(piped(home, `\n${none}`, 'append', 'coding-agent').stderr).toContain('line 2 is not a message: ')
     expect(indelible('append', 'coding-agent', 'late', '--at', '19')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
@@ -189,7 +191,8 @@ describe('a conversation in a store', () => {
       })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining('4 sessions verified, 0 damaged') as string,
+      stdout: expect.stringMatching(/^(?:\S+: good, .*\n){4}4 sessions verified, 0 damaged\n$/) as string,
+      stderr: expect.stringMatching(/^store: .*\n$/) as string,
     })
     const db = new DatabaseSync(join(home, 'indelible/sessions.db'))
     db.exec(`update row set body = replace(body, 'And the tests?', 'And the rests?')`)
@@ -200,7 +203,10 @@ describe('a conversation in a store', () => {
     })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('1 session of 4 is damaged') as string,
+      stdout: expect.stringMatching(/^(?:\S+: good, .*\n){3}4 sessions verified, 1 damaged\n$/) as string,
+      stderr: expect.stringMatching(
+        /^store: .*\ncoding-agent: damaged at row 19 .*\nindelible: 1 session of 4 is damaged\n$/,
+      ) as string,
     })
   })
 })

@@ -628,6 +628,13 @@ describe('a session with an altered message', () => {
     const db = new DatabaseSync(path)
     db.exec('update log set entries = 0')
     db.close()
+    expect(indelible(['verify', '--all', '--deep', '--store', path])).toMatchObject({
+      status: 1,
+      stdout: '1 session verified, 1 damaged\n',
+      stderr: expect.stringMatching(
+        /^log "s" .*\ns: damaged at row 1: .*\nindelible: 1 finding in the tables of the store: "indelible repair --store .*" rebuilds as much as possible\n$/,
+      ) as string,
+    })
     expect(indelible(['repair', '--store', path])).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/\n1 finding, 1 repaired\n$/) as string,

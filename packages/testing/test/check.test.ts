@@ -1,9 +1,9 @@
 /** The checks of the contract suites: a wrong answer must fail, and its message must say how. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { memoryStore, orThrow } from 'indelible'
+import { assistant, memoryStore, orThrow, toolCall } from 'indelible'
 import { scriptedModel, type Model } from 'indelible/run'
-import type { KeyValueStore, Store, StoreFault } from 'indelible/store'
+import type { Append, KeyValueStore, ListQuery, Store, StoreFault } from 'indelible/store'
 import { blockContract, keyValueContract, modelContract, storeContract, type ContractCase } from '@indelible/testing'
 import { storeTask } from '../../../src/store/kit.ts'
 import { keyValueMap } from '../../../test/store/key-value-map.ts'
@@ -49,6 +49,14 @@ it('a key-value store that keeps the bytes of its caller fails with that reason'
   const name = 'a map: the bytes passed in and the bytes returned belong to the caller'
   const keeping = keyValueContract('a map', async () => ({ store })).find((one) => one.name === name)
   await expect(keeping?.run()).rejects.toThrow('expected that mset and mget copy the bytes')
+})
+
+it('a model whose parallel calls share an id fails with that reason', async () => {
+  const calls = assistant('Reading.', toolCall('c', 'read', { path: 'a' }), toolCall('c', 'read', {}))
+  const name = 'a model: parallel calls arrive complete and in order, in the blocks and in the answer'
+  const cases = modelContract('a model', async () => ({ model: scriptedModel([calls]) }))
+  const found = cases.find((one) => one.name === name)
+  await expect(found?.run()).rejects.toThrow('the number of ids is 1, expected 2')
 })
 
 describe('checks of a result', () => {
@@ -166,6 +174,9 @@ it.each<readonly [StoreFault['_tag'], number]>([
   await expect(fails?.run()).rejects.toThrow(`"Io", expected "${tag}"`)
 })
 
+const without = <T extends object>(given: T, name: keyof T): T =>
+  Object.fromEntries(Object.entries(given).filter(([key]) => key !== name)) as T
+
 it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store>]>([
   ['calls a watcher after its end', 'a watcher is called', (store) => ({ watch: (id, wake) => store.watch(id, () => { wake(); setTimeout(wake, 5) }) })], // oxfmt-ignore
   ['never calls a watcher', 'a watcher is called', () => ({ watch: () => storeTask(async () => right(() => {}), 'watch') })], // oxfmt-ignore
@@ -174,6 +185,60 @@ it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store
   ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
   ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
   ['asks nobody to stop', 'asked to stop', (store) => ({ requestStop: (id) => store.leaseOf(id) })],
+  ['lists in any order', 'an unknown order', (store) => ({ list: () => store.list() })],
+  [
+    'lists from any cursor',
+    'an invalid cursor',
+    (store) => ({ list: (query = {}) => store.list(without(query, 'after')) }),
+  ],
+  [
+    'lists each log',
+    'with the wanted metadata',
+    (store) => ({ list: (query = {}) => store.list(without(query, 'where')) }),
+  ],
+  [
+    'lists each log',
+    'matches the metadata under',
+    (store) => ({ list: (query = {}) => store.list(without(query, 'where')) }),
+  ],
+  ...[
+    'when they were last appended',
+    'the number of their entries',
+    'the bytes of their ids',
+    'a cursor of one order',
+  ].map(
+    (title) =>
+      [
+        'lists in one order',
+        title,
+        (store: Store) => ({ list: (query: ListQuery = {}) => store.list(without(query, 'by')) }),
+      ] as const,
+  ),
+  [
+    'lists pages of any size',
+    'up to 1,000 logs',
+    (store) => ({ list: (query = {}) => store.list(without(query, 'limit')) }),
+  ],
+  ...['retried operation returns', 'with other rows is a fault', 'many concurrent tries of one'].map(
+    (title) =>
+      [
+        'knows no operations',
+        title,
+        (store: Store) => ({ append: (id: string, given: Append) => store.append(id, without(given, 'operation')) }),
+      ] as const,
+  ),
+  [
+    'forks at the start',
+    'only be forked at a position',
+    (store) => ({ fork: (id, { id: to }) => store.fork(id, { id: to, at: 0 }) }),
+  ],
+  [
+    'removes nothing',
+    'a removed log is gone',
+    () => ({ remove: () => storeTask(async () => right(undefined), 'remove') }),
+  ],
+  ['updates nothing', 'metadata is replaced', (store) => ({ update: (id) => store.info(id) })],
+  ['reads the whole log', 'a range equals the result', (store) => ({ read: (id) => store.read(id) })],
 ])('a store that %s fails a case: %s', async (_, title, breaks) => {
   const cases = storeContract('broken', async () => {
     const store = memoryStore()

@@ -171,8 +171,7 @@ const programs: { readonly [format: string]: NativeProgram | undefined } = {
   'pi-session': 'pi',
 }
 
-const viewUpTo = (view: View<Message>, at: number | undefined): View<Message> => {
-  if (at === undefined) return view
+const viewUpTo = (view: View<Message>, at: number = view.length): View<Message> => {
   const count = at < 0 ? view.length + at : at
   if (count < 0 || count > view.length)
     throw new Unreadable(

@@ -81,8 +81,9 @@ export const findSource = async (name: string, terminal: Terminal): Promise<Sour
   const matching = found.filter(
     ({ source }) => matchesIdPattern(name, idOf(source)) || name.startsWith(`${idOf(source)}-`),
   )
-  const [first, second] = matching.filter(({ source }) => idOf(source) === name).concat(matching)
-  if (first !== undefined && second !== undefined && idOf(first.source) !== idOf(second.source))
+  const whole = matching.filter(({ source }) => idOf(source) === name)
+  const [first, ...others] = whole.length > 0 ? whole : matching
+  if (first !== undefined && others.some(({ source }) => idOf(source) !== idOf(first.source)))
     throw new Unreadable(
       `the sessions ${matching
         .slice(0, 5)

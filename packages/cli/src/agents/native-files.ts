@@ -79,8 +79,8 @@ export const settingsOf = (
     typeof model === 'string'
       ? model
       : (settingIn(join(cwd, 'opencode.json'), 'model') ?? settingIn(config, 'model') ?? lastModel(env))
-  const [, provider, name] = /^([^/]+)\/(.+)$/.exec(named ?? '') ?? []
-  if (provider === undefined || name === undefined)
+  const [, provider = '', name = ''] = /^([^/]+)\/(.+)$/.exec(named ?? '') ?? []
+  if (provider === '')
     throw new Unreadable(
       `opencode: ${named === undefined ? 'no model is configured' : `"${named}" is no model`}; --model PROVIDER/MODEL names one of "opencode models"; nothing was written`,
     )

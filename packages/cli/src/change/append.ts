@@ -1,6 +1,6 @@
 /** `indelible append SESSION`: appends messages from the command line or standard input. */
 import { faultMessage } from 'indelible'
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
 import { isRole, roles } from 'indelible/message/kit'
 import { isPageKind, pageKinds } from 'indelible/pages'
@@ -106,8 +106,5 @@ const messagesIn = (input: string): readonly Message[] =>
   })
 
 /** A message whose text content is wrapped in a part. */
-const withParts = (value: unknown): unknown => {
-  const content =
-    typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined
-  return typeof content === 'string' ? { ...(value as object), content: [text(content)] } : value
-}
+const withParts = (value: unknown): unknown =>
+  isObject(value) && typeof value['content'] === 'string' ? { ...value, content: [text(value['content'])] } : value

@@ -204,7 +204,7 @@ const explanationLines = (
 ): readonly string[] => {
   const facts = `${padStart(String(position), 5)}  ${padEnd(role ?? 'damaged', 9)}  ${padEnd(page ?? '', 12)}  ${padEnd(residency, 10)}`
   if (widthOf(facts) + 2 + widthOf(reason) <= columns) return [`${facts}  ${reason}`]
-  const indent = ' '.repeat(Math.min(7, Math.max(0, columns - 20)))
+  const indent = ' '.repeat(7)
   return [
     fitColumns(facts.trimEnd(), columns),
     ...wrapText(reason, columns - indent.length).map((line) => fitColumns(`${indent}${line}`, columns)),

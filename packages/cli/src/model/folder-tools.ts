@@ -77,6 +77,8 @@ const readFileFrom = async (path: string, from: number): Promise<string> => {
   const lines = text.split('\n').slice(Math.max(0, from - 1))
   let shown = ''
   for (const [index, line] of lines.entries()) {
+    if (index === 0 && line.length > maxBytes)
+      return `${line.slice(0, maxBytes)}(cut here: the rest of this line is left out; read on from line ${Math.max(1, from) + 1})`
     if (shown.length + line.length > maxBytes)
       return `${shown}(cut here: ${lines.length - index} more lines; read on from line ${Math.max(1, from) + index})`
     shown += index === lines.length - 1 ? line : `${line}\n`

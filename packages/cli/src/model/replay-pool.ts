@@ -1,5 +1,6 @@
 /** Runs independent replays on all cores. */
 import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
@@ -36,7 +37,7 @@ export async function* replaysOf(
     const job = jobs[index]
     if (job === undefined) return
     const { promise, resolve, reject } = Promise.withResolvers<PricedReplay>()
-    const file = import.meta.url.endsWith('.ts') ? './replay-thread.ts' : './replay-thread.js'
+    const file = `./replay-thread${extname(import.meta.url)}`
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { conversation, job } satisfies SentJob })
     workers.add(worker)
     worker.on('message', (said: number | PricedReplay) => {
@@ -52,7 +53,7 @@ export async function* replaysOf(
   }
   for (let thread = 0; thread < threads; thread++) begin()
   try {
-    for (let index = 0; index < jobs.length; index++) yield await (replays[index] as Promise<PricedReplay>)
+    for (let index = 0; index < jobs.length; index++) yield replays[index] as Promise<PricedReplay>
   } finally {
     await Promise.all([...workers].map((worker) => worker.terminate()))
   }

@@ -88,7 +88,6 @@ const verifyAll = async ({ values, terminal }: Call, scopes: readonly Store[]): 
   for (const { store, id, rows } of sessions) {
     const problem = await problemOf(store, id, undefined, terminal, (read) => bar.at(before + read))
     before += rows
-    bar.at(before)
     if (problem === undefined) continue
     counts[problem.state] += 1
     terminal.tell([problem.text])

@@ -56,11 +56,14 @@ export class Recorders {
   #past: RecorderSummary | undefined
   /** Background work: removing old sessions, and ending unused recorders. */
   #beside: Promise<void> = Promise.resolve()
-  #told = 0
+  readonly #tell: (line: string) => void
+  /** The number of calls whose scope has no valid name. */
+  #refused = 0
 
   constructor(store: Store, { values, terminal }: Call, options: RecordersOptions) {
     this.#store = store
     this.#terminal = terminal
+    this.#tell = limitedReporter(terminal)
     this.#isNamed = typeof values['scope-header'] === 'string'
     this.#content = values['no-content'] !== true
     this.#redactor = redactorIn(values)
@@ -96,6 +99,7 @@ export class Recorders {
     }
     const store = name === '' ? undefined : this.#store.scoped(name)
     if (store !== undefined && isLeft(store)) {
+      this.#refused += 1
       this.#tell(`a call is not recorded: ${JSON.stringify(name)} can't be a scope`)
       return undefined
     }
@@ -190,7 +194,7 @@ export class Recorders {
         {},
         summary,
         { sessions, removed: summary.sessions.length - sessions.length },
-        scope === '' ? {} : { scope },
+        scope === '' ? { lost: summary.lost + this.#refused } : { scope },
       )
     })
     return this.#past === undefined ? open : [...open, this.#past]
@@ -200,10 +204,13 @@ export class Recorders {
   tellRedacted(): void {
     reportRedactions(this.#redactor, this.#terminal)
   }
+}
 
-  #tell(line: string): void {
-    this.#told++
-    if (this.#told <= 20) this.#terminal.tell([`indelible: ${line}`])
+/** Prints lines, up to a limit. */
+export const limitedReporter = (terminal: Terminal): ((line: string) => void) => {
+  let told = 0
+  return (line) => {
+    if (told++ < 20) terminal.tell([`indelible: ${line}`])
   }
 }
 

@@ -1,13 +1,14 @@
 /** Records the calls of `indelible record` in a separate thread, with a spool that survives a kill. */
 import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Recorder } from '@indelible/recorder'
 import { carriesConversation } from '@indelible/recorder/kit'
 import { Frames, failedSuffix, Spool, type SpoolKeys } from '@indelible/recorder/proxy/kit'
-import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import type { FromThread, ThreadStart, ToThread } from './record-thread.ts'
-import type { ScopeSummary } from './recorders.ts'
+import { limitedReporter, type ScopeSummary } from './recorders.ts'
 import { spoolKeys } from './spools.ts'
 
 /** Records the calls of a command. */
@@ -25,7 +26,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const isSpooled = values['redact'] !== true && values['no-content'] !== true
   const keys = isSpooled ? spoolKeys(call) : undefined
   const header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
-  const file = import.meta.url.endsWith('.ts') ? './record-thread.ts' : './record-thread.js'
+  const file = `./record-thread${extname(import.meta.url)}`
   const start: ThreadStart = { values, env: { ...terminal.env } }
   const worker = new Worker(new URL(file, import.meta.url), { workerData: start })
   const ready = Promise.withResolvers<{ readonly scope: string; readonly near: string | undefined }>()
@@ -87,8 +88,8 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
     recorderOf: ({ headers }) => ({
       observe: (request) => {
         if (carriesConversation(request)) {
-          const found = header === undefined ? undefined : headers[header]
-          return known.observe((Array.isArray(found) ? found[0] : found) || scope, request)
+          const [named] = header === undefined ? [] : [headers[header]].flat()
+          return known.observe(named || scope, request)
         }
         passed++
         return undefined
@@ -117,14 +118,6 @@ const openSpool = (
   } catch (cause) {
     tell(`there is no spool, so a kill loses calls whose answers are not recorded: ${(cause as Error).message}`)
     return undefined
-  }
-}
-
-/** Prints lines, up to a limit. */
-const limitedReporter = (terminal: Terminal): ((line: string) => void) => {
-  let told = 0
-  return (line) => {
-    if (told++ < 20) terminal.tell([`indelible: ${line}`])
   }
 }
 

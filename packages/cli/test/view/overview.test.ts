@@ -68,6 +68,7 @@ it('first words come from a person, without /commands, program text and tags', (
   // As a script gives it: JSON in a text.
   expect(first(String.raw`"<context>\nThe repo is a/b.\n</context>\nFix it, please."`)).toBe('Fix it, please.')
   expect(first('/model')).toBe('/model')
+  expect([first(`${' '.repeat(19_999)}word`), first(`${' '.repeat(20_000)}word`)]).toEqual(['w', ''])
   expect(first()).toBe('')
 })
 

@@ -294,8 +294,9 @@ describe("the page's data", () => {
       })
     const followers = await Promise.all(Array.from({ length: 100 }, follow))
     expect(followers.map(({ statusCode }) => statusCode)).toEqual(followers.map(() => 200))
-    const over = await ask('api/follow?id=viewed&from=0', { headers: { authorization: `Bearer ${key}` } })
-    expect([over.status, over.body.toString()]).toEqual([503, expect.stringContaining('100 pages')])
+    const over = await follow()
+    expect(over.statusCode).toBe(503)
+    expect(String(await over.setEncoding('utf8').toArray())).toContain('100 pages')
     expect(await read('api/session?id=viewed')).toMatchObject({ id: 'viewed' })
     for (const follower of followers) follower.destroy()
     await expect.poll(async () => (await follow().then((one) => (one.destroy(), one))).statusCode).toBe(200)
@@ -305,6 +306,128 @@ describe("the page's data", () => {
       hits: [{ session: 'viewed', position: 0, role: 'user', text: 'hello', marks: [[0, 5]] }],
     })
     expect(await read('api/search?words=')).toEqual({ hits: [] })
+  })
+  it.each([
+    ['html', null, 400],
+    ['html', {}, 400],
+    ['html', { id: 7 }, 400],
+    ['html', { id: 'viewed', from: -1 }, 400],
+    ['html', { id: 'viewed', from: 0.5 }, 400],
+    ['html', { id: 'viewed', to: '1' }, 400],
+    ['html', { id: 'viewed', only: 1 }, 400],
+    ['html', { id: 'viewed', only: [0, -1] }, 400],
+    ['html', { id: 'viewed', from: 0, to: 1 }, 200],
+    ['html', { id: 'viewed', only: [0] }, 200],
+    ['html', { id: 'none' }, 404],
+    ['none', {}, 405],
+  ])('takes for api/%s %j with status %i', async (name, body, status) => {
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await ask(`api/${name}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(answer.status).toBe(status)
+    if (status === 200) expect(answer.headers['content-disposition']).toBe('attachment')
+  })
+  it('is a page of the selected messages, with secrets removed where it is asked for', async () => {
+    const secret = `sk-proj-${'aB3'.repeat(16)}`
+    await createSession(store, {
+      id: 'selected',
+      messages: ['zeroth-said', 'first-said', `second-said ${secret}`, 'third-said'].map((said) => user(said)),
+    })
+    const headers = { authorization: `Bearer ${key}` }
+    const page = async (selection: object): Promise<readonly boolean[]> => {
+      const { body } = await ask('api/html', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ id: 'selected', ...selection }),
+      })
+      return ['zeroth-said', 'first-said', 'second-said', 'third-said', secret].map((said) =>
+        body.toString().includes(Buffer.from(said).toString()),
+      )
+    }
+    expect(await page({})).toEqual([true, true, true, true, true])
+    expect(await page({ redact: true })).toEqual([true, true, true, true, false])
+    expect(await page({ redact: 'yes' })).toEqual([true, true, true, true, true])
+    expect(await page({ from: 1, to: 2 })).toEqual([false, true, false, false, false])
+    expect(await page({ only: [0, 3] })).toEqual([true, false, false, true, false])
+  })
+  it('takes at most 1 MiB at once', async () => {
+    const headers = { authorization: `Bearer ${key}` }
+    const status = async (length: number) =>
+      (await ask('api/blocks', { method: 'POST', headers, body: `[]${' '.repeat(length - 2)}` })).status
+    expect([await status(2 ** 20), await status(2 ** 20 + 1)]).toEqual([200, 413])
+  })
+  it('takes each call by one method', async () => {
+    const headers = { authorization: `Bearer ${key}` }
+    for (const [name, method] of [
+      ['enter', 'GET'],
+      ['overviews', 'GET'],
+      ['blocks', 'GET'],
+      ['html', 'GET'],
+      ['store', 'POST'],
+      ['store', 'HEAD'],
+    ] as const)
+      // oxfmt-ignore
+      expect([name, (await ask(`api/${name}`, { method, headers })).status]).toEqual([name, 405])
+    expect((await ask('api/none', { headers })).status).toBe(404)
+    const [got, head] = [await ask(''), await ask('', { method: 'HEAD' })]
+    expect([head.status, head.body.length, head.headers['content-length']]).toEqual([
+      200,
+      0,
+      got.headers['content-length'],
+    ])
+    expect(Number(got.headers['content-length'])).toBe(got.body.length)
+    for (const id of ['1234567890123456', '-1', '1.0', ''])
+      expect((await ask(`api/rows?id=viewed&from=${id}&to=1`, { headers })).status).toBe(400)
+  })
+  it('has at most 1,000 rows, and 50 found messages with the next page', async () => {
+    const many = await createSession(store, {
+      id: 'many',
+      messages: Array.from({ length: 1001 }, () => user('needle')),
+    })
+    const count = async (range: string) => (await read<readonly unknown[]>(`api/rows?id=many&${range}`)).length
+    expect([await count('from=0&to=1001'), await count('from=1&to=1001'), await count('from=0&to=5')]).toEqual([
+      1000, 1000, 5,
+    ])
+    type Page = { readonly hits: readonly { readonly position: number }[]; readonly next?: string }
+    const first = await read<Page>('api/search?words=needle')
+    expect([first.hits.length, typeof first.next]).toEqual([50, 'string'])
+    const second = await read<Page>(`api/search?words=needle&after=${encodeURIComponent(first.next ?? '')}`)
+    expect(new Set([...first.hits, ...second.hits].map(({ position }) => position)).size).toBe(100)
+    await many.close()
+  })
+  it('ends a stream of rows when its session is sealed, removed or another one', async () => {
+    const following = async (
+      query: string,
+    ): Promise<{ readonly text: () => string; readonly ended: Promise<unknown> }> => {
+      const asking = await new Promise<IncomingMessage>((resolve) => {
+        request({ host: '127.0.0.1', port: view.port, path: `/api/follow?${query}`, headers: { authorization: `Bearer ${key}` } }, resolve).end() // oxfmt-ignore
+      })
+      let text = ''
+      asking.on('data', (piece: Buffer) => (text += String(piece)))
+      return { text: () => text, ended: new Promise((resolve) => asking.on('close', resolve)) }
+    }
+    const made = await createSession(store, { id: 'followed', messages: [user('a'), user('b')] })
+    const { size, root } = made.head()
+    for (const [query, event] of [
+      [`id=followed&from=${size}&root=${'0'.repeat(64)}`, 'replaced'],
+      [`id=followed&from=${size + 1}&root=${root}`, 'replaced'],
+    ] as const) {
+      const { text, ended } = await following(query)
+      await ended
+      expect([query, text().includes(`event: ${event}\n`)]).toEqual([query, true])
+    }
+    const same = await following(`id=followed&from=${size}&root=${root}`)
+    await made.append(user('c'))
+    await expect.poll(() => same.text()).toContain('event: row\n')
+    await made.close()
+    await store.remove('followed')
+    await same.ended
+    expect(
+      same
+        .text()
+        .split('event: ')
+        .slice(1)
+        .map((one) => one.split('\n')[0]),
+    ).toEqual(['row', 'removed'])
   })
   it('includes appended rows as they come', async () => {
     const asking = await new Promise<IncomingMessage>((resolve) => {
