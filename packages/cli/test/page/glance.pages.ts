@@ -235,7 +235,7 @@ describe('the call bars of a session', () => {
       /^5 calls · 36\.2K tokens in · 48 % cached · 80 out · at least \$\d\.\d+ · 1 cache break · 1 without token counts$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
-      /^Call 4 cost most: .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
+      /^Call 4 cost most of those with token counts: \$0\.036\. .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
     )
     expect(await glance.locator('.bar.empty').count()).toBe(1)
     await glance.locator('.legend').getByText('no tokens counted').waitFor()
